@@ -4,6 +4,8 @@ RUN := .venv/bin/python
 # One worker more than cores: some tests only wait.
 WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
 PYTEST = $(RUN) -m pytest --numprocesses $(WORKERS) --dist worksteal
+# Many tests start processes; each would compile the application anew.
+unexport PYTHONDONTWRITEBYTECODE
 CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,agents/graph.py
 
 help:  ## list the targets
@@ -11,6 +13,7 @@ help:  ## list the targets
 
 .venv/installed: requirements-dev.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	@echo "Installing what is pinned into .venv; this takes about a minute."
 	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	touch $@
 

@@ -40,22 +40,13 @@ def load_each(package: str, path: Iterable[str], kind: type[Kind]) -> dict[str, 
 
 def _where(broken: Exception, module: str) -> str:
     """Return in a line what is wrong with a module, or with one that it imports, and where."""
+    # What libraries say of it begins at the last line of ours.
+    places = [frame for frame in traceback.extract_tb(broken.__traceback__) if frame.name == "<module>"]
+    ours = [(frame.filename, frame.lineno) for frame in places if not frame.filename.startswith(LIBRARIES)]
+    (file, line), problem = ours[-1] if ours else ("", None), str(broken)
     if isinstance(broken, SyntaxError) and broken.filename:
         file, line, problem = broken.filename, broken.lineno, broken.msg
-    else:
-        file, line, problem = *_last_place(broken), str(broken)
+    is_inside = file and Path(file).is_relative_to(ROOT)
+    name = Path(file).relative_to(ROOT).as_posix() if is_inside else f"{module.replace('.', '/')}.py"
     reason = f"{type(broken).__name__}: {' '.join(problem.split())}"[:LONGEST]
-    return f"{_named(file, module)}, line {line}: {reason}"
-
-
-def _last_place(broken: Exception) -> tuple[str, int | None]:
-    """Return the file and line of ours whose import went wrong: what libraries say of it begins there."""
-    places = [frame for frame in traceback.extract_tb(broken.__traceback__) if frame.name == "<module>"]
-    ours = [frame for frame in places if not frame.filename.startswith(LIBRARIES)]
-    return (ours[-1].filename, ours[-1].lineno) if ours else ("", None)
-
-
-def _named(file: str, module: str) -> str:
-    """Return a file as a developer writes it: from the project's root."""
-    inside = file and Path(file).is_relative_to(ROOT)
-    return Path(file).relative_to(ROOT).as_posix() if inside else f"{module.replace('.', '/')}.py"
+    return f"{name}, line {line}: {reason}"

@@ -7,15 +7,25 @@ DialogSupervisorError
 ├── UsageError           the caller: this request cannot be carried out as it was put
 ├── BrokenState          the operator: what is stored of a thread cannot be read; it is rebuilt from its transcript
 ├── BrokenReply          nobody: a reply was cut or garbled; it is asked for again
+│   └── GarbledReply     the same, once: it is nothing that a user could read
 ├── UselessReply         nobody: a model refuses to answer or never ends; it is not asked again
 └── ModelUnavailable     nobody now: the user reads an apology, the thread stays usable
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
-Trouble = Literal["busy", "cut_length", "key_refused", "refused", "too_long", "unavailable"]
+Trouble = Literal["busy", "cut_length", "garbled", "key_refused", "refused", "too_long", "unavailable"]
 """What a model suffers from; "refused": it will not answer; "too_long": it takes less text than it was given;
-"cut_length": its limit of length was reached before it had said anything."""
+"cut_length": its limit of length was reached before it had said anything; "garbled": it wrote no words for a user."""
+
+
+@dataclass(frozen=True)
+class Overflow:
+    """How a request overflowed a model's context window, in tokens; None where its server does not say."""
+
+    window: int | None = None
+    prompt: int | None = None
 
 
 class DialogSupervisorError(Exception):
@@ -49,20 +59,25 @@ class BrokenReply(DialogSupervisorError):
     """A model's reply ended without a reason or carried arguments that are not JSON."""
 
 
-class UselessReply(DialogSupervisorError):
-    """A model's reply was none, and would be no better a second time."""
+class GarbledReply(BrokenReply):
+    """A model's reply is made of marks, of calls that are none, or of its instructions."""
 
-    def __init__(self, trouble: Trouble, cause: str) -> None:
+
+class UselessReply(DialogSupervisorError):
+    """A model's reply was none, and would be no better a second time, unless it `wants_room` to think."""
+
+    def __init__(self, trouble: Trouble, cause: str, *, wants_room: bool = False) -> None:
         super().__init__(cause)
-        self.trouble = trouble
+        self.trouble, self.wants_room = trouble, wants_room
 
 
 class ModelUnavailable(DialogSupervisorError):
     """No model of the role could answer, fallback included.
 
     `cause` names the model, its address and what happened, for whoever runs the application; empty if it is not known.
+    `overflow` is set where the trouble is "too_long": what the first model that said so has room for.
     """
 
-    def __init__(self, trouble: Trouble, model: str, cause: str = "") -> None:
+    def __init__(self, trouble: Trouble, model: str, cause: str = "", overflow: Overflow | None = None) -> None:
         super().__init__(f"{model}: {trouble.replace('_', ' ')}{f' ({cause})' if cause else ''}")
-        self.trouble, self.cause = trouble, cause
+        self.trouble, self.cause, self.overflow = trouble, cause, overflow

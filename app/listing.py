@@ -5,7 +5,7 @@ from datetime import datetime
 from textwrap import indent
 from typing import Any
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from agents.events import Interrupt
 from agents.language.text.clean import clean, safe_json
@@ -23,10 +23,8 @@ LONGEST_FIRST_LINE = 40
 def columns(rows: Iterable[Sequence[object]]) -> list[str]:
     """Return rows as lines with their cells one below the other; wide characters count double."""
     cells = [[clean(str(cell)).replace("\n", " ") for cell in row] for row in rows]
-    if not cells:
-        return []
-    widths = [max(cell_len(row[place]) for row in cells) for place in range(len(cells[0]))]
-    return ["  ".join(_padded(row, widths)).rstrip() for row in cells]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in cells]
 
 
 def state_lines(state: Mapping[str, Any]) -> list[str]:
@@ -113,10 +111,9 @@ def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
     """Return a talk as it was held, with the people's ids if there are several; further lines are indented."""
     shown = []
     for line in lines:
-        who = speaker_of(line, lines, lang)
-        text = indent(clean(with_list(line.text, line.metadata.get("citations", []))).strip(), "    ").strip()
-        stopped = f"  ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
-        shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped}")
+        who, text, stopped = _told(line, lines, lang)
+        text = indent(clean(text).strip(), "    ").strip()
+        shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped and f'  {stopped}'}")
     return shown
 
 
@@ -124,19 +121,37 @@ def markdown_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
     """Return the lines of a talk as paragraphs of Markdown: who said it and when, and what, as a quotation."""
     parts = []
     for line in lines:
-        who = speaker_of(line, lines, lang)
-        stopped = f" · ⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
-        shown = with_list(line.text.strip(), line.metadata.get("citations", []))
-        quoted = "\n".join(f"> {text}".rstrip() for text in shown.split("\n"))
-        parts.append(f"**{who}** · {moment(line.at_ms)}{stopped}\n\n{quoted}")
+        who, text, stopped = _told(line, lines, lang)
+        quoted = "\n".join(f"> {row}".rstrip() for row in text.split("\n"))
+        parts.append(f"**{who}** · {moment(line.at_ms)}{stopped and f' · {stopped}'}\n\n{quoted}")
     return parts
 
 
-def speaker_of(line: TranscriptLine, lines: Sequence[TranscriptLine], lang: str) -> str:
-    """Return who said a line of a talk: "you", or the user's id if several people took part; or the speaker."""
-    if line.role == "assistant":
-        return line.speaker or SUPERVISOR
-    return line.speaker if len(writers_of(lines)) > 1 else say("you", lang)
+def conversation_markdown(
+    thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str
+) -> str:
+    """Return a conversation to be read: who said what and when, and what the dialogs found out."""
+    parts = [f"# {say('export.title', lang, thread=thread)}"]
+    parts += markdown_lines(lines, lang)
+    if forms:
+        parts.append(f"## {say('export.forms', lang)}")
+    for name, form in forms.items():
+        values = (", ".join(map(str, value)) if isinstance(value, list) else value for value in form.values())
+        rows = [f"- {field}: {value}" for field, value in zip(form, values, strict=True) if value not in (None, "")]
+        parts.append("\n".join([f"### {name}", "", *rows]))
+    return clean("\n\n".join(parts)) + "\n"
+
+
+def _told(line: TranscriptLine, lines: Sequence[TranscriptLine], lang: str) -> tuple[str, str, str]:
+    """Return who said a line of a talk, what with its sources, and a mark if it was stopped.
+
+    A user is "you", or called by their id if several people took part.
+    """
+    who = line.speaker or SUPERVISOR
+    if line.role == "user" and len(writers_of(lines)) <= 1:
+        who = say("you", lang)
+    text = with_list(line.text.strip(), line.metadata.get("citations", []))
+    return who, text, f"⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""
 
 
 def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
@@ -163,7 +178,7 @@ def moment(at_ms: int) -> str:
 def _pending(value: Sequence[Mapping[str, Any]]) -> str:
     """Return what the user was asked, each question with its answers."""
     asked = [Interrupt(**question) for question in value]
-    return "; ".join(f"{question.kind}: {question.prompt} [{answers(question)}]" for question in asked) or "-"
+    return "; ".join(f"{it.kind}: {it.prompt} [{answers(it)}] (--question {it.id})" for it in asked) or "-"
 
 
 def _fact(value: object) -> str:
@@ -193,7 +208,3 @@ def labelled_values(form: Mapping[str, Any], dialog: str, lang: str) -> list[str
 
 def _indented(lines: Iterable[str]) -> list[str]:
     return [f"  {line}" for line in lines]
-
-
-def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]

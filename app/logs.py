@@ -26,14 +26,12 @@ class _Line(logging.Formatter):
         self._content = content
 
     def format(self, record: logging.LogRecord) -> str:
-        text = self._text(record)
-        return text.replace(self._secret, "<secret>") if self._secret else text
-
-    def _text(self, record: logging.LogRecord) -> str:
         if self._detailed or not record.exc_info:
-            return clean(super().format(record))
-        kind = record.exc_info[0]
-        return clean(f"{record.levelname} {record.getMessage()} ({kind and kind.__name__}; --trace tells where)")
+            text = super().format(record)
+        else:
+            kind = record.exc_info[0]
+            text = f"{record.levelname} {record.getMessage()} ({kind and kind.__name__}; --trace tells where)"
+        return clean(text).replace(self._secret, "<secret>") if self._secret else clean(text)
 
     def formatException(self, ei: Failure) -> str:  # noqa: N802  # the name is logging's
         if self._content:

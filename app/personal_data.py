@@ -46,12 +46,12 @@ async def personal_data(assistant: Assistant, user: str, lang: str) -> PersonalD
     """Look up all that is kept of a person; the dialogs tell theirs in a language."""
     exports = [dialog.export for dialog in assistant.specialists if dialog.export]
     sections = [section for export in exports for section in await export(assistant.services, user, lang)]
-    told = {*OF_DOORS, *(section.key for section in sections)}
+    kinds_elsewhere = {*OF_DOORS, *(section.key for section in sections)}
     items: dict[str, dict[str, Mapping[str, Any]]] = {}
     place = namespace_of(user)
     for item in await assistant.memory.store.asearch(place, limit=MOST_ITEMS):
         kind = ".".join(item.namespace[len(place) :])
-        if kind not in told:
+        if kind not in kinds_elsewhere:
             items.setdefault(kind, {})[item.key] = item.value
     infos = await assistant.threads(user)
     talks = {info.thread: await assistant.history(info.thread, user) for info in infos}
@@ -65,7 +65,9 @@ def as_json(data: PersonalData) -> str:
 
 def as_markdown(data: PersonalData, lang: str) -> str:
     """Return it to be read."""
-    parts = [f"# {say('export.person', lang)}", *_known(data, lang), *_told(data.sections)]
+    parts = [f"# {say('export.person', lang)}", *_known(data, lang)]
+    for section in (section for section in data.sections if section.lines):
+        parts += [f"## {section.title}", _listed(section.lines)]
     for lines in filter(None, data.conversations.values()):
         parts += [f"## {say('export.talk', lang, time=moment(lines[0].at_ms))}", *markdown_lines(lines, lang)]
     return clean("\n\n".join(parts)) + "\n"
@@ -82,10 +84,6 @@ def _known(data: PersonalData, lang: str) -> list[str]:
     zones = [table("texts", lang)["undo_zone"].replace("$zone", zone)] if zone else []
     lines = [*values, *facts, *spoken, *zones]
     return [f"## {say('export.known', lang)}", _listed(lines)] if lines else []
-
-
-def _told(sections: Sequence[Section]) -> list[str]:
-    return [part for it in sections if it.lines for part in (f"## {it.title}", _listed(it.lines))]
 
 
 def _listed(lines: Sequence[str]) -> str:

@@ -8,15 +8,24 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field, ValidationError
 
 from agents.errors import Trouble
-from agents.events import CUT, RETRY, Error, Event, Images, ModelStart, PrivateMessage, Sources, ToolEnd
-from agents.events import Replied as RepliedEvent
-from agents.events.trace import trace
+from agents.events import (
+    CUT,
+    RETRY,
+    Error,
+    Event,
+    Images,
+    ModelStart,
+    PrivateMessage,
+    Replied,
+    Sources,
+    ToolEnd,
+    trace,
+)
 from agents.events.views import Document, View, read_view
-from agents.toolkit.bound_tools import assistant_help
-from agents.toolkit.context import emitter
+from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.help import ASKING
 from agents.toolkit.result import ToolResult
-from agents.toolkit.runtime import Runtime
+from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker, Speakers
 
 LARGEST_RECORD = 40_000
@@ -26,31 +35,15 @@ LARGEST_VIEW = 4_000
 
 
 @dataclass(frozen=True)
-class Replied:
-    """A model's reply."""
+class Reply:
+    """A model's reply; without a text a draft that was thrown away or, with `trouble`, no model could answer."""
 
     role: str
-    calls: list[tuple[str, dict[str, Any]]]
+    text: str | None = None
+    calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     """Each tool that was called, with its arguments."""
-    text: str
+    trouble: Trouble | None = None
     kind: Literal["reply"] = "reply"
-
-
-@dataclass(frozen=True)
-class Lost:
-    """A draft that was thrown away."""
-
-    role: str
-    kind: Literal["lost"] = "lost"
-
-
-@dataclass(frozen=True)
-class Failed:
-    """No model of a role could answer."""
-
-    role: str
-    trouble: Trouble
-    kind: Literal["trouble"] = "trouble"
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ class Answered:
 
     speaker: str
     tool: str
-    args: dict[str, Any]
+    args: dict[str, object]
     ok: bool
     object: str
     findings: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +64,7 @@ class Answered:
 class Viewed:
     """A view."""
 
-    body: dict[str, Any]
+    body: dict[str, object]
     kind: Literal["view"] = "view"
 
 
@@ -83,27 +76,40 @@ class Traced:
     kind: Literal["line"] = "line"
 
 
-Step = Annotated[Replied | Lost | Failed | Answered | Viewed | Traced, Field(discriminator="kind")]
+Step = Annotated[Reply | Answered | Viewed | Traced, Field(discriminator="kind")]
 
 
-class Run(BaseModel):
-    """One try to answer a message, as it is stored."""
+class Record(BaseModel):
+    """A turn that was held, or one try to answer it: what the user said, in which language, and what happened then."""
 
+    text: str | None = None
+    """What the user said; None where the assistant spoke first."""
     lang: str = ""
     status: str = ""
+    """The message's status ("done", "failed", "interrupted"), or "large", or "" where nothing was recorded."""
     steps: list[Step] = []
     is_resumed: bool = False
     """Whether an earlier run has played the beginning of the turn."""
+
+    @property
+    def is_playable(self) -> bool:
+        """Whether the turn can be played again: known from its beginning to its end, and not stopped by the user."""
+        return self.status in ("done", "failed")
+
+    @property
+    def trace(self) -> str:
+        """The lines of the trace, but for the user's."""
+        return "\n".join(line for step in self.steps if (line := _line(step)) is not None)
 
 
 class Recording:
     """Records the events of a run in their order."""
 
     def __init__(self) -> None:
-        self._run = Run()
+        self._run = Record()
         self._asked: dict[str, int] = {}
         """By speaker, the place of the step of an ask that still waits for its reply."""
-        self._findings: dict[str, dict[str, Any]] = {}
+        self._findings: dict[str, dict[str, object]] = {}
         """By the id of a call, the sources and images that it has found."""
 
     def begin(self, lang: str, *, resumed: bool) -> None:
@@ -122,9 +128,10 @@ class Recording:
             case ModelStart(speaker=speaker) if speaker != ASKING and speaker not in self._asked:
                 # Asks that run side by side end in any order; a script is read in the order they began.
                 self._asked[speaker] = len(steps)
-                steps.append(Lost(speaker))
-            case RepliedEvent(speaker=speaker) if speaker in self._asked:
-                steps[self._asked.pop(speaker)] = _reply(event)
+                steps.append(Reply(speaker))
+            case Replied(speaker=speaker) if speaker in self._asked:
+                calls = [(tool, dict(args)) for tool, args in event.calls]
+                steps[self._asked.pop(speaker)] = Reply(event.role, event.text, calls, event.trouble)
             case ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok):
                 findings = self._findings.pop(event.id, {})
                 steps.append(Answered(speaker, tool, dict(args), ok, event.object, findings))
@@ -140,30 +147,10 @@ class Recording:
     def text(self, status: str) -> str:
         """Return the record as it is stored."""
         self._run.status = status
-        text = self._run.model_dump_json()
-        return text if len(text) <= LARGEST_RECORD else Run(lang=self._run.lang, status="large").model_dump_json()
-
-
-@dataclass(frozen=True)
-class Record:
-    """A turn that was held: what the user said, in which language, and what happened then."""
-
-    text: str | None
-    """What the user said; None where the assistant spoke first."""
-    lang: str = ""
-    status: str = ""
-    """The message's status ("done", "failed", "interrupted"), or "large", or "" where nothing was recorded."""
-    steps: Sequence[Step] = ()
-
-    @property
-    def is_playable(self) -> bool:
-        """Whether the turn can be played again: known from its beginning to its end, and not stopped by the user."""
-        return self.status in ("done", "failed")
-
-    @property
-    def trace(self) -> str:
-        """The lines of the trace, but for the user's."""
-        return "\n".join(line for step in self.steps if (line := _line(step)) is not None)
+        written = self._run.model_dump_json(exclude={"text"})
+        if len(written) <= LARGEST_RECORD:
+            return written
+        return Record(lang=self._run.lang, status="large").model_dump_json(exclude={"text"})
 
 
 def read_record(text: str | None, written: str) -> Record:
@@ -172,26 +159,21 @@ def read_record(text: str | None, written: str) -> Record:
     A message that was taken up again where a failure left it is one turn, as if the failure had not been. What cannot
     be read counts as not recorded.
     """
-    record = Record(text)
+    record = Record(text=text)
     try:
-        runs = [Run.model_validate_json(line) for line in written.split("\n") if line]
+        runs = [Record.model_validate_json(line) for line in written.split("\n") if line]
     except ValidationError:
         return record
     for run in runs:
         if run.is_resumed and record.status != "failed":
             # Its beginning was lost with the process that played it.
-            return Record(text)
-        earlier = _without_failure(record.steps) if run.is_resumed else []
-        record = Record(text, record.lang if run.is_resumed else run.lang, run.status, [*earlier, *run.steps])
+            return Record(text=text)
+        if run.is_resumed:
+            steps = [*_without_failure(record.steps), *run.steps]
+            record = Record(text=text, lang=record.lang, status=run.status, steps=steps)
+        else:
+            record = run.model_copy(update={"text": text})
     return record
-
-
-def _reply(event: RepliedEvent) -> Step:
-    if event.trouble:
-        return Failed(event.role, event.trouble)
-    if event.text is None:
-        return Lost(event.role)
-    return Replied(event.role, [(tool, dict(args)) for tool, args in event.calls], event.text)
 
 
 def _view(view: View) -> Step:
@@ -214,7 +196,7 @@ def _line(step: Step) -> str | None:
 
 def _without_failure(steps: Sequence[Step]) -> list[Step]:
     """Return the steps without the failure that ended them."""
-    failures = [step for step in steps if isinstance(step, Failed)][-1:]
+    failures = [step for step in steps if isinstance(step, Reply) and step.trouble][-1:]
     errors = [step for step in steps if isinstance(step, Traced) and step.line.startswith("error ")]
     return [step for step in steps if step not in failures and step not in errors]
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -18,12 +20,14 @@ from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.shelf import Mode
 from agents.toolkit.speaker import Silence
+from app.api_keys import Key, read_keys
 from app.files import read_env
-from app.permissions import read_permissions
+from app.standin import make_chat
 from prompts import languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
-HelpLink = Literal["pages", "model", "webhook", "person"]
+PERMISSION = re.compile(r"[\w.:-]+")
+HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
 
 class Settings(BaseSettings):
@@ -47,6 +51,9 @@ class Settings(BaseSettings):
     database_url: str = "sqlite:///var/dialogs.db"
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
     app_lang: str = "en"
+    api_keys: Annotated[tuple[Key, ...], NoDecode] = ()
+    memory_callback_url: AnyHttpUrl | None = None
+    memory_callback_secret: SecretStr | None = None
     log_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
     memory_forwarding: Forwarding = "standard"
@@ -54,11 +61,17 @@ class Settings(BaseSettings):
     silence_times: int = Field(default=1, ge=1, le=10)
     tool_mode: Mode = "append"
     direct_switch: bool = True
+    observers_asked: Literal["beside", "first"] = "beside"
     remote_tools: Path | None = None
     mcp_servers: Path | None = None
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"
     telegram_allowed_users: Annotated[frozenset[int] | Literal["*"], NoDecode] = frozenset()
+    telegram_proxy: SecretStr | None = None
+    telegram_webhook_url: AnyHttpUrl | None = None
+    telegram_webhook_listen: str = Field(default="127.0.0.1:8443", pattern=r"^.+:\d{1,5}$")
+    telegram_webhook_secret: SecretStr | None = None
+    telegram_wake_words: Annotated[frozenset[str], NoDecode] = frozenset()
     ring_telegram_chat: int | None = None
     transcriber_model: str | None = None
     transcriber_base_url: AnyHttpUrl | None = None
@@ -67,10 +80,12 @@ class Settings(BaseSettings):
     message_length: int = Field(default=16_000, ge=100, le=1_000_000)
     turns_per_hour: int = Field(default=120, ge=0)
     calls_per_reply: int = Field(default=20, ge=1, le=200)
+    turn_calls: int = Field(default=18, ge=2, le=200)
+    turn_tokens: int = Field(default=500_000, ge=0)
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
-    help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("pages",)
+    help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("documents", "pages")
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None
     help_base_url: str | None = None
@@ -111,7 +126,17 @@ class Settings(BaseSettings):
     @classmethod
     def _granted(cls, value: object) -> object:
         """Read "alice=refund admin; *=read"."""
-        return read_permissions(value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        granted: dict[str, frozenset[str]] = {}
+        for entry in filter(str.strip, value.split(";")):
+            user, _, words = (part.strip() for part in entry.partition("="))
+            if not user or not words or not all(PERMISSION.fullmatch(word) for word in words.split()):
+                raise ValueError(f"write user=permission permission, separated by semicolons, not {entry.strip()!r}")
+            if user in granted:
+                raise ValueError(f"{user!r} stands there twice")
+            granted[user] = frozenset(words.split())
+        return granted
 
     @field_validator("telegram_allowed_users", mode="before")
     @classmethod
@@ -123,6 +148,26 @@ class Settings(BaseSettings):
         if not all(word.isdecimal() for word in words):
             raise ValueError("write Telegram user ids, separated by commas, or * alone for everybody")
         return words
+
+    @field_validator("telegram_wake_words", mode="before")
+    @classmethod
+    def _words(cls, value: object) -> object:
+        """Read "Sue, hey bot"."""
+        return [word for part in value.split(",") if (word := part.strip())] if isinstance(value, str) else value
+
+    @field_validator("telegram_webhook_secret")
+    @classmethod
+    def _as_telegram_takes_it(cls, value: SecretStr | None) -> SecretStr | None:
+        """Take what Telegram sends back in a header."""
+        if value and not re.fullmatch(r"[\w-]{16,256}", value.get_secret_value(), re.ASCII):
+            raise ValueError("write 16 to 256 letters, digits, _ or -")
+        return value
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _keys(cls, value: object) -> object:
+        """Read "shop:talk:KEY, ops:talk+operate:KEY"."""
+        return read_keys(value) if isinstance(value, str) else value
 
     @field_validator("help_chain", mode="before")
     @classmethod
@@ -162,7 +207,7 @@ class Settings(BaseSettings):
             timeout=self.model_timeout,
             retries=self.model_retries,
             caching=self.prompt_cache,
-            rules_length=self.rules_length,
+            rules=partial(make_chat, self.rules_length),
             reply_length=self.reply_length,
             reply_seconds=self.reply_seconds,
         )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from agents.events import ShownImage
 from agents.events.views import MOST_ENTRIES, CardList, Entry, is_web
@@ -110,21 +111,10 @@ _ENTRY = re.compile(r"^(\s*)(\d+)([.)]) ")
 
 def numbers_kept(text: str) -> str:
     """Return Markdown in which the numbers of a list with gaps are escaped, so that they stand as they are."""
-    lines = text.split("\n")
-    for run in _runs(lines):
-        numbers = [int(entry[2]) for place in run if (entry := _ENTRY.match(lines[place]))]
-        if numbers != [*range(numbers[0], numbers[0] + len(numbers))]:
-            for place in run:
-                lines[place] = _ENTRY.sub(r"\1\2\\\3 ", lines[place])
-    return "\n".join(lines)
-
-
-def _runs(lines: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the places of neighbouring lines that are entries of a numbered list."""
-    run: list[int] = []
-    for place, line in enumerate([*lines, ""]):
-        if _ENTRY.match(line):
-            run.append(place)
-        elif run:
-            yield run
-            run = []
+    kept: list[str] = []
+    for is_list, run in groupby(text.split("\n"), key=lambda line: _ENTRY.match(line) is not None):
+        lines = list(run)
+        numbers = [int(entry[2]) for line in lines if (entry := _ENTRY.match(line))]
+        has_gap = is_list and numbers != [*range(numbers[0], numbers[0] + len(numbers))]
+        kept += [_ENTRY.sub(r"\1\2\\\3 ", line) for line in lines] if has_gap else lines
+    return "\n".join(kept)

@@ -32,7 +32,7 @@ async def entered(contestant: Contestant, path: Path) -> AsyncIterator[tuple[Tro
     """Open the database file at `path` and put the contestant together around the script."""
     kind, build = PEERS.get(contestant.name, (Troupe, None))
     player = kind()
-    player.in_words = contestant.in_words
+    player.in_words, player.slots = contestant.in_words, contestant.slots
     if build is None:
         async with stage(f"sqlite:///{path}", player, durability=contestant.durability) as assistant:
             yield player, _application(assistant, player)

@@ -16,6 +16,9 @@ class Contestant:
     in_words: bool = False
     """Whether answers are streamed word by word; else they come in one piece, which is cheaper for everybody."""
 
+    slots: int | None = None
+    """How many prompts the server of the models keeps, as far as the application is told."""
+
     @property
     def label(self) -> str:
         """The name with what it was entered with."""

@@ -1,7 +1,6 @@
 """Count what the conversation costs: model calls, prompt characters, and how much of a prompt repeats the last one.
 
-`python -m benchmarks.counts --turns 30`; with `--sizes` every call and what its prompt is made of; with
-`--keep-context` as if former user messages kept what held when they came.
+`python -m benchmarks.counts --turns 30`; with `--sizes` every call and what its prompt is made of.
 """
 
 import asyncio
@@ -12,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.models import message_order
 from agents.models.script import Asked
 from benchmarks.conversation import TURNS, Step, asking_nothing, script
 from benchmarks.performing import Player, perform, stage
@@ -140,10 +138,8 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--sizes", action="store_true", help="list every call")
     parser.add_argument("--asking-nothing", action="store_true", help="with answers that ask the user nothing")
-    parser.add_argument("--keep-context", action="store_true", help="let former messages keep their context blocks")
     parser.add_argument("--cached-price", type=float, default=CACHED, help="of a repeated character (0.1)")
     chosen = parser.parse_args()
-    message_order.KEEP_CONTEXT = chosen.keep_context
     with tempfile.TemporaryDirectory() as folder:
         calls = count(chosen.turns, Path(folder), asks=not chosen.asking_nothing)
     pairs = zip(calls.turns, calls.asked, strict=True)

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agents.conversation.gate import FILE
 from agents.conversation.gate.features import Features, features
-from agents.conversation.gate.trained import FILE
 from benchmarks.report import Row as Line
 from benchmarks.report import arguments, show_table
 from benchmarks.switch_data import Row, rows

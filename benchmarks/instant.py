@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
@@ -27,6 +28,13 @@ class Troupe(Player):
 
     in_words = False
     """Whether answers come word by word, as a provider streams them, or in one piece."""
+    slots: int | None = None
+    """How many prompts the server of the models keeps, as far as the application is told."""
+
+    @cached_property
+    def replies(self) -> list[AIMessage]:
+        """What the models have said, a reply for each call on record."""
+        return []
 
     @property
     def step(self) -> Step:
@@ -43,7 +51,8 @@ class Troupe(Player):
 
     def models(self, roles: Sequence[str]) -> Models:
         """Return the models of some roles, as the application takes them."""
-        parts = {role: Model(f"script:{role}", self.part(role)) for role in roles}
+        habits = {"slots": float(self.slots)} if self.slots else {}
+        parts = {role: Model("script", self.part(role), habits=habits) for role in roles}
         return Models(default=parts[roles[0]], roles=parts)
 
     def spoken(self, messages: Sequence[BaseMessage]) -> Line:
@@ -75,12 +84,17 @@ class Instant(ScriptModel):
         line = self.script.next_line(self.role, messages)
         if isinstance(line, Call):
             calls = [tool_call(name=line.tool, args=dict(line.args), id=uuid.uuid4().hex)]
-            return ChatResult(generations=[ChatGeneration(message=AIMessage("", tool_calls=calls))])
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(str(line)))])
+            return ChatResult(generations=[ChatGeneration(message=self._replied(AIMessage("", tool_calls=calls)))])
+        return ChatResult(generations=[ChatGeneration(message=self._replied(AIMessage(str(line))))])
+
+    def _replied(self, message: AIMessage) -> AIMessage:
+        if isinstance(self.script, Troupe):
+            self.script.replies.append(message)
+        return message
 
     async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[Any]) -> AIMessage:
         """Return the next line, with the tools as they were bound on record."""
-        return await super().answer_in_time(messages, self.tools)
+        return self._replied(await super().answer_in_time(messages, self.tools))
 
     def message(self, parts: Sequence[str | Call]) -> AIMessage:
         """Return a line as a message; the calls on record are cleared away, so their number would repeat an id."""

@@ -13,12 +13,14 @@ were right, "recall" the share of those wanted that were made. "deaf" are observ
 `--price MODEL=INPUT/OUTPUT`, for a million tokens; a cached token costs a tenth unless a third number says otherwise.
 
 Exit codes: 0 all turns were answered, 1 some were not, 2 wrong options or settings, 75 the model is busy, 76 it
-refuses the key, 77 it cannot be reached; with these three it stops early and prints what it has.
+refuses the key, 77 it cannot be reached; with these three it stops early and prints what it has. So it does at Ctrl-C
+and when it is told to end.
 """
 
 import argparse
 import asyncio
 import json
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -28,7 +30,7 @@ from pathlib import Path
 from agents.errors import ConfigError
 from agents.memory import open_memory
 from agents.models import Models
-from app.composition.services import dialogs_of, tables_of
+from app.composition import dialogs_of, tables_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import Settings, read_settings
 from benchmarks.judge_cases import SETS, Talk, sets_in, talks_of
@@ -108,7 +110,7 @@ def main(options: Sequence[str] | None = None) -> int:
     judge = Judge(chosen.data, settings, models, chosen.at_once)
     try:
         asyncio.run(_play(judge, talks))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         _report(judge, prices, chosen)
         return INTERRUPTED
     _report(judge, prices, chosen)
@@ -118,6 +120,8 @@ def main(options: Sequence[str] | None = None) -> int:
 
 
 async def _play(judge: Judge, talks: dict[str, list[Talk]]) -> None:
+    if task := asyncio.current_task():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     for name, some in talks.items():
         if not judge.given_up:
             await judge.play(name, some)

@@ -12,9 +12,8 @@ from langchain_core.messages import BaseMessage
 from agents.models import Models
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
-from agents.toolkit.bound_tools import CALL
 from agents.toolkit.handover_tools import FILL_FORM, HAND_BACK
-from agents.toolkit.shelf import MOST_BOUND
+from agents.toolkit.shelf import CALL, MOST_BOUND
 from agents.toolkit.speaker import Speakers
 from benchmarks.judge_cases import Case, SwitchCase, Want, WishCase
 from prompts import languages, observer_prompt

@@ -19,8 +19,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import SUPERVISOR_TOOLS
-from app.composition.services import dialogs_of, tables_of
+from app.composition import SUPERVISOR_TOOLS, dialogs_of, tables_of
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
 

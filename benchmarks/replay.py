@@ -9,8 +9,8 @@ of them; with that mistake made on purpose the shop must be the recorded one, el
 
 "identifiers" shows them as they are; "numbers" hides them: what the user did not spell out is read first where the
 recorded calls do not show it ("again": what the history does not hold any more). "leaks" are outcomes in which the
-model reads an identifier after all. Then users spell out all that was not shown; then each write is asked for twice in
-one reply, and again in the next turn.
+model reads an identifier after all; of all prompts those are counted that show one. Then users spell out all that was
+not shown; then each write is asked for twice in one reply, and again in the next turn.
 """
 
 import asyncio
@@ -30,8 +30,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from benchmarks.report import Row, arguments, show
-from dialogs.orders.services import open_services
-from dialogs.orders.store import TABLES
+from dialogs.orders.store import TABLES, open_services
 from prompts import languages
 from tests.dialogs.orders.files import digest, fill, writes
 from tests.dialogs.orders.recorded.desk import DESK, OPERATOR, desk
@@ -71,6 +70,7 @@ async def play(clerk: Clerk, file: Path) -> Played:
             ends += [event for event in events if isinstance(event, ToolEnd)]
         snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": task.id}})
     played.known = snapshot.values.get("aliases") or {}
+    played.read(clerk.asked)
     for end in ends:
         if end.id in clerk.purposes:
             played.note(end, clerk.purposes[end.id])

@@ -3,21 +3,28 @@
 `python -m benchmarks.search` on the Debian handbook (`apt-get install debian-handbook`; `--data DIR` for a copy
 elsewhere). Each numbered section of at least 200 characters becomes a file without its title; the title is the query.
 A section is found if it stands among the first five; of sections with the same title any will do.
+
+Then both books are indexed as they are, and asked what people ask (`search_questions.toml`): in the book's words, with
+typing errors, and in other words than the book's, without and with a list of synonyms (`synonyms.txt`). A question is
+answered if its page stands among the first five, in whichever of the two languages.
 """
 
 import asyncio
 import re
 import tempfile
 import time
+import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
-from agents.sources.documents.files import files_in, sections_of
-from agents.sources.documents.index import DocumentIndex
-from agents.sources.documents.indexing import HELP, REMOVED, index_folder
+from agents.language.text.vocabulary import listening
+from agents.sources.documents.files import can_be_read, contents, files_in
+from agents.sources.documents.index import HELP, REMOVED, DocumentIndex, index_folder
 from agents.sources.documents.markdown import BETWEEN
+from agents.sources.documents.reading import sections_of
 from agents.sources.web.fetcher import Fetcher
 from benchmarks.report import Row, arguments, show
 from dialogs.research.composites import Bounded
@@ -28,6 +35,7 @@ HANDBOOK = Path("/usr/share/doc/debian-handbook/html")
 BOOKS = {"en": "en-US", "ru": "ru-RU"}
 BARS = {"en": 0.72, "ru": 0.68}
 """The least recall."""
+QUESTIONS, LIST = Path(__file__).with_name("search_questions.toml"), Path(__file__).with_name("synonyms.txt")
 LIMIT = 5
 SHORTEST = 200
 """Characters of a section's text."""
@@ -56,8 +64,8 @@ class Measured:
 def sections(folder: Path) -> Mapping[str, Sequence[str]]:
     """Return the texts of a book's numbered sections by their titles."""
     texts: dict[tuple[str, str], str] = {}
-    for file in files_in(folder):
-        for section in sections_of(file):
+    for file in filter(can_be_read, files_in(folder)):
+        for section in sections_of(file.name, contents(file)):
             numbered = _NUMBERED.fullmatch(" ".join(section.title.split(BETWEEN)[-1].split()))
             if numbered and len(section.text) >= SHORTEST:
                 texts.setdefault((numbered[1], numbered[2]), section.text)
@@ -121,8 +129,53 @@ def table(figures: Sequence[Measured]) -> list[Row]:
     ]
 
 
+@dataclass(frozen=True)
+class Answered:
+    """How many questions of a kind were answered; `first` of them lead to a text in their own language first."""
+
+    lang: str
+    kind: str
+    questions: int
+    found: int
+    with_synonyms: int
+    first: int
+
+
+def ask(data: Path, folder: Path) -> list[Answered]:
+    """Index the books below a folder and ask every question, without and with synonyms."""
+    index = DocumentIndex(folder / "books.db")
+    index.note(HELP, REMOVED)
+    for lang, name in BOOKS.items():
+        index_folder(index, data / name, f"{lang}/", lambda *_: None)
+    questions = tomllib.loads(QUESTIONS.read_text("utf-8"))
+    hits, first = defaultdict[tuple[str, str], list[int]](list), dict[tuple[str, str], int]()
+    for synonyms in ("", LIST.read_text("utf-8")):
+        index.path.with_suffix(".synonyms.txt").write_text(synonyms, "utf-8")
+        for (place, lang), kind in product(enumerate(BOOKS, 1), questions):
+            found = [(row[0], index.search(row[place], LIMIT, lang)) for row in questions[kind]]
+            hits[lang, kind].append(sum(any(f"/{page}.html" in it.url for it in there) for page, there in found))
+            own = sum(listening(there[0].text, lang) == lang for _, there in found if there)
+            first.setdefault((lang, kind), own)
+    index.close()
+    return [Answered(*key, len(questions[key[1]]), alone, listed, first[key]) for key, (alone, listed) in hits.items()]
+
+
+def questions_table(figures: Sequence[Answered]) -> list[Row]:
+    """Return a row for each language and kind."""
+    return [
+        {
+            "questions": f"{answered.lang}, {answered.kind}",
+            "of": answered.questions,
+            f"found@{LIMIT}": answered.found,
+            "with synonyms": answered.with_synonyms,
+            "own language first": answered.first,
+        }
+        for answered in figures
+    ]
+
+
 def main() -> int:
-    """Measure each language's book; return 1 if one is below its bar."""
+    """Measure each language's book, and ask the questions; return 1 if a book is below its bar."""
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, default=HANDBOOK, metavar="DIR", help="default: %(default)s")
     chosen = parser.parse_args()
@@ -131,6 +184,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             figures.append(asyncio.run(measure(lang, sections(chosen.data / name), Path(folder))))
     show(table(figures), as_json=chosen.json)
+    with tempfile.TemporaryDirectory() as folder:
+        show(questions_table(ask(chosen.data, Path(folder))), as_json=chosen.json)
     return int(any(measured.recall < BARS[measured.lang] for measured in figures))
 
 

@@ -19,7 +19,7 @@ from agents.memory import open_memory
 from agents.models.script import Asked
 from agents.state import SUPERVISOR
 from agents.toolkit import shelf
-from agents.toolkit.bound_tools import FIND
+from agents.toolkit.shelf import FIND
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer

@@ -3,8 +3,9 @@
 `python -m benchmarks.switch --data DIR`: DIR holds `star_switch`, `sgd_switch` and `massive_switch`; their `dev.jsonl`
 files are played through the free rules, the gate and the observers' own tests, as `route` does it. "free" is the share
 of turns that ask no observer at all, "recall" the share of the true switches that the observer of switches is asked
-about. "gated" is the share of turns that this observer is spared; "finished" asks beside it when a user takes leave.
-"ms" is the median CPU time of rules, gate and tests for a message. With `--json`, a line for each set and language.
+about, or which take leave of the dialog and so end it. "gated" is the share of turns that this observer is spared;
+"finished" asks beside it where a user may take leave. "ms" is the median CPU time of rules, gate and tests for a
+message. With `--json`, a line for each set and language.
 """
 
 import json
@@ -16,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import observers
-from agents.conversation.gate import Gate
-from agents.conversation.gate.trained import trained_gate
+from agents.conversation.gate import Gate, trained_gate
 from agents.conversation.scene import Scene
-from agents.conversation.switch import fits
+from agents.conversation.switch import fits, is_leave
 from agents.nodes.route import Watchers, called
 from benchmarks.report import Row as Line
 from benchmarks.report import arguments, show
@@ -38,6 +38,8 @@ class Decision:
     """What became of one turn."""
 
     asked: Sequence[str]
+    is_left: bool
+    """Whether the user takes leave of the dialog, which ends it without an observer."""
     leaves: bool
     ms: float
 
@@ -45,8 +47,9 @@ class Decision:
 def decide(gate: Gate, watchers: Watchers, row: Row) -> Decision:
     """Return which observers a turn asks."""
     begun = time.thread_time()
-    asked = observers_of(gate, watchers, row.scene)
-    return Decision(asked, row.leaves, (time.thread_time() - begun) * 1000)
+    is_left = is_leave(row.scene, halts=False)
+    asked = [] if is_left else observers_of(gate, watchers, row.scene)
+    return Decision(asked, is_left, row.leaves, (time.thread_time() - begun) * 1000)
 
 
 def observers_of(gate: Gate, watchers: Watchers, scene: Scene) -> list[str]:
@@ -75,7 +78,7 @@ def _line(name: str, lang: str, made: Sequence[Decision]) -> Line:
         "turns": len(made),
         "switches": len(switches),
         "free": sum(not decision.asked for decision in made) / len(made),
-        "recall": sum(OF_SWITCHES in decision.asked for decision in switches) / len(switches),
+        "recall": sum(decision.is_left or OF_SWITCHES in decision.asked for decision in switches) / len(switches),
         "gated": sum(OF_SWITCHES not in decision.asked for decision in made) / len(made),
         "ms": statistics.median(decision.ms for decision in made),
     }

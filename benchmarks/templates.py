@@ -20,8 +20,7 @@ from agents.models.script import Asked, Call, Script
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import discover
-from app.composition.services import dialogs_of, tables_of
+from app.composition import dialogs_of, discover, tables_of
 from benchmarks.chat_template import ChatTemplate, Refused, lost, read_templates
 from benchmarks.report import Row, arguments, show
 from prompts import languages

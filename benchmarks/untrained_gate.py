@@ -2,7 +2,8 @@
 
 from functools import cache
 
-from agents.conversation.gate import Guess, asks
+from agents.conversation.gate import Guess
+from agents.conversation.gate.features import asks
 from agents.conversation.scene import Scene
 from agents.language.text.stems import stems, words
 from agents.language.text.vocabulary import mentions, small_words

@@ -1,7 +1,7 @@
-"""Dialogs: specialists that take the conversation over. A file, or a folder with all that only it needs, is one.
+"""Dialogs: specialists that take the conversation over. A dialog is one file, or a folder with its own files.
 
 It defines `dialog`. The name of the file or the folder is the dialog's name; its prompt is
-`prompts/<lang>/<name>/prompt.md`. A dialog that is an agent graph (`agent=create_agent(…)`) has its prompt there.
+`prompts/<lang>/<name>/prompt.md`. An agent graph (`agent=create_agent(…)`) has its prompt there as well.
 """
 
 import re
@@ -40,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialog(Speaker):
-    """A specialist. The fields of `Speaker` say how it talks, these what it brings beside that.
+    """A specialist. The fields of `Speaker` say how it talks; these fields say what else it brings.
 
     The name of the file or the folder becomes its `name`.
     """
@@ -50,21 +50,21 @@ class Dialog(Speaker):
     description: str = field()
     observers: Sequence[str] = ("supervisor", "finished")
     settings: type[BaseSettings] | None = None
-    """What an operator can set for it, by environment variables or `.env`; a service that is found by this type."""
+    """What an operator can set for it, in environment variables or `.env`; this type finds the service."""
     tables: Tables | None = None
     """Its tables in the database; they are made when the database is opened."""
     services: Callable[[Services], AbstractAsyncContextManager[Sequence[object]]] | None = None
-    """Opens what its tools work with, from services that are there already: `Memory`, the settings."""
+    """Opens what its tools work with, from existing services: `Memory`, the settings."""
     commands: Sequence[SlashCommand] = ()
     """Its slash commands, offered in every door."""
     command_line: typer.Typer | None = None
-    """Its commands of `python -m app`, under the name of this application."""
+    """Its commands of `python -m app`; the dialog's name stands before them."""
     greeting: Callable[[Services, str, str], Awaitable[str]] | None = None
-    """Returns what a user who comes back is told first, in a language; empty if there is nothing."""
+    """Returns the first words to a returning user, in a language; empty if there is nothing to say."""
     forget: Callable[[Services, str, Collection[str]], Awaitable[None]] | None = None
     """Deletes the rows of its tables that belong to a thread (empty: none in particular) and to these users."""
     export: Callable[[Services, str, str], Awaitable[Sequence[Section]]] | None = None
-    """Returns what its tables hold of a user, in a language."""
+    """Returns what its tables hold about a user, in a language."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z][a-z0-9_]{1,63}", self.tool):
@@ -78,13 +78,15 @@ class Dialog(Speaker):
         others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
         if others:
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
+        if self.settings and self.settings.model_config.get("extra") != "ignore":
+            raise ContractError(f"{self.settings.__name__} needs extra='ignore': .env holds others' settings, too")
         fields = self.form.model_fields if self.form else {}
         required = [name for name, info in fields.items() if info.is_required()]
         if required:
             raise ContractError(f"fields of {self.form!r} need defaults for 'not known yet': {', '.join(required)}")
 
     def __str__(self) -> str:
-        """Return what a person wants to know at a glance."""
+        """Return a line for people."""
         form = f", fills {', '.join(self.form.model_fields)}" if self.form else ""
         tools = ", ".join(tool.name for tool in self.tools) or "no tools"
         return f"{self.tool} (v{self.version}): {self.description} [{tools}{form}; resume: {self.resume}]"

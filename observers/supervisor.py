@@ -7,17 +7,16 @@ from observers import Observer
 
 async def pre_check(scene: Scene) -> Verdict:
     """Ask the model where the user's message belongs; on any other answer the dialog stays."""
-    answer = await scene.ask(
+    word = await scene.ask(
+        words=["stay", *scene.helpers, *scene.tools, "own"],
         description=scene.description,
         helpers="\n".join(f"- {name}: {text}" for name, text in scene.helpers.items()) or "-",
         tools="\n".join(f"- {name}: {text.splitlines()[0]}" for name, text in scene.tools.items()) or "-",
         reply=scene.reply or "-",
     )
-    word = answer.strip().strip("`\"'.").casefold()
-    if word in (name.casefold() for name in scene.helpers):
-        target = next(name for name in scene.helpers if name.casefold() == word)
-        return Verdict("switch", target, "the message belongs to another helper")
-    if word in (name.casefold() for name in scene.tools):
+    if word in scene.helpers:
+        return Verdict("switch", word, "the message belongs to another helper")
+    if word in scene.tools:
         return Verdict("supervisor", word, "the message asks for a tool of the supervisor")
     return Verdict("supervisor", None, "the message leaves the dialog") if word == "own" else STAY
 

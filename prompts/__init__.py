@@ -4,6 +4,7 @@ A file that a language lacks falls back to English; variables are written `$name
 """
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,10 +37,7 @@ def prompt(name: str, lang: str, /, **variables: object) -> str:
     Raises:
         PromptError: no language has the file, or a variable of it was not given.
     """
-    try:
-        return _template(name, lang).substitute({key: str(value) for key, value in variables.items()})
-    except KeyError as missing:
-        raise PromptError(f"prompts/{lang}/{name}.md needs the variable ${missing.args[0]}") from None
+    return _filled(_template(name, lang), variables, f"{lang}/{name}.md")
 
 
 def prompts_of_all(name: str, lang: str) -> list[str]:
@@ -62,11 +60,7 @@ def observer_prompt(name: str, lang: str, /, **variables: object) -> tuple[str, 
     role, _, facts = _template(file, lang).template.partition("\n---\n")
     if names := Template(role).get_identifiers():
         raise PromptError(f"prompts/{lang}/{file}.md: ${names[0]} stands in the role; put it below a line ---")
-    try:
-        filled = Template(facts).substitute({key: str(value) for key, value in variables.items()})
-    except KeyError as missing:
-        raise PromptError(f"prompts/{lang}/{file}.md needs the variable ${missing.args[0]}") from None
-    return Template(role).substitute().strip(), filled.strip()
+    return Template(role).substitute().strip(), _filled(Template(facts), variables, f"{lang}/{file}.md").strip()
 
 
 def observer_file(name: str) -> str:
@@ -111,10 +105,7 @@ def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
     text = next((text for text in texts if text is not None), None)
     if text is None:
         raise PromptError(f"prompts/{FALLBACK}/{file}.toml has no sentence {key!r}")
-    try:
-        return Template(text).substitute({name: str(value) for name, value in variables.items()})
-    except KeyError as missing:
-        raise PromptError(f"prompts/{lang}/{file}.toml: {key!r} needs the variable ${missing.args[0]}") from None
+    return _filled(Template(text), variables, f"{lang}/{file}.toml: {key!r}")
 
 
 def table(name: str, lang: str) -> dict[str, Any]:
@@ -197,6 +188,13 @@ def language(lang: str) -> Language:
 def has_table(name: str, lang: str) -> bool:
     """Tell whether a language has a TOML file of its own, so that `table` does not fall back."""
     return bool(_toml(FOLDER, lang, name))
+
+
+def _filled(template: Template, variables: Mapping[str, object], place: str) -> str:
+    try:
+        return template.substitute(variables)
+    except KeyError as missing:
+        raise PromptError(f"prompts/{place} needs the variable ${missing.args[0]}") from None
 
 
 @cache

@@ -13,8 +13,7 @@ import pytest
 
 import prompts
 from agents.conversation.gate import Gate
-from agents.events import Event
-from agents.events.trace import trace
+from agents.events import Event, trace
 from agents.memory import Memory, open_memory
 from agents.models import Models
 from agents.models.script import Line, Script
@@ -25,7 +24,7 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition.services import dialogs_of, make_help, open_services, tables_of
+from app.composition import dialogs_of, make_help, open_services, tables_of
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording import Answer, with_answers, with_strangers
 from app.settings import Settings
@@ -91,7 +90,7 @@ class Chat:
             open_memory(f"sqlite:///{self.path}", self.now, tables=tables_of(dialogs_of())) as memory,
             open_services(dialogs_of(), memory, *self.services) as services,
         ):
-            help = await make_help(self.settings, memory.store, memory.notes)
+            help = await make_help(self.settings, memory)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
             options |= {"services": services, "models": self.models}

@@ -1,19 +1,25 @@
-"""Changes of a conversation: what they are, how one follows another, how their events are sent."""
+"""Changes of a conversation: what a node writes into the state, and the events that tell of it."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import cast
+from collections.abc import Sequence
 
+from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
+from typing_extensions import Unpack
 
 from agents.events import Event, Message, Observed
 from agents.events.views import View, stored_view
 from agents.state import Plain, Said, State
-from agents.state.citations import CitedReply
 from agents.state.person import Shown
-from agents.state.talk import Json, TalkUpdate, merge_talks
+from agents.state.talk import TalkUpdate, merge_talks
 from agents.state.verdict import By, Kind, Vote
 from agents.toolkit.context import Context, emitter
+
+MOST_VIEWS = 2
+"""Views that are remembered."""
+MOST_LINES = 20
+"""Lines of a view that are remembered."""
+LONGEST_LINE = 120
+"""Characters of a line that are remembered."""
 
 
 class Update(Plain, total=False):
@@ -24,113 +30,76 @@ class Update(Plain, total=False):
     said: list[Said]
 
 
-Change = tuple[Update, list[Event]]
-"""What happens to the state, and the events that tell of it."""
-Move = Callable[[State], Change]
-"""One step of a change: it sees the state that the step before leaves."""
-NOTHING: Change = ({}, [])
-"""A change of nothing. Never altered: `sequence` copies what it merges."""
+class Change:
+    """A change in the making: each step sees the state that the steps before it leave."""
 
+    def __init__(self, state: State) -> None:
+        self.state: State = {**state}
+        self.update: Update = {}
+        self.events: list[Event] = []
 
-def sequence(state: State, *moves: Move) -> Change:
-    """Make several changes one after another, each on the state that the one before leaves."""
-    total: Update = {}
-    events: list[Event] = []
-    for move in moves:
-        update, happened = move(state)
-        talks = merge_talks(state.get("talks", {}), update.get("talks", {}))
-        state = cast(State, {**state, **update, "talks": talks})
-        total = _merged(total, update)
-        events += happened
-    return total, events
+    def put(self, **values: Unpack[Plain]) -> None:
+        """Set keys of the state."""
+        self.state = {**self.state, **values}
+        self.update = {**self.update, **values}
 
+    def talk(self, speaker: str, **values: Unpack[TalkUpdate]) -> None:
+        """Change what a speaker remembers."""
+        talks = self.update.setdefault("talks", {})
+        before = talks.get(speaker, {})
+        # A new history has what was appended to the old one.
+        kept = [] if "messages" in values else before.get("add", [])
+        talks[speaker] = {**before, **values, "add": [*kept, *values.get("add", [])]}
+        self.state = {**self.state, "talks": merge_talks(self.state.get("talks", {}), {speaker: values})}
 
-def _merged(first: Update, second: Update) -> Update:
-    talks = dict(first.get("talks", {}))
-    for name, talk in second.get("talks", {}).items():
-        added = [*talks.get(name, {}).get("add", []), *talk.get("add", [])]
-        talks[name] = {**talks.get(name, {}), **talk}
-        if added:
-            talks[name]["add"] = added
-    return {**first, **second, "talks": talks, "said": [*first.get("said", []), *second.get("said", [])]}
+    def add(self, speaker: str, *messages: AnyMessage) -> None:
+        """Append messages to a speaker's history."""
+        self.talk(speaker, add=[*messages])
 
+    def tell(self, *events: Event) -> None:
+        """Tell whoever plays the turn what happens."""
+        self.events += events
 
-def put(update: Update) -> Move:
-    """Return the step that makes this update, whatever the state."""
-    return lambda _: (update, [])
+    def decide(self, observer: str, kind: Kind, reason: str, target: str | None = None, by: By = "free") -> None:
+        """Tell who has decided on the message, and how."""
+        self.tell(Observed(observer=observer, verdict=kind, target=target, reason=reason, by=by))
 
+    def say(self, speaker: str, text: str) -> None:
+        """Say something to the user."""
+        self.deliver(Message(speaker=speaker, text=text))
 
-def say(speaker: str, text: str, *, shown: bool = False, original: str = "") -> Change:
-    """Say something to the user; `shown` and `original` are those of the event `Message`."""
-    return say_cited(speaker, CitedReply(text), shown=shown, original=original)
+    def deliver(self, message: Message) -> None:
+        """Say a message to the user, with its citations."""
+        self.tell(message)
+        line: Said = {"speaker": message.speaker, "text": message.text}
+        if message.citations:
+            line["citations"] = [*message.citations]
+        self.update["said"] = [*self.update.get("said", []), line]
+        self.state = {**self.state, "said": [*self.state.get("said", []), line]}
 
+    def show(self, view: View, speaker: str, original: str = "") -> None:
+        """Show a view in place of what a speaker says, once."""
+        self.tell(view)
+        self.deliver(Message(speaker=speaker, text=view.text(), shown=True, original=original))
+        self.screen(view.title, view.numbered())
+        self.put(view=None)
 
-def say_cited(speaker: str, reply: CitedReply, *, shown: bool = False, original: str = "") -> Change:
-    """Say something to the user that may cite sources."""
-    message = Message(
-        speaker=speaker,
-        text=reply.text,
-        shown=shown,
-        original=original,
-        citations=reply.citations,
-        unknown_sources=reply.unknown,
-    )
-    line: Said = {"speaker": speaker, "text": reply.text}
-    return {"said": [{**line, "citations": [*reply.citations]} if reply.citations else line]}, [message]
+    def show_stored(self, speaker: str) -> None:
+        """Show the view that the last tool left, if there is one and its kind is known."""
+        body = self.state.get("view")
+        if view := stored_view(body) if body else None:
+            self.show(view, speaker)
 
+    def screen(self, title: str, lines: Sequence[str]) -> None:
+        """Remember what stands on the screen; a view without lines leaves it as it is."""
+        if lines:
+            cut = [line[:LONGEST_LINE] for line in lines[:MOST_LINES]]
+            shown: Shown = {"title": title[:LONGEST_LINE], "lines": cut}
+            self.put(screen=[*self.state.get("screen", []), shown][-MOST_VIEWS:])
 
-def emit(runtime: Runtime[Context], events: Iterable[Event]) -> None:
-    """Send events to whoever plays the turn."""
-    send = emitter(runtime)
-    for event in events:
-        send(event)
-
-
-def give_to(speaker: str | None) -> Move:
-    """Let a speaker hear the message; None if it has been answered."""
-    return put({"listener": speaker})
-
-
-def decision(observer: str, kind: Kind, target: str | None, reason: str, by: By) -> Move:
-    """Tell who has decided on the message, and how."""
-    event = Observed(observer=observer, verdict=kind, target=target, reason=reason, by=by)
-    return lambda _: ({}, [event])
-
-
-MOST_VIEWS = 2
-"""Views that are remembered."""
-MOST_LINES = 20
-"""Lines of a view that are remembered."""
-LONGEST_LINE = 120
-"""Characters of a line that are remembered."""
-
-
-def on_screen(state: State, title: str, lines: Sequence[str]) -> list[Shown]:
-    """Return what stands on the screen after a view with these lines; a view without lines leaves it as it is."""
-    before = state.get("screen", [])
-    if not lines:
-        return before
-    shown: Shown = {"title": title[:LONGEST_LINE], "lines": [line[:LONGEST_LINE] for line in lines[:MOST_LINES]]}
-    return [*before, shown][-MOST_VIEWS:]
-
-
-def show(view: View, speaker: str, state: State, original: str = "") -> Change:
-    """Show a view in place of what a speaker says, once."""
-    spoken, messages = say(speaker, view.text(), shown=True, original=original)
-    screen = on_screen(state, view.title, view.numbered())
-    return {**spoken, "screen": screen, "view": None}, [view, *messages]
-
-
-def show_stored(body: Json | None, speaker: str) -> list[Move]:
-    """Return what shows a stored view; nothing without a view, or for a view of an unknown kind."""
-    view = stored_view(body) if body else None
-    return [partial(show, view, speaker)] if view else []
-
-
-def screen_in_words(screen: Sequence[Shown]) -> str:
-    """Return the screen in words, the latest view last."""
-    return "\n".join(_view(shown) for shown in screen)
-
-
-def _view(shown: Shown) -> str:
-    return "\n".join([*([f"{shown['title']}:"] if shown["title"] else []), *shown["lines"]])
+    def emit(self, runtime: Runtime[Context]) -> Update:
+        """Send the events; return what the node writes."""
+        send = emitter(runtime)
+        for event in self.events:
+            send(event)
+        return self.update

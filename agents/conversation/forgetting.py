@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from agents.conversation.changes import Change, say
+from agents.conversation.changes import Change
 from agents.events import Forgetting
 from agents.language.text.vocabulary import is_said, listening, vocabulary
-from agents.state import State, holder_of
+from agents.state import holder_of
 from agents.toolkit.speaker import Speakers
 from prompts import form_texts, phrase, table, title_of
 
@@ -19,20 +19,23 @@ EVERYTHING = "me"
 SETTINGS = ("zone", "language")
 
 
-def heard(state: State, speakers: Speakers) -> Change | None:
-    """Return what a message changes if it asks to forget something, or answers whether it shall be; else None."""
-    text, lang, speaker = state["heard"]["text"] or "", state["lang"], holder_of(state)
+def hear(change: Change, speakers: Speakers) -> bool:
+    """Take a message that asks to forget something, or answers whether it shall be; tell whether it is one."""
+    state = change.state
+    text, lang = state["heard"]["text"] or "", state["lang"]
     if what := state.get("forgetting"):
         if is_said("yes", text) or is_said("agree", text):
-            return {"listener": None}, [Forgetting(what=what)]
+            change.tell(Forgetting(what=what))
+            change.put(listener=None, forgets=what)
+            return True
         if is_said("no", text):
-            spoken, events = say(speaker, phrase("forget_not", lang))
-            return {**spoken, "listener": None}, events
+            change.say(holder_of(state), phrase("forget_not", lang))
+            change.put(listener=None)
+            return True
     if what := _asked_for(text, listening(text, lang), tuple(forgettable(speakers))):
-        question = f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}"
-        spoken, events = say(speaker, question)
-        return {**spoken, "listener": None, "forgetting": what}, events
-    return None
+        change.say(holder_of(state), f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}")
+        change.put(listener=None, forgetting=what)
+    return what is not None
 
 
 def forgettable(speakers: Speakers) -> Iterator[str]:
@@ -62,7 +65,8 @@ def _asked_for(text: str, lang: str, kinds: Sequence[str]) -> str | None:
     key = words.key(text)
     openings = (words.key(entry) for entry in words.phrases("forget.openings"))
     begun = next((start for start in openings if key[: len(start)] == start), ())
-    return next((what for what in kinds if {key, key[len(begun) :]} & _wishes(what, lang)), None)
+    asked = {key, key[len(begun) :], tuple(words.stems(text))}
+    return next((what for what in kinds if asked & _wishes(what, lang)), None)
 
 
 @cache
@@ -81,7 +85,9 @@ def _wishes(what: str, lang: str) -> frozenset[tuple[str, ...]]:
     verbs = [words.key(verb) for verb in words.phrases("forget.verbs")]
     ends = [(), *(words.key(end) for end in own.get("from", []))]
     wishes = {(*verb, *words.key(name), *end) for verb in verbs for name in names for end in ends}
-    return frozenset({*map(words.key, phrases), *wishes})
+    # "Forget me" without its filler is "forget", which only means "never mind".
+    whole = {form for phrase in phrases for form in (words.key(phrase), tuple(words.stems(phrase)))}
+    return frozenset({*whole, *wishes}) - {*verbs}
 
 
 def _words_of(dialog: str, lang: str) -> Mapping[str, Any]:

@@ -5,9 +5,7 @@ identifiers. Of the others the speakers are told what was said aloud, as data.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, cast
-
-from langchain_core.messages import AnyMessage
+from typing import cast
 
 from agents.conversation.changes import Update
 from agents.state import State
@@ -31,7 +29,10 @@ BLANK: Own = {
     "wrote": -1,
     "foreign": False,
     "declined": [],
+    "allowed": [],
+    "spoke": 0,
     "forgetting": None,
+    "leaving": False,
 }
 """The own keys of somebody who has not spoken yet."""
 
@@ -40,8 +41,13 @@ def seen_by(state: State, user: str) -> State:
     """Return a conversation as one of its people has it."""
     if state.get("writer", user) == user:
         return state
-    lang = _person(state, user).get("lang", state["lang"])
-    return cast(State, {**state, **BLANK, "talks": {}, **_parts(state, user), "lang": lang})
+    person = _person(state, user)
+    return cast(State, {**state, **_own(person), "lang": person.get("lang", state["lang"])})
+
+
+def lang_of(state: State, user: str) -> str | None:
+    """Return the language in which one of a conversation's people was last spoken with; None for somebody new."""
+    return state.get("lang") if state.get("writer", user) == user else _person(state, user).get("lang")
 
 
 def turn_to(state: State, user: str) -> Update:
@@ -49,22 +55,14 @@ def turn_to(state: State, user: str) -> Update:
 
     `talks` are whole: they replace those of the other person.
     """
-    writer = state.get("writer", user)
+    writer, person = state.get("writer", user), _person(state, user)
     if writer == user:
         return {"writer": user}
-    before = {key: state[key] for key in (*BLANK, "talks") if key in state}  # type: ignore[literal-required]
+    before = {key: value for key, value in state.items() if key in (*BLANK, "talks")}
     aside = cast(Person, {**_person(state, writer), **before})
-    present = cast(Person, {key: value for key, value in _person(state, user).items() if key in ("name", "lang")})
-    return cast(
-        Update,
-        {
-            **BLANK,
-            "talks": {},
-            **_parts(state, user),
-            "writer": user,
-            "persons": {**state.get("persons", {}), writer: aside, user: present},
-        },
-    )
+    present = cast(Person, {key: value for key, value in person.items() if key in ("name", "lang")})
+    persons = {**state.get("persons", {}), writer: aside, user: present}
+    return cast(Update, {**_own(person), "writer": user, "persons": persons})
 
 
 def others_in(state: State, user: str) -> set[str]:
@@ -90,7 +88,7 @@ def without(state: State, user: str) -> Update:
     }
     if state.get("writer", user) != user:
         return {"persons": persons, "beside": [], "talks": cast("dict[str, TalkUpdate]", _untold(state["talks"]))}
-    return cast(Update, {**BLANK, "talks": {}, "writer": "", "persons": persons, "beside": []})
+    return cast(Update, {**_own({}), "writer": "", "persons": persons, "beside": []})
 
 
 def without_forms(state: State, user: str, dialogs: Collection[str], field: str | None = None) -> Update:
@@ -98,10 +96,11 @@ def without_forms(state: State, user: str, dialogs: Collection[str], field: str 
 
     `talks` are whole: they replace those of the state.
     """
-    emptied = {
-        name: cast(Talk, {**talk, "form": left_of(talk.get("form", {}), field)}) if name in dialogs else talk
-        for name, talk in seen_by(state, user).get("talks", {}).items()
-    }
+    emptied = dict(seen_by(state, user).get("talks", {}))
+    for name in emptied.keys() & {*dialogs}:
+        form = emptied[name].get("form", {})
+        kept = {} if field is None else {key: value for key, value in form.items() if key != field}
+        emptied[name] = {**emptied[name], "form": kept}
     if state.get("writer", user) == user:
         return {"talks": cast("dict[str, TalkUpdate]", emptied)}
     person = cast(Person, {**_person(state, user), "talks": emptied})
@@ -109,27 +108,22 @@ def without_forms(state: State, user: str, dialogs: Collection[str], field: str 
     return {"persons": persons, "talks": cast("dict[str, TalkUpdate]", state.get("talks", {}))}
 
 
-def left_of(form: Mapping[str, Any], field: str | None) -> dict[str, Any]:
-    """Return what is left of a form without a field, or (None) without all of them."""
-    return {} if field is None else {name: value for name, value in form.items() if name != field}
-
-
 def _untold(talks: Mapping[str, Talk]) -> dict[str, Talk]:
     """Return talks whose messages no longer tell what others said."""
-    return {
-        name: {**talk, "messages": [_without_others(message) for message in talk.get("messages", [])]}
-        for name, talk in talks.items()
-    }
-
-
-def _without_others(message: AnyMessage) -> AnyMessage:
-    notes = {name: note for name, note in message.additional_kwargs.items() if name != "beside"}
-    return message.model_copy(update={"additional_kwargs": notes})
+    untold = dict(talks)
+    for name, talk in talks.items():
+        messages = [*talk.get("messages", [])]
+        for place, message in enumerate(messages):
+            notes = {key: note for key, note in message.additional_kwargs.items() if key != "beside"}
+            messages[place] = message.model_copy(update={"additional_kwargs": notes})
+        untold[name] = {**talk, "messages": messages}
+    return untold
 
 
 def _person(state: State, user: str) -> Person:
     return state.get("persons", {}).get(user, {})
 
 
-def _parts(state: State, user: str) -> Person:
-    return cast(Person, {key: value for key, value in _person(state, user).items() if key not in ("name", "lang")})
+def _own(person: Person) -> dict[str, object]:
+    stored = {key: value for key, value in person.items() if key not in ("name", "lang")}
+    return {**BLANK, "talks": {}, **stored}

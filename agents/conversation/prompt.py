@@ -6,41 +6,42 @@ provider's prefix cache serves most of it. What changes from turn to turn goes w
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
-from langchain_core.messages import AnyMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from agents.conversation.changes import screen_in_words
-from agents.conversation.heard import heard_so_far, human, with_contents
 from agents.conversation.persons import name_of
 from agents.conversation.scene import Scene, described
+from agents.language.identifiers import masked
 from agents.memory.inbox import now_ms
-from agents.sources.attachments import SHOWN
+from agents.sources.attachments import SHOWN, Contents, told, words_of
 from agents.state import State, form_of, messages_of, talk_of
-from agents.state.message_notes import Facts, Helper, notes
-from agents.toolkit.bound_tools import bound_tools
+from agents.state.message_notes import Facts, Helper, notes, notes_of
+from agents.state.person import Heard
+from agents.state.talk import Talk
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import Schemas, ToolSchema, examples_of, texts_of
 from agents.toolkit.handover_tools import missing
-from agents.toolkit.shelf import Shelf, at_hand, shown_in
+from agents.toolkit.shelf import Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase, prompt, prompts_of_all, title_of
 
-LEAST_STEPS = 6
-"""Supersteps for another round of tools and the answer to it, with observers behind it."""
 
+class Prompting:
+    """The prompts, their facts and the bound tools of every speaker; what never changes is made once per language."""
 
-class FactSource:
-    """The facts of every prompt; what stays the same from turn to turn is put together once per language."""
+    def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf] | None = None) -> None:
+        self.speakers, self.shelves = speakers, shelves or {}
+        self._schemas = Schemas()
+        self._facts: dict[str, Facts] = {}
+        self._tools: dict[tuple[str, str], list[ToolSchema]] = {}
 
-    def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf], schemas: Schemas) -> None:
-        self.speakers, self.shelves, self.schemas = speakers, shelves, schemas
-        self._common: dict[str, Facts] = {}
-
-    def for_observer(self, observer: str, scene: Scene) -> Facts:
+    def observer_facts(self, observer: str, scene: Scene) -> Facts:
         """Return the facts of an observer's prompt."""
         return {
-            **self._of_everyone(scene.lang),
+            **self._facts_of_all(scene.lang),
             "role": "observer",
             "observer": observer,
             "text": scene.text,
@@ -50,71 +51,74 @@ class FactSource:
             "missing": list(scene.missing),
         }
 
-    def for_speaker(self, speaker: Speaker, state: State, name: str, history: Sequence[AnyMessage]) -> Facts:
-        """Return the facts of a speaker's prompt; `name` is what to call the user, empty if it is not known."""
-        values = form_of(state, speaker.name)
-        shelf = self.shelves.get(speaker.name)
-        offered = sorted(shown_in(messages_of(state, speaker.name)) & shelf.tools.keys()) if shelf else []
+    def _speaker_facts(self, speaker: Speaker, state: State, name: str, history: Sequence[AnyMessage]) -> Facts:
+        form, values, shelf = speaker.form, form_of(state, speaker.name), self.shelves.get(speaker.name)
+        offered = sorted(shown_in(history) & shelf.tools.keys()) if shelf else []
         return {
-            **self._of_everyone(state["lang"]),
+            **self._facts_of_all(state["lang"]),
             "role": speaker.name,
             "history": history,
             "name": name,
-            "form": values if speaker.form else None,
-            "fields": list(speaker.form.model_fields) if speaker.form else [],
-            "missing": missing(speaker.form, values) if speaker.form else [],
+            "form": values if form else None,
+            "fields": list(form.model_fields) if form else [],
+            "missing": missing(form, values) if form else [],
             "opening": state["heard"]["text"] is None,
             "undone": bool(state.get("undone")),
             "wishes": bool(state.get("wishes")),
-            "shelf": [self.schemas.of(shelf.tools[name], state["lang"]) for name in offered] if shelf else [],
+            "shelf": [self._schemas.of(shelf.tools[name], state["lang"]) for name in offered] if shelf else [],
         }
 
-    def _of_everyone(self, lang: str) -> Facts:
-        if lang not in self._common:
+    def _facts_of_all(self, lang: str) -> Facts:
+        if lang not in self._facts:
+            helpers: dict[str, Helper] = {
+                dialog.tool: {
+                    "dialog": dialog.name,
+                    "title": title_of(dialog.name, lang),
+                    "description": described(dialog, lang),
+                    "tools": [tool.name for tool in dialog.tools],
+                    "form": dialog.name if dialog.form else None,
+                }
+                for dialog in self.speakers.dialogs.values()
+            }
             examples = {tool.name: examples_of(tool, lang) for speaker in self.speakers for tool in speaker.tools}
-            self._common[lang] = {
+            self._facts[lang] = {
                 "lang": lang,
-                "helpers": {dialog.tool: _helper(dialog, lang) for dialog in self.speakers.dialogs.values()},
+                "helpers": helpers,
                 "tools": [tool.name for tool in self.speakers.supervisor.tools],
                 "examples": {name: texts for name, texts in examples.items() if texts},
             }
-        return self._common[lang]
+        return self._facts[lang]
 
-
-def _helper(dialog: Speaker, lang: str) -> Helper:
-    return {
-        "dialog": dialog.name,
-        "title": title_of(dialog.name, lang),
-        "description": described(dialog, lang),
-        "tools": [tool.name for tool in dialog.tools],
-        "form": dialog.name if dialog.form else None,
-    }
-
-
-class Prompting:
-    """The prompts and bound tools of every speaker, worked out once per language."""
-
-    def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf] | None = None) -> None:
-        self.speakers, self.shelves = speakers, shelves or {}
-        self._schemas = Schemas()
-        self.facts = FactSource(speakers, self.shelves, self._schemas)
-        self._tools: dict[tuple[str, str], list[ToolSchema]] = {}
-
-    def messages(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
-        """Return the prompt for the next model call of a speaker: its role, and its history.
+    def messages(
+        self, speaker: Speaker, state: State, context: Context, history: Sequence[AnyMessage]
+    ) -> list[AnyMessage]:
+        """Return the prompt for the next model call of a speaker: its role, and its history with its news.
 
         System messages behind the role are notes; `agents.models.message_order` makes data of them.
         """
         lang = state["lang"]
-        history = with_contents(heard_so_far(speaker, state), state["heard"], context.contents, lang)
-        facts = self.facts.for_speaker(speaker, state, context.called, history)
-        noted = notes(lang=lang, facts=facts)
+        turn = [_of_the_turn(speaker, state, context)] if speaker.is_custom else []
+        history = with_contents(history, state["heard"], context.contents, lang, turn)
+        noted = notes(lang=lang, facts=self._speaker_facts(speaker, state, context.called, history))
         if speaker.is_custom:
             noted |= notes(forwarding="custom")
         messages: list[AnyMessage] = [SystemMessage(self.role(speaker, lang), additional_kwargs=noted), *history]
-        if state.get("remaining_steps", LEAST_STEPS) < LEAST_STEPS:
+        if context.spent.leaves(context.limits) <= 1:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         return messages
+
+    async def question(
+        self, dialog: Speaker, state: State, context: Context, text: str
+    ) -> tuple[list[AnyMessage], list[ToolSchema]]:
+        """Return a dialog's own prompt and tools with a question about the user's message behind it.
+
+        A server that keeps one prompt answers it without losing the dialog's.
+        """
+        context = await told_by(dialog, context, state["lang"])
+        history = [*messages_of(state, dialog.name), *self.news(dialog, state, context)]
+        asked = SystemMessage(f"{phrase('judge_first', state['lang'])}\n{text}")
+        tools = [*self.tools(dialog, state["lang"]), *self.picked(dialog, state, history)]
+        return [*self.messages(dialog, state, context, history), asked], tools
 
     def news(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
         """Return what a speaker has not heard yet: the user's message with what holds now, and cards of tools.
@@ -126,15 +130,18 @@ class Prompting:
         if any(message.id == heard["id"] for message in reversed(history)):
             return []
         # An agent graph has a prompt of its own, and hears the user as they are.
-        parts = [] if speaker.agent else self.context(speaker, state, context)
-        if speaker.is_custom:
-            parts = [_of_the_turn(speaker, state, context), *parts]
+        parts = [] if speaker.agent else self._of_the_message(speaker, state, context)
+        lasting = [] if speaker.agent else self._lasting(speaker, state, context)
+        mask = partial(masked, numbered=state.get("aliases"))
+        parts, lasting = [*map(mask, parts)], [*map(mask, lasting)]
         if heard["text"] is None:
-            return [SystemMessage("\n".join(parts), id=heard["id"])]
-        noted = notes(context=parts)
+            return [SystemMessage("\n".join([*parts, *lasting]), id=heard["id"])]
+        noted = notes(lasting=lasting)
+        if parts:
+            noted |= notes(context=parts)
         # Only the supervisor is told: a dialog acts on the user's own data, at the user's word.
         if speaker.is_supervisor and (beside := state.get("beside")):
-            noted |= notes(beside=[phrase("others_said", state["lang"], lines="\n".join(beside))])
+            noted |= notes(beside=[mask(phrase("others_said", state["lang"], lines="\n".join(beside)))])
         message = human(heard, state["lang"])
         message.additional_kwargs |= noted
         shelf = self.shelves.get(speaker.name)
@@ -142,12 +149,17 @@ class Prompting:
         return [message, cards] if cards else [message]
 
     def role(self, speaker: Speaker, lang: str) -> str:
-        """Return a speaker's system prompt: what it does, and the dialogs and tools that it can call."""
+        """Return a speaker's system prompt: what it does, and the dialogs and tools that it can call.
+
+        What all speakers are told comes first, so that a cache of one serves the others.
+        """
+        common = prompt("common", lang)
         if not speaker.is_supervisor:
-            return f"{prompt(f'{speaker.name}/prompt', lang)}\n\n{prompt('dialog', lang)}"
+            return f"{common}\n\n{prompt('dialog', lang)}\n\n{prompt(f'{speaker.name}/prompt', lang)}"
         helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
+        helpers |= {title_of(name, lang): phrase("dialog_absent", lang) for name in self.speakers.absent}
         tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
-        return prompt("supervisor", lang, helpers=_listed(helpers), tools=_listed(tools))
+        return f"{common}\n\n{prompt('supervisor', lang, helpers=_listed(helpers), tools=_listed(tools))}"
 
     def tools(self, speaker: Speaker, lang: str) -> list[ToolSchema]:
         """Return the tools bound to a speaker's model, described in `lang`; always the same list."""
@@ -157,25 +169,20 @@ class Prompting:
             self._tools[key] = [self._schemas.of(tool, lang) for tool in tools]
         return self._tools[key]
 
-    def picked(self, speaker: Speaker, state: State) -> list[ToolSchema]:
+    def picked(self, speaker: Speaker, state: State, history: Sequence[AnyMessage]) -> list[ToolSchema]:
         """Return the tools bound for this message alone: those that fit, where a shelf's tools are bound."""
         shelf = self.shelves.get(speaker.name)
-        if shelf is None or shelf.mode != "bind":
-            return []
-        return [self._schemas.of(tool, state["lang"]) for tool in shelf.fitting(state, heard_so_far(speaker, state))]
+        fitting = shelf.fitting(state, history) if shelf and shelf.mode == "bind" else []
+        return [self._schemas.of(tool, state["lang"]) for tool in fitting]
 
-    def context(self, speaker: Speaker, state: State, context: Context) -> list[str]:
-        """Return what holds as the user's message comes, part by part: time, device, form, screen, instructions."""
+    def _lasting(self, speaker: Speaker, state: State, context: Context) -> list[str]:
+        """Return what holds until the next message, part by part: day, device, form, screen.
+
+        It tells no hour: a prompt that tells one is never the beginning of the next.
+        """
         lang = state["lang"]
-        now = datetime.now(context.zone).strftime("%A %Y-%m-%d %H:%M %Z")
-        parts = [phrase("clock", lang, now=f"{now}, {context.device}" if context.device else now)]
-        if context.is_shared:
-            parts.append(phrase("who_writes", lang, name=name_of(state, context.user)))
-        parts += [
-            phrase(f"quoted_{quoted['kind']}", lang, by=quoted["by"] or "?", text=quoted["text"])
-            for quoted in state["heard"].get("quoted", [])
-            if quoted["kind"] not in SHOWN
-        ]
+        today = datetime.now(context.zone).strftime("%A %Y-%m-%d, %Z")
+        parts = [phrase("today", lang, today=f"{today}, {context.device}" if context.device else today)]
         if summary := talk_of(state, speaker.name).get("summary"):
             parts.append(phrase("summed_up", lang, summary=summary))
         parts += context.lines
@@ -185,7 +192,21 @@ class Prompting:
             filled = json.dumps(values, ensure_ascii=False, sort_keys=True)
             parts.append(phrase("form_so_far", lang, known=filled, missing=gaps))
         if screen := state.get("screen"):
-            parts.append(phrase("on_screen", lang, screen=screen_in_words(screen)))
+            lines = [line for shown in screen for line in (shown["title"] and f"{shown['title']}:", *shown["lines"])]
+            parts.append(phrase("on_screen", lang, screen="\n".join(filter(None, lines))))
+        if any(notes_of(message).get("marked") for message in messages_of(state, speaker.name)):
+            parts.append(phrase("attached_before", lang))
+        return parts
+
+    def _of_the_message(self, speaker: Speaker, state: State, context: Context) -> list[str]:
+        """Return what is said of the user's message alone: who writes, what it answers, instructions."""
+        lang = state["lang"]
+        parts = [phrase("who_writes", lang, name=name_of(state, context.user))] if context.is_shared else []
+        parts += [
+            phrase(f"quoted_{quoted['kind']}", lang, by=quoted["by"] or "?", text=quoted["text"])
+            for quoted in state["heard"].get("quoted", [])
+            if quoted["kind"] not in SHOWN
+        ]
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
             parts.append(" ".join(prompts_of_all("opening", lang)))
         if state.get("undone"):
@@ -194,6 +215,45 @@ class Prompting:
         if waiting and not speaker.is_supervisor:
             parts.append(phrase("another_wish", lang))
         return parts
+
+
+async def told_by(dialog: Speaker, context: Context, lang: str) -> Context:
+    """Return what the turn is given, with what the dialog itself tells its model."""
+    tell = dialog.context_lines
+    return replace(context, lines=await tell(context, lang)) if tell else context
+
+
+def heard_message(heard: Heard, talk: Talk, lang: str) -> HumanMessage | None:
+    """Return the user's message for a speaker's history; None if the user said nothing or the history has it."""
+    has_heard = any(message.id == heard["id"] for message in reversed(talk.get("messages", [])))
+    return None if has_heard or heard["text"] is None else human(heard, lang)
+
+
+def human(heard: Heard, lang: str) -> HumanMessage:
+    """Return the user's message as a history keeps it; `lang` is that of the marks of files."""
+    noted = notes(metadata=heard["metadata"]) if "metadata" in heard else {}
+    if any(part["kind"] in SHOWN for part in heard.get("quoted", [])):
+        noted |= notes(marked=True)
+    return HumanMessage(words_of(heard, lang), id=heard["id"], additional_kwargs=noted)
+
+
+def with_contents(
+    history: Sequence[AnyMessage], heard: Heard, contents: Contents, lang: str, turn: Sequence[str] = ()
+) -> list[AnyMessage]:
+    """Return a history in which the message of this turn shows its files and what the turn is.
+
+    Histories keep only the marks of files.
+    """
+    parts = told(heard.get("quoted", []), contents, lang)
+    if not parts and not contents.pictures and not turn:
+        return [*history]
+    shown = [*history]
+    for place, message in enumerate(history):
+        if message.id == heard["id"] and isinstance(message, HumanMessage):
+            context = [*turn, *notes_of(message).get("context", []), *parts]
+            noted = {**message.additional_kwargs, **notes(context=context, pictures=contents.pictures)}
+            shown[place] = message.model_copy(update={"additional_kwargs": noted})
+    return shown
 
 
 def _of_the_turn(speaker: Speaker, state: State, context: Context) -> str:

@@ -21,8 +21,10 @@ from prompts import card
 MOST_BEFORE = 3
 """Messages before the last reply that are shown."""
 _SLOT = re.compile(r"\{\w+\}")
-Ask = Callable[..., Awaitable[str]]
-Enter = Callable[[str, str, dict[str, object]], Awaitable[None]]
+
+
+async def _nothing(*_: object, **__: object) -> str:
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +53,11 @@ class Scene:
     """Phrases by which people ask for a dialog or a tool, by its name."""
     user: str = ""
     store: BaseStore | None = None
-    ask: Ask = field(default=lambda **_: _no_answer(), repr=False)
-    """Ask the observer's model: its prompt with these variables; returns the reply's text."""
+    ask: Callable[..., Awaitable[str]] = field(default=_nothing, repr=False)
+    """Ask the observer's model: its prompt with these variables; returns the reply's text. With `words` the first word
+    of the reply, if it is one of them, else nothing."""
 
-    enter: Enter = field(default=lambda *_: _nothing(), repr=False)
+    enter: Callable[[str, str, dict[str, object]], Awaitable[object]] = field(default=_nothing, repr=False)
     """Enters in the undo log that a fact is about to change: its kind, its key and its new value."""
 
     async def remember(self, kind: str, key: str, value: dict[str, object]) -> None:
@@ -86,14 +89,6 @@ class Observer:
             raise ContractError("an Observer needs a pre_check or a post_check")
 
 
-async def _nothing() -> None:
-    return
-
-
-async def _no_answer() -> str:
-    return ""
-
-
 def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
     """Return the present moment of a dialog."""
     lang, form, tools = state["lang"], form_of(state, dialog.name), at_hand(speakers.supervisor)
@@ -101,7 +96,7 @@ def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
     # What was told in between is no reply: the user still answers what was asked before.
     spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
     spoken = [message for message in spoken if "told" not in notes_of(message)]
-    last = next((place for place in range(len(spoken) - 1, -1, -1) if spoken[place].type == "ai"), None)
+    last = max((place for place, message in enumerate(spoken) if message.type == "ai"), default=None)
     return Scene(
         lang=lang,
         dialog=dialog.name,

@@ -1,20 +1,28 @@
 """What the user's own words settle without a model: a name, a plain wish, home, back again, a yes to an offer."""
 
 import re
-from functools import partial
 from typing import Literal, get_args, get_origin
 
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
 from agents.conversation import handover
-from agents.conversation.changes import Change, Move, decision, give_to, put, say
-from agents.conversation.gate import asks
-from agents.conversation.heard import human
+from agents.conversation.changes import Change
+from agents.conversation.gate.features import asks, last_question
+from agents.conversation.prompt import human
 from agents.conversation.scene import Scene
-from agents.language.text.stems import words
-from agents.language.text.vocabulary import is_said, listening, mentions, says, vocabulary
-from agents.state import SUPERVISOR, State
+from agents.language.text.stems import spelt, stems, words
+from agents.language.text.vocabulary import (
+    is_said,
+    listening,
+    mentions,
+    says,
+    small_words,
+    spoken_in,
+    takes_leave,
+    vocabulary,
+)
+from agents.state import SUPERVISOR, State, holder_of
 from agents.state.person import Heard, Switch, Wish
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase, title_of
@@ -23,33 +31,83 @@ Answer = Literal["yes", "no"]
 NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d{2,4})?")
 
 
-def called_by_name(dialog: Speaker, state: State, speakers: Speakers) -> list[Move]:
+def called_by_name(change: Change, dialog: Speaker, speakers: Speakers) -> None:
     """Begin the dialog that the user called by its name; the name itself needs no answer, and can be taken back."""
-    holder = state.get("dialog")
-    heard: Heard = {**state["heard"], "text": None}
+    holder = change.state.get("dialog")
+    heard: Heard = {**change.state["heard"], "text": None}
     switched: Switch | None = {"dialog": holder, "heard": heard} if holder else None
-    return [
-        decision("name", "switch", dialog.name, "called by its name", "free"),
-        *handover.interrupt(holder, speakers, dialog.name),
-        partial(handover.take_over, dialog, brief=""),
-        put({"heard": heard, "listener": dialog.name, "switched": switched}),
-    ]
+    change.decide("name", "switch", "called by its name", dialog.name)
+    handover.interrupt(change, speakers, dialog.name)
+    handover.take_over(change, dialog, brief="")
+    change.put(heard=heard, listener=dialog.name, switched=switched)
 
 
-def entered(dialog: Speaker, state: State, speakers: Speakers) -> list[Move]:
+def entered(change: Change, dialog: Speaker, speakers: Speakers) -> None:
     """Give the message to the dialog that it plainly asks for; no model is asked whose it is."""
-    holder = state.get("dialog")
-    return [
-        decision("shortcut", "switch", dialog.name, f"asks for {dialog.name}", "free"),
-        *handover.interrupt(holder, speakers, dialog.name),
-        *handover.straight(dialog, state, loser=holder or SUPERVISOR),
-    ]
+    loser = holder_of(change.state)
+    change.decide("shortcut", "switch", f"asks for {dialog.name}", dialog.name)
+    handover.interrupt(change, speakers, dialog.name)
+    handover.straight(change, dialog, loser=loser)
 
 
-def home(holder: str | None, speakers: Speakers) -> list[Move]:
+def missed(change: Change, dialog: Speaker) -> None:
+    """Say that the dialog that the message plainly asks for is not offered, since it does not fit its model."""
+    change.decide("name", "stay", f"asks for {dialog.name}, which does not fit its model")
+    lang = change.state["lang"]
+    _answer(change, phrase("dialog_missed", lang, title=title_of(dialog.name, lang)))
+
+
+def home(change: Change, speakers: Speakers) -> None:
     """Interrupt the dialog, if one leads; the answer only confirms it."""
-    leave = handover.interrupt(holder, speakers, "home")
-    return [decision("home", "supervisor", None, "called home", "free"), *leave, _at_home]
+    change.decide("home", "supervisor", "called home")
+    handover.interrupt(change, speakers, "home")
+    _answer(change, phrase("home", change.state["lang"]))
+
+
+def _answer(change: Change, text: str) -> None:
+    """Let the supervisor answer the message with this; no model is asked."""
+    change.say(SUPERVISOR, text)
+    change.add(SUPERVISOR, human(change.state["heard"], change.state["lang"]), AIMessage(text))
+    change.put(listener=None)
+
+
+def leave(change: Change, dialog: Speaker) -> None:
+    """End the dialog that the user takes leave of, with a sentence; what else was wished for is only offered."""
+    state, reason = change.state, "the user takes leave"
+    lang, text = state["lang"], state["heard"]["text"] or ""
+    is_goodbye = "goodbye" in takes_leave(text, lang)
+    change.decide("leave", "finished", reason)
+    handover.finish(change, dialog, reason)
+    answer = phrase("left_for_good" if is_goodbye else "left_dialog", lang)
+    change.say(SUPERVISOR, answer)
+    change.add(SUPERVISOR, human(state["heard"], lang), AIMessage(answer))
+    wishes: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
+    # "Undo" calls the dialog back before it reaches for what was written.
+    switched: Switch = {"dialog": dialog.name, "heard": state["heard"]}
+    change.put(listener=None, wishes=wishes, switched=switched)
+    if not is_goodbye:
+        change.put(verdict={"kind": "finished", "target": None, "reason": reason})
+
+
+def is_leave(scene: Scene, *, halts: bool) -> bool:
+    """Tell whether words that take leave can be nothing else: neither an answer to what was asked, nor an order.
+
+    `halts`: "stop" may be meant for something that the dialog does, "never mind" for a question on the screen.
+    """
+    text, lang, asked = scene.text, scene.lang, last_question(scene.reply or "")
+    lists = takes_leave(text, lang)
+    if not lists or (halts and (says("halt", text, lang) or says("cancel", text, lang))):
+        return False
+    is_more = mentions("anything_else", asked, lang) is not None
+    if "goodbye" in lists or (is_more and mentions("offering", asked, lang)):
+        return True
+    is_answer = not {*stems(text, lang)}.isdisjoint({*stems(asked, lang)} - small_words(lang))
+    if "yes" in lists or is_answer or "leave" in lists:
+        # "Yes, that's it" may confirm.
+        return not ("yes" in lists or is_answer)
+    # "Done" and "all" answer many things, and "that is all" whether there is anything else.
+    is_short = len(vocabulary(listening(text, lang)).key(text)) == 1 or is_said("ready", text)
+    return not (is_more if "enough" in lists else asked or is_short)
 
 
 def is_taken_back(switched: Switch, state: State, speakers: Speakers) -> bool:
@@ -61,35 +119,27 @@ def is_taken_back(switched: Switch, state: State, speakers: Speakers) -> bool:
     return switched["dialog"] in speakers.dialogs and says("undo", text, lang)
 
 
-def taken_back(switched: Switch, state: State, speakers: Speakers) -> list[Move]:
+def taken_back(change: Change, switched: Switch, speakers: Speakers) -> None:
     """Give the message that caused a switch to the speaker it was taken from."""
-    loser, holder = switched["dialog"], state.get("dialog")
-    is_home = loser == SUPERVISOR
-    heard: Heard = {**state["heard"], "text": switched["heard"]["text"]}
-    back: list[Move] = [
-        decision(
-            "undo",
-            "supervisor" if is_home else "switch",
-            None if is_home else loser,
-            "the user took the switch back",
-            "free",
-        ),
-        *([partial(handover.finish, speakers[holder], reason="taken back")] if holder else []),
-        # What the wrong dialog has written goes with the switch.
-        put({"undoing": switched["heard"]["id"]}),
-    ]
+    loser, holder = switched["dialog"], change.state.get("dialog")
+    is_home, reason = loser == SUPERVISOR, "the user took the switch back"
+    change.decide("undo", "supervisor" if is_home else "switch", reason, None if is_home else loser)
+    if holder:
+        handover.finish(change, speakers[holder], reason="taken back")
+    # What the wrong dialog has written goes with the switch.
+    change.put(undoing=switched["heard"]["id"])
+    heard: Heard = {**change.state["heard"], "text": switched["heard"]["text"]}
     if is_home:
         # The supervisor's model decides on a message that went straight to a dialog.
-        return [*back, put({"heard": heard, "listener": SUPERVISOR})]
-    if heard["text"] is None:
+        change.put(heard=heard, listener=SUPERVISOR)
+    elif heard["text"] is None:
         # The dialog was left by a name alone, so there is no message for it: it says where it stood.
-        return [*back, partial(handover.resume, speakers[loser]), give_to(None)]
-    wishes: list[Wish] = [{**wish, "left": False} for wish in state.get("wishes", [])]
-    return [
-        *back,
-        partial(handover.resume, speakers[loser], silently=True),
-        put({"heard": heard, "listener": loser, "undone": True, "wishes": wishes}),
-    ]
+        handover.resume(change, speakers[loser])
+        change.put(listener=None)
+    else:
+        handover.resume(change, speakers[loser], silently=True)
+        wishes: list[Wish] = [{**wish, "left": False} for wish in change.state.get("wishes", [])]
+        change.put(heard=heard, listener=loser, undone=True, wishes=wishes)
 
 
 def takes_back(state: State) -> bool:
@@ -102,19 +152,11 @@ def _has_just_written(state: State) -> bool:
     return state.get("wrote") == state["turn"] - 1
 
 
-def _at_home(state: State) -> Change:
-    text = phrase("home", state["lang"])
-    spoken, events = say(SUPERVISOR, text)
-    heard = human(state["heard"], state["lang"])
-    return {**spoken, "talks": {SUPERVISOR: {"add": [heard, AIMessage(text)]}}, "listener": None}, events
-
-
 def answer_to_offer(text: str, lang: str) -> Answer | None:
     """Return what a text answers to an offer; None if it speaks of something else."""
-    if says("go_on", text, lang):
+    if says("go_on", text, lang) or says("yes", text, lang):
         return "yes"
-    answers: tuple[Answer, ...] = ("yes", "no")
-    return next((answer for answer in answers if says(answer, text, lang)), None)
+    return "no" if says("no", text, lang) or takes_leave(text, lang) else None
 
 
 def offers_wish(offered: str | None, state: State) -> bool:
@@ -123,36 +165,31 @@ def offers_wish(offered: str | None, state: State) -> bool:
     return bool(offered and wishes and wishes[0].get("left") and wishes[0]["dialog"] == offered)
 
 
-def offer_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
+def offer_answered(change: Change, dialog: Speaker, answer: Answer, speakers: Speakers) -> None:
     """Go on with the dialog on offer, or let it go; the same for the wish on offer."""
-    if offers_wish(dialog.name, state):
-        return _wish_answered(dialog, answer, state, speakers)
-    if answer == "yes":
-        return [
-            decision("offer", "switch", dialog.name, "the user accepted", "free"),
-            partial(handover.resume, dialog),
-            give_to(None),
-        ]
-    return [
-        decision("offer", "supervisor", None, "the user declined", "free"),
-        partial(handover.drop, dialog),
-        give_to(SUPERVISOR),
-    ]
+    if offers_wish(dialog.name, change.state):
+        _wish_answered(change, dialog, answer, speakers)
+    elif answer == "yes":
+        change.decide("offer", "switch", "the user accepted", dialog.name)
+        handover.resume(change, dialog)
+        change.put(listener=None)
+    else:
+        change.decide("offer", "supervisor", "the user declined")
+        handover.drop(change, dialog)
+        change.put(listener=SUPERVISOR)
 
 
-def _wish_answered(dialog: Speaker, answer: Answer, state: State, speakers: Speakers) -> list[Move]:
-    wish, holder = state["wishes"][0], state.get("dialog")
-    remaining_wishes = put({"wishes": state["wishes"][1:], "foreign": wish.get("foreign", False)})
+def _wish_answered(change: Change, dialog: Speaker, answer: Answer, speakers: Speakers) -> None:
+    wish = change.state["wishes"][0]
+    change.put(wishes=change.state["wishes"][1:], foreign=wish.get("foreign", False))
     if answer == "no":
-        decided = decision("offer", "supervisor", None, "the user declined a wish", "free")
-        return [decided, remaining_wishes, give_to(holder or SUPERVISOR)]
-    return [
-        decision("offer", "switch", dialog.name, "the user accepted a wish", "free"),
-        remaining_wishes,
-        *handover.interrupt(holder, speakers, dialog.name),
-        partial(handover.take_over, dialog, brief=wish["brief"]),
-        give_to(dialog.name),
-    ]
+        change.decide("offer", "supervisor", "the user declined a wish")
+        change.put(listener=holder_of(change.state))
+        return
+    change.decide("offer", "switch", "the user accepted a wish", dialog.name)
+    handover.interrupt(change, speakers, dialog.name)
+    handover.take_over(change, dialog, wish["brief"])
+    change.put(listener=dialog.name)
 
 
 def fits(scene: Scene, form: type[BaseModel] | None) -> str | None:
@@ -164,23 +201,24 @@ def fits(scene: Scene, form: type[BaseModel] | None) -> str | None:
         return "yes or no to a question"
     if NUMBER.fullmatch(text):
         return "a number or date"
-    if form and scene.missing and text.casefold() in choices(form, scene.missing[0]):
-        return f"a choice for {scene.missing[0]}"
+    if form and scene.missing:
+        annotation = form.model_fields[scene.missing[0]].annotation
+        kinds = [annotation, *get_args(annotation)]
+        values = [str(value) for kind in kinds if get_origin(kind) is Literal for value in get_args(kind)]
+        if text.casefold() in map(str.casefold, values):
+            return f"a choice for {scene.missing[0]}"
     return None
 
 
-def choices(form: type[BaseModel], field: str) -> set[str]:
-    """Return the values that a form's field admits, if it admits only a few."""
-    annotation = form.model_fields[field].annotation
-    kinds = [annotation, *get_args(annotation)]
-    return {str(value).casefold() for kind in kinds if get_origin(kind) is Literal for value in get_args(kind)}
-
-
 def named(text: str, speakers: Speakers, lang: str) -> str | None:
-    """Return the dialog whose name or title is all that the message says."""
+    """Return the dialog whose name or title is all that the message says, or to which it says that the user goes."""
+    lexicon = vocabulary(listening(text, lang))
+    names = {name: (name, title_of(name, lang)) for name in (*speakers.dialogs, *speakers.absent)}
+    name_words = {word for own in names.values() for name in own for word in words(name)}
+    text = spelt(text, spoken_in(lexicon.lang, "towards", "fillers") | name_words)
     called = words(text)
-    for name in speakers.dialogs:
-        if called and called in (words(name), words(title_of(name, lang))):
+    for name, own in names.items():
+        if called and (called in map(words, own) or lexicon.leads_to(text, own)):
             return name
     return None
 
@@ -189,6 +227,7 @@ def is_elsewhere(text: str, state: State, speakers: Speakers) -> bool:
     """Tell whether a message plainly is for somebody else than who asked the user to fill something in."""
     lang = state["lang"]
     leaves = vocabulary(listening(text, lang)).means(text, "cancel", "switch.phrases", "home")
+    leaves = leaves or not takes_leave(text, lang).isdisjoint(("goodbye", "enough", "leave"))
     # A single word ("exit") may well be part of what is filled in.
     cue = mentions("switch", text, lang) or ""
     # What asks for a dialog may well be filled in ("plan my week").

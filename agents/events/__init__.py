@@ -4,10 +4,10 @@
 screen is in `agents.events.views`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from agents.errors import Trouble
@@ -19,38 +19,40 @@ RETRY = "model_retry"
 """The code of an `error` that takes back what was shown of an answer: it is asked for again, or was thinking."""
 REBUILT = "rebuilt"
 """The code of an error that did not end the turn: the thread's state was rebuilt from its transcript."""
-CUT = ("cut_length", "cut_filter")
-"""The codes of an `error` that says that the answer before it was cut: at the length limit, or by a filter."""
+CUT = ("cut_length", "cut_loop", "cut_filter")
+"""The codes of an `error` that says that the answer before it was cut: at the length limit, when it began to repeat
+itself, or by a filter."""
 Step = Literal["choose", "collect", "check", "rank", "cut", "answer"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
+class Event(BaseModel):
     """One thing that happened. `seq` counts within a `play`, `turn` within the thread, both from 1."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
     type: ClassVar[str]
+    omitted: ClassVar[Sequence[str]] = ()
+    """Fields that are left out of the JSON object where they are empty."""
     seq: int = 0
     thread: str = ""
     turn: int = 0
 
+    def __init_subclass__(cls, *, type: str = "") -> None:
+        cls.type = type or cls.type
+
     def plain(self) -> dict[str, Any]:
         """Return the event as the JSON object that doors and scripts see."""
-        fields = asdict(self)
-        head = {"v": VERSION, "seq": fields.pop("seq"), "thread": fields.pop("thread")}
-        head |= {"turn": fields.pop("turn"), "type": self.type}
-        return head | {name.rstrip("_"): value for name, value in fields.items()}
+        head = {"v": VERSION, "seq": self.seq, "thread": self.thread, "turn": self.turn, "type": self.type}
+        return head | self.body()
 
     def body(self) -> dict[str, Any]:
         """Return what happened, as plain data, without its place in a conversation."""
-        head = ("v", "seq", "thread", "turn", "type")
-        return {name: value for name, value in self.plain().items() if name not in head}
+        fields = self.model_dump(exclude={"seq", "thread", "turn"})
+        return {name.rstrip("_"): value for name, value in fields.items() if value or name not in self.omitted}
 
 
-@dataclass(frozen=True, kw_only=True)
-class TurnStart(Event):
+class TurnStart(Event, type="turn.start"):
     """A user message (or the wish that the assistant speak, `text` None) reached its thread."""
 
-    type: ClassVar[str] = "turn.start"
     text: str | None
     source: str = "message"
 
@@ -58,28 +60,28 @@ class TurnStart(Event):
         return f"user: {self.text}" if self.text is not None else "user says nothing"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolStart(Event):
+class ToolStart(Event, type="tool.start"):
     """A tool was called; `id` tells calls of one reply apart."""
 
-    type: ClassVar[str] = "tool.start"
     speaker: str
     tool: str
-    args: Mapping[str, object] = field(default_factory=dict)
+    args: Mapping[str, object] = {}
     id: str = ""
 
     def __str__(self) -> str:
         return f"{self.speaker} calls {self.tool}"
 
+    def ended(self, *, ok: bool, object: str, ms: int = 0) -> "ToolEnd":
+        """Return the event that the tool has answered."""
+        return ToolEnd(**self.body(), ok=ok, object=object, ms=ms)
 
-@dataclass(frozen=True, kw_only=True)
-class ToolEnd(Event):
+
+class ToolEnd(Event, type="tool.end"):
     """A tool answered; `object` is the result that the model gets."""
 
-    type: ClassVar[str] = "tool.end"
     speaker: str
     tool: str
-    args: Mapping[str, object] = field(default_factory=dict)
+    args: Mapping[str, object] = {}
     id: str = ""
     ok: bool = True
     object: str = ""
@@ -90,11 +92,10 @@ class ToolEnd(Event):
         return f"{self.speaker}.{self.tool}({args}) {'=' if self.ok else '!'} {self.object}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Token(Event):
+class Token(Event, type="token"):
     """A piece of an answer while it is made; the `Message` that follows is what counts."""
 
-    type: ClassVar[str] = "token"
+    omitted = ("citations",)
     speaker: str
     text: str
     citations: Sequence[Citation] = ()
@@ -102,16 +103,10 @@ class Token(Event):
     def __str__(self) -> str:
         return self.text
 
-    def plain(self) -> dict[str, Any]:
-        """Return the event without citations where it has none."""
-        return _without_empty(super().plain(), "citations")
 
-
-@dataclass(frozen=True, kw_only=True)
-class Interrupt(Event):
+class Interrupt(Event, type="interrupt"):
     """The turn waits for the user: to choose among options, to open a page, or to fill in fields."""
 
-    type: ClassVar[str] = "interrupt"
     id: str
     kind: str
     prompt: str
@@ -133,14 +128,13 @@ class Interrupt(Event):
         return {name: value for name, value in super().plain().items() if value not in ((), [], "", False)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Message(Event):
+class Message(Event, type="message"):
     """What was said to the user, in full; `interrupted` when the user stopped it.
 
     `shown` when the view or the interrupt before it has put the same on the screen, for doors that can.
     """
 
-    type: ClassVar[str] = "message"
+    omitted = ("citations", "unknown_sources")
     speaker: str
     text: str
     interrupted: bool = False
@@ -154,19 +148,13 @@ class Message(Event):
     def __str__(self) -> str:
         return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"
 
-    def plain(self) -> dict[str, Any]:
-        """Return the event without citations where it has none."""
-        return _without_empty(super().plain(), "citations", "unknown_sources")
 
-
-@dataclass(frozen=True, kw_only=True)
-class PrivateMessage(Event):
+class PrivateMessage(Event, type="private"):
     """Something for one user alone, in a thread that others read: a door shows it to that user and nobody else.
 
     It stands neither in the transcript nor in the record of the turn.
     """
 
-    type: ClassVar[str] = "private"
     user: str
     text: str
 
@@ -174,22 +162,18 @@ class PrivateMessage(Event):
         return f"privately to {self.user}: {self.text}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Forgetting(Event):
+class Forgetting(Event, type="forget"):
     """The user has confirmed that something is deleted; `agents.conversation.forgetting` says how it is named."""
 
-    type: ClassVar[str] = "forget"
     what: str
 
     def __str__(self) -> str:
         return f"forgets {self.what}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Error(Event):
+class Error(Event, type="error"):
     """The turn, or a part of it, went wrong; `text` is fit for the user."""
 
-    type: ClassVar[str] = "error"
     code: str
     text: str
 
@@ -197,11 +181,9 @@ class Error(Event):
         return f"error {self.code}: {self.text}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TurnEnd(Event):
+class TurnEnd(Event, type="turn.end"):
     """The turn is over and stored."""
 
-    type: ClassVar[str] = "turn.end"
     is_active: bool
     dialog: str | None
     waiting: bool = False
@@ -213,15 +195,9 @@ class TurnEnd(Event):
         return f"turn over, {self.dialog or 'supervisor'} listens"
 
 
-def _without_empty(plain: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in plain.items() if name not in names or value}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Observed(Event):
+class Observed(Event, type="observed"):
     """A decision on who holds the conversation, with its reason."""
 
-    type: ClassVar[str] = "observed"
     observer: str
     verdict: Kind
     target: str | None = None
@@ -233,11 +209,9 @@ class Observed(Event):
         return f"{self.observer} ({self.by}): {self.verdict}{target}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Handover(Event):
+class Handover(Event, type="handover"):
     """The conversation changed hands."""
 
-    type: ClassVar[str] = "handover"
     from_: str
     to: str
     brief: str = ""
@@ -246,11 +220,9 @@ class Handover(Event):
         return f"{self.from_} -> {self.to}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class DialogChanged(Event):
+class DialogChanged(Event, type="dialog"):
     """A dialog was begun, paused, resumed or finished."""
 
-    type: ClassVar[str] = "dialog"
     dialog: str
     status: str
 
@@ -258,20 +230,16 @@ class DialogChanged(Event):
         return f"{self.dialog} is {self.status}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Guessed(Event):
+class Guessed(Event, type="guessed"):
     """What the gate's model gave the message, for the log that `calibrate` reads; no door is shown it."""
 
-    type: ClassVar[str] = "guessed"
     score: float
     model: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelStart(Event):
+class ModelStart(Event, type="model.start"):
     """A model was called for a speaker or an observer."""
 
-    type: ClassVar[str] = "model.start"
     speaker: str
     model: str
 
@@ -279,11 +247,9 @@ class ModelStart(Event):
         return f"{self.speaker} asks {self.model}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelThinking(Event):
+class ModelThinking(Event, type="model.thinking"):
     """A model has begun to think before it answers; at most once a call. Doors show it as a sign of progress."""
 
-    type: ClassVar[str] = "model.thinking"
     speaker: str
     model: str
 
@@ -291,11 +257,9 @@ class ModelThinking(Event):
         return f"{self.speaker}: {self.model} thinks"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelEnd(Event):
+class ModelEnd(Event, type="model.end"):
     """A model call ended; `ok` false when it failed or its draft was thrown away."""
 
-    type: ClassVar[str] = "model.end"
     speaker: str
     model: str
     input_tokens: int = 0
@@ -308,14 +272,12 @@ class ModelEnd(Event):
         return f"{self.speaker} has heard from {self.model}" if self.ok else f"{self.speaker}: {self.model} failed"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Replied(Event):
+class Replied(Event, type="model.reply"):
     """The reply of a role's models, for the record of the turn (`app.recording.record`); doors do not get it.
 
     Without a reply the draft was thrown away or, with `trouble`, none could be had.
     """
 
-    type: ClassVar[str] = "model.reply"
     speaker: str
     role: str
     text: str | None = None
@@ -337,11 +299,9 @@ class ShownImage(TypedDict):
     page: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchStep(Event):
+class SearchStep(Event, type="search.step"):
     """A step of a search is over; `id` is that of the tool call, `detail` says what came of the step."""
 
-    type: ClassVar[str] = "search.step"
     speaker: str
     id: str = ""
     step: Step
@@ -352,11 +312,9 @@ class SearchStep(Event):
         return f"search {self.step}: {self.detail}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sources(Event):
+class Sources(Event, type="sources"):
     """The documents that a call has given to the model, by their numbers from 0; they are told before the answer."""
 
-    type: ClassVar[str] = "sources"
     id: str = ""
     sources: Mapping[str, Source]
 
@@ -365,13 +323,26 @@ class Sources(Event):
         return f"sources: {listed}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Images(Event):
+class Images(Event, type="images"):
     """The pictures that a call has found; they have no numbers."""
 
-    type: ClassVar[str] = "images"
     id: str = ""
     images: Sequence[ShownImage]
 
     def __str__(self) -> str:
         return f"images: {'; '.join(image['title'] or image['url'] for image in self.images)}"
+
+
+TRACED = ["turn.start", "handover", "tool.end", "interrupt", "error", "view", "sources", "images", "private", "forget"]
+"""The types of the events that are always in a trace."""
+
+
+def trace(events: Iterable[Event]) -> str:
+    """Return the events as lines for a developer: what was said, who took over and why, what tools did."""
+    return "\n".join(str(event) for event in events if _is_traced(event))
+
+
+def _is_traced(event: Event) -> bool:
+    if isinstance(event, Observed):
+        return event.verdict != "stay"
+    return event.type in TRACED or (isinstance(event, Message) and not event.shown)

@@ -7,10 +7,10 @@ when it is made.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from agents.events import Event
 from agents.language.text.clean import clean
@@ -21,20 +21,35 @@ LONGEST_FIELD = 2_000
 LONGEST_DOCUMENT = 200_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class View(Event):
-    """Something for the screen. Raises ValueError when a text is too long or a link leads elsewhere than to the web."""
+class Unshowable(Exception):
+    """A view cannot be made of this."""
 
-    type: ClassVar[str] = "view"
+
+class View(Event, type="view"):
+    """Something for the screen. Raises Unshowable when a text is too long or a link leads elsewhere than to the web."""
+
     kind: ClassVar[str] = ""
     longest: ClassVar[int] = LONGEST_FIELD
     title: str = ""
 
-    def __post_init__(self) -> None:
-        if any(len(text) > self.longest for text in _texts(self.body())):
-            raise ValueError(f"a {self.kind} view has a text of more than {self.longest} characters")
-        if any(not is_web(entry["url"]) for entry in linked(self.body())):
-            raise ValueError(f"a {self.kind} view may only link to http and https addresses")
+    def __init_subclass__(cls, *, kind: str) -> None:
+        cls.kind = kind
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, data: object, make: ModelWrapValidatorHandler[Self]) -> Self:
+        """Check types, texts and links; LangChain would take an error of pydantic for wrong arguments of the tool."""
+        try:
+            view = make(data)
+        except ValidationError as wrong:
+            problems = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
+            raise Unshowable(f"not a {cls.kind} view: {problems}") from None
+        body = view.body()
+        if any(len(text) > cls.longest for text in _texts(body)):
+            raise Unshowable(f"a {cls.kind} view has a text of more than {cls.longest} characters")
+        if any(not is_web(entry["url"]) for entry in linked(body)):
+            raise Unshowable(f"a {cls.kind} view may only link to http and https addresses")
+        return view
 
     def __str__(self) -> str:
         return f"view: {self.kind} {self.title}".rstrip()
@@ -47,9 +62,9 @@ class View(Event):
         """Return the lines that a user may refer to by number ("2. red hat"), in the order they are shown."""
         return []
 
-    def plain(self) -> dict[str, Any]:
-        """Return the event as the JSON object that doors and scripts see."""
-        return {**super().plain(), "kind": self.kind}
+    def body(self) -> dict[str, Any]:
+        """Return what is shown, as plain data."""
+        return {**super().body(), "kind": self.kind}
 
 
 @dataclass(frozen=True)
@@ -63,17 +78,10 @@ class Entry:
     number: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardList(View):
+class CardList(View, kind="cards"):
     """Things to look at and to refer to by number."""
 
-    kind: ClassVar[str] = "cards"
-    entries: Sequence[Entry]
-
-    def __post_init__(self) -> None:
-        if len(self.entries) > MOST_ENTRIES:
-            raise ValueError(f"a card list shows {MOST_ENTRIES} entries at most")
-        super().__post_init__()
+    entries: Sequence[Entry] = Field(max_length=MOST_ENTRIES)
 
     def text(self) -> str:
         """Return the entries as a numbered list under the title."""
@@ -81,28 +89,24 @@ class CardList(View):
 
     def numbered(self) -> list[str]:
         """Return the entries as the user sees them."""
-        lines = (
-            " — ".join(" ".join(part.split()) for part in (e.label, e.detail, e.url) if part) for e in self.entries
-        )
-        return [
-            f"{e.number or place}. {line}" for place, (e, line) in enumerate(zip(self.entries, lines, strict=True), 1)
-        ]
+        lines: list[str] = []
+        for place, entry in enumerate(self.entries, 1):
+            parts = [" ".join(part.split()) for part in (entry.label, entry.detail, entry.url) if part]
+            lines.append(f"{entry.number or place}. {' — '.join(parts)}")
+        return lines
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table(View):
+class Table(View, kind="table"):
     """Rows of cells under named columns; a row can be referred to by number."""
 
-    kind: ClassVar[str] = "table"
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str]] = Field(max_length=MOST_ENTRIES)
 
-    def __post_init__(self) -> None:
-        if len(self.rows) > MOST_ENTRIES:
-            raise ValueError(f"a table shows {MOST_ENTRIES} rows at most")
+    @model_validator(mode="after")
+    def _full(self) -> Self:
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError("every row of a table needs a cell for each column")
-        super().__post_init__()
+        return self
 
     def text(self) -> str:
         """Return the rows, numbered, each cell with its column's name."""
@@ -115,11 +119,9 @@ class Table(View):
         return [f"{place}. {line}" for place, line in enumerate(lines, 1)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notice(View):
+class Notice(View, kind="notice"):
     """A remark beside the answer, such as an error the user should know of; it never takes the answer's place."""
 
-    kind: ClassVar[str] = "notice"
     message: str
     level: Literal["info", "warning", "error"] = "info"
 
@@ -128,11 +130,9 @@ class Notice(View):
         return self.message
 
 
-@dataclass(frozen=True, kw_only=True)
-class Link(View):
+class Link(View, kind="link"):
     """A page to open."""
 
-    kind: ClassVar[str] = "link"
     url: str
 
     def text(self) -> str:
@@ -140,11 +140,9 @@ class Link(View):
         return f"{self.title}: {self.url}" if self.title else self.url
 
 
-@dataclass(frozen=True, kw_only=True)
-class Player(View):
+class Player(View, kind="player"):
     """What a player plays; `title` is the piece, `position` and `duration` count seconds, `volume` per cent."""
 
-    kind: ClassVar[str] = "player"
     state: Literal["playing", "paused", "stopped"]
     position: int | None = None
     duration: int | None = None
@@ -166,11 +164,9 @@ class DayEntry:
     label: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Day(View):
+class Day(View, kind="day"):
     """A day, or several, in the order of time; `notes` are remarks below: what is overdue, to do, next."""
 
-    kind: ClassVar[str] = "day"
     entries: Sequence[DayEntry] = ()
     notes: Sequence[str] = ()
 
@@ -180,11 +176,9 @@ class Day(View):
         return _under(self.title, [*entries, *self.notes])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Document(View):
+class Document(View, kind="document"):
     """A text to read or keep; `title` is its file name."""
 
-    kind: ClassVar[str] = "document"
     longest: ClassVar[int] = LONGEST_DOCUMENT
     content: str
 
@@ -197,20 +191,15 @@ KINDS: Mapping[str, type[View]] = {kind.kind: kind for kind in (CardList, Table,
 
 
 def read_view(body: Mapping[str, object]) -> View:
-    """Return the view that plain data stands for, as `View.body` writes it.
-
-    Raises:
-        ValueError: the kind is unknown, or the data does not fit it.
-    """
+    """Return the view that plain data stands for, as `View.body` writes it. Raises ValueError if there is none."""
     kind = KINDS.get(str(body.get("kind")))
     if kind is None:
         raise ValueError(f"there is no view of the kind {body.get('kind')!r}; there are: {', '.join(KINDS)}")
     fields = {name: value for name, value in body.items() if name != "kind"}
     try:
-        return TypeAdapter(kind).validate_python(fields)
-    except ValidationError as wrong:
-        problems = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
-        raise ValueError(f"not a {kind.kind} view: {problems}") from None
+        return kind.model_validate(fields)
+    except Unshowable as wrong:
+        raise ValueError(str(wrong)) from None
 
 
 def _under(title: str, lines: Sequence[str]) -> str:
@@ -246,8 +235,19 @@ def is_web(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc and is_plain
 
 
+def in_full(url: str) -> str:
+    """Return an address as it reads; a host whose letters may only look like others also as it is asked for."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return url if host.isascii() else f"{url} ({host.encode('idna').decode()})"
+    except UnicodeError:
+        return f"{url} (?)"
+
+
 def is_told_by(url: str, text: str) -> bool:
     """Tell whether a text says where the link behind it leads: the address, with or without its scheme."""
+    if in_full(url) != url:
+        return False
     text, address = text.strip().casefold().rstrip("/"), url.strip().casefold().rstrip("/")
     return text in (address, address.partition("://")[2], urlsplit(address).netloc)
 

@@ -2,7 +2,7 @@
 
 A field or parameter that holds such an identifier says so in its type, `Annotated[str, Opaque("order")]`, or in its
 JSON schema, `"x-opaque": "order"`. Numbers count up within a thread, whatever the kind, and are never given twice.
-In arguments an identifier that the user spelled out is itself.
+In arguments the model may also write an identifier that the user wrote.
 """
 
 import re
@@ -28,8 +28,7 @@ class Swap:
     """
 
     root: Schema
-    mark: str
-    """The keyword that marks; its value is the first argument of `swap`."""
+    mark: str  # The keyword that marks; its value is the first argument of `swap`.
     swap: Callable[[str, object], object]
 
     def __call__(self, data: object, schema: Schema | None = None) -> Any:
@@ -70,7 +69,7 @@ class Swap:
     def _members(self, data: Mapping[str, object], schema: Schema) -> Iterator[tuple[str, object]]:
         """Yield the members of an object; names that the schema does not give itself may be marked."""
         properties, kind = schema.get("properties", {}), name_rule(schema, self.root).get(self.mark)
-        # Which pattern a name fits is not asked: patterns may come from outside, and no swapped name fits one.
+        # The pattern that a name fits is not looked up: patterns may come from outside, and no swapped name fits one.
         others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
         free = [rule for rule in others if isinstance(rule, Mapping)]
         swapped: set[str] = set()
@@ -84,7 +83,7 @@ class Swap:
             yield new, self(value, properties.get(name, free[0] if len(free) == 1 else {"anyOf": free}))
 
     def _fits(self, data: object, branch: Schema) -> bool:
-        """Tell whether a branch of a choice is meant: by the shape of the data alone."""
+        """Tell whether data has the shape of a branch of a choice."""
         if self.mark in branch:
             return isinstance(data, str | int | float)
         if "const" in branch or "enum" in branch:
@@ -102,7 +101,7 @@ class Swap:
 
 
 def name_rule(schema: Schema, root: Schema) -> Schema:
-    """Return what a schema says of the names of an object."""
+    """Return the schema's rule for the names of an object."""
     rule = schema.get("propertyNames")
     return resolved(rule, root) if isinstance(rule, Mapping) else {}
 
@@ -118,9 +117,8 @@ def resolved(schema: Schema, root: Schema) -> Schema:
     return {**node, **{name: value for name, value in schema.items() if name != "$ref"}}
 
 
-FEWEST_DIGITS = 4
-"""A number of fewer digits is never an identifier: people count with it ("the third one")."""
-# Chinese and Japanese are written without spaces, an identifier between them is not in their letters.
+FEWEST_DIGITS = 4  # A number of fewer digits is never an identifier: people count with it ("the third one").
+# Chinese and Japanese have no spaces, so an identifier may stand between their letters.
 _BETWEEN = re.compile(r"[\s,;!?\"'`()\[\]{}<>|«»„“”‘’…\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]+")
 _EDGE = f"{punctuation}№—–"
 
@@ -128,7 +126,7 @@ _EDGE = f"{punctuation}№—–"
 def spelled(texts: Iterable[str]) -> frozenset[str]:
     """Return the words of texts that may be identifiers, each as it stands there and without what surrounds it.
 
-    A part of a word is none, nor is a plain word, nor a small number.
+    Parts of words, plain words and small numbers are left out.
     """
     words = {word for text in texts for word in _BETWEEN.split(text)}
     candidates = {cut for word in words for cut in (word, word.strip(_EDGE), word.lstrip(_EDGE), word.rstrip(_EDGE))}
@@ -143,15 +141,13 @@ def _may_be_one(word: str) -> bool:
 
 
 MARK = "x-opaque"
-MOST_IDENTIFIERS = 500
-"""Identifiers of a kind that a thread remembers; the oldest become stale."""
+MOST_IDENTIFIERS = 500  # Identifiers of a kind that a thread remembers; the oldest become stale.
 NAMING = ("label", "name", "title", "text", "subject")
-"""The fields by which an object is called, the first one that it has."""
-LONGEST_LABEL = 100
-"""Characters of such a name that are kept."""
+"""The fields with an object's name; the first one that it has counts."""
+LONGEST_LABEL = 100  # Characters of such a name that are kept.
 NUMBER = {"type": "integer"}
 ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
-"""What the model may give for an identifier: its number, or itself as the user spelled it out."""
+"""What the model may write for an identifier: its number, or the identifier that the user wrote."""
 KEPT = ("description", "title", "default")
 NumberedIds = dict[str, dict[str, str]]
 
@@ -185,7 +181,7 @@ class Aliases:
     ) -> None:
         self.by_kind: NumberedIds = {kind: dict(numbers) for kind, numbers in (by_kind or {}).items()}
         self.labels: dict[str, str] = dict(labels or {})
-        """What the identifiers are called; the first name that was heard stays."""
+        """The names of the identifiers; the first name stays."""
 
     def hide(self, data: object, schema: Schema) -> object:
         """Return data with a number in place of every identifier that the schema marks."""
@@ -210,7 +206,7 @@ class Aliases:
             raise AliasError(kind, name, list(self.by_kind.get(kind, {}))) from None
 
     def _read_labels(self, data: object, identifiers: set[str]) -> None:
-        """Note what the objects that hold an identifier call it; drop the labels of those that are too old."""
+        """Note the names of the objects that hold an identifier; drop the names of stale identifiers."""
         if not identifiers:
             return
         if isinstance(data, Mapping):
@@ -229,7 +225,7 @@ class Aliases:
         numbers = self.by_kind.setdefault(kind, {})
         number = next((number for number, known_id in numbers.items() if known_id == identifier), None)
         if number is None:
-            # One row of numbers for all kinds, so that one of the wrong kind is noticed.
+            # All kinds share one row of numbers, so that a number of the wrong kind is noticed.
             number = str(1 + self._highest())
             numbers[number] = identifier
             while len(numbers) > MOST_IDENTIFIERS:
@@ -246,7 +242,7 @@ class Aliases:
         raise AliasError(kind, argument, list(numbers))
 
     def _was_given(self, text: str) -> bool:
-        """Tell whether a text is a number that stood for something once."""
+        """Tell whether a text is a number that once stood for something."""
         number, highest = text.lstrip("#№"), self._highest()
         return number.isdecimal() and len(number) <= len(str(highest)) and int(number) <= highest
 
@@ -254,33 +250,41 @@ class Aliases:
         return max((int(next(reversed(numbers))) for numbers in self.by_kind.values() if numbers), default=0)
 
 
+def masked(text: str, numbered: Mapping[str, Mapping[str, str]] | None) -> str:
+    """Return a text with its number in place of every identifier that has one ("Order #W2378 is late": "Order #3 …").
+
+    A part of a word, of a date or of a number is no identifier.
+    """
+    pairs = [(identifier, number) for ids in (numbered or {}).values() for number, identifier in ids.items()]
+    numbers = {identifier: number for identifier, number in pairs if identifier in text and _may_be_one(identifier)}
+    if not numbers:
+        return text
+    either = "|".join(re.escape(identifier) for identifier in sorted(numbers, key=len, reverse=True))
+    return re.sub(rf"(?<![\w-])(?:{either})(?![\w-]|[.,:/]\d)", lambda match: f"#{numbers[match[0]]}", text)
+
+
 def shown(schema: Schema, *, is_argument: bool = False) -> dict[str, Any]:
-    """Return a schema as the model shall see it: a number where an identifier is meant.
+    """Return a schema as the model shall see it, with a number for each identifier.
 
     `is_argument`: the schema is of arguments, where the model may also repeat an identifier that the user wrote.
     """
-    return cast(dict[str, Any], _Masked(schema, ARGUMENT if is_argument else NUMBER)(schema))
+    return cast(dict[str, Any], _masked(schema, schema, ARGUMENT if is_argument else NUMBER))
 
 
-@dataclass(frozen=True)
-class _Masked:
-    root: Schema
-    put: Schema
-
-    def __call__(self, node: object) -> Any:
-        if not isinstance(node, Mapping):
-            return [self(value) for value in node] if isinstance(node, list) else node
-        if MARK in node:
-            return {**{name: value for name, value in node.items() if name in KEPT}, **self.put}
-        masked = {name: self(value) for name, value in node.items()}
-        if isinstance(branches := masked.get("anyOf"), list):
-            # A choice within a choice says no more than one of all, in more characters.
-            masked["anyOf"] = [
-                inner for branch in branches for inner in (branch["anyOf"] if branch == ARGUMENT else [branch])
-            ]
-        if MARK in name_rule(node, self.root):
-            # As a name a number is a text, and fits no pattern of identifiers.
-            masked["propertyNames"] = self.put if self.put == ARGUMENT else {"pattern": r"^\d+$"}
-            if patterns := masked.pop("patternProperties", None):
-                masked["additionalProperties"] = {"anyOf": [*patterns.values()]}
-        return masked
+def _masked(node: object, root: Schema, put: Schema) -> object:
+    if not isinstance(node, Mapping):
+        return [_masked(value, root, put) for value in node] if isinstance(node, list) else node
+    if MARK in node:
+        return {**{name: value for name, value in node.items() if name in KEPT}, **put}
+    masked = {name: _masked(value, root, put) for name, value in node.items()}
+    if isinstance(branches := masked.get("anyOf"), list):
+        # A choice within a choice means the same as one choice of all, in more characters.
+        masked["anyOf"] = [
+            inner for branch in branches for inner in (branch["anyOf"] if branch == ARGUMENT else [branch])
+        ]
+    if MARK in name_rule(node, root):
+        # A number that stands for a name is a text, and no pattern of identifiers fits it.
+        masked["propertyNames"] = put if put == ARGUMENT else {"pattern": r"^\d+$"}
+        if isinstance(patterns := masked.pop("patternProperties", None), Mapping):
+            masked["additionalProperties"] = {"anyOf": [*patterns.values()]}
+    return masked

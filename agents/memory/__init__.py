@@ -13,10 +13,11 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 
 from agents.errors import BrokenState, ConfigError, UnusableDatabase, UsageError
-from agents.memory import feedback, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
+from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
 from agents.memory.checkpointer import KEPT_TURNS, Keep, Saver
 from agents.memory.connection import ENGINE, Connection, Tables, connect, migrate
 from agents.memory.feedback import Feedback
+from agents.memory.forgettings import Forgettings
 from agents.memory.inbox import TO
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
@@ -29,7 +30,7 @@ from agents.memory.updates import Updates
 
 PREFIX = "sqlite:///"
 PARTS = (transcript, gate_log, updates, store, ledger, undo_log, notes, notices, feedback)
-TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS),)),)
+TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES)),)
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
 HINTS = {
@@ -46,7 +47,7 @@ class Memory:
     """The parts of one database."""
 
     path: Path
-    """The database file; the lock file and the history of the prompt lie beside it."""
+    """The database file; the lock file and the prompt's history lie beside it."""
     saver: Saver
     store: Store
     transcript: Transcript
@@ -56,11 +57,12 @@ class Memory:
     undo: UndoLog
     updates: Updates
     feedback: Feedback
+    forgettings: Forgettings
     locks: ThreadLocks
     database: Connection
-    """For tools that keep tables of their own in the file."""
+    """A connection for tools that keep tables of their own in the file."""
     inode: tuple[int, int]
-    """Which file was opened; another one may come to stand under its name."""
+    """The opened file; another file may later have its name."""
     now: Callable[[], float]
     erasers: list[Eraser] = field(default_factory=list)
     """Delete what the tables of dialogs hold of a thread and its users."""
@@ -73,10 +75,10 @@ class Memory:
     async def forget(self, thread: str, *, keeps_people: bool = False) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
 
-        With a thread of one person go that person's items, notices and done writes, whatever other threads they
-        have, unless it `keeps_people`; where several wrote they keep what is theirs. Waits for a running turn, so the
-        caller must not hold the thread. Raises UsageError when another process kept the log from being emptied: all
-        rows are gone then, their bytes go when that process closes the file.
+        If one person wrote in the thread, their items, notices and done writes go with it, unless it `keeps_people`. If
+        several wrote, each of them keeps these. Waits for a running turn, so the caller must not hold the thread.
+        Raises UsageError when another process prevents the log from being emptied. All rows are gone then, and their
+        bytes go when that process closes the file.
         """
         async with self.locks.hold(thread):
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
@@ -87,7 +89,7 @@ class Memory:
                 messages = True
             users = await self.transcript.users_of(thread)
             alone = users if len(users) == 1 and not keeps_people else set()
-            # In LangGraph's server a thread leaves nothing else here.
+            # In LangGraph's server a thread has nothing else in this file.
             notes, writes = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
             if not (messages or notes or writes):
                 return False
@@ -97,7 +99,7 @@ class Memory:
             await self.feedback.erase(thread)
             await self._erase_rows(thread, alone)
             await self.saver.adelete_thread(thread)
-            # Last: by its transcript a thread is found again whose removal was killed half-way.
+            # This comes last: a removal that was killed half-way finds its thread again by the transcript.
             await self.transcript.erase(thread)
             await self._scrub()
         return True
@@ -166,8 +168,8 @@ async def open_memory(
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
     `now` tells the Unix time in seconds that notices and the ledger go by; `keep` is how many turns of a thread
-    can be gone back to, or "all" for every step of every turn. Who only `reads` gets a copy of a file that cannot be
-    written to. `tables` are those of others than the engine. Raises ConfigError when the address is of another kind,
+    can be gone back to, or "all" for every step of every turn. With `reads`, a file that cannot be written to is
+    copied. `tables` are those of other owners than the engine. Raises ConfigError when the address is of another kind,
     the file cannot be opened or is no database, or a newer version of this program has made its tables.
     """
     path = database_path(url)
@@ -204,14 +206,13 @@ def _copy(path: Path, stack: ExitStack) -> Path:
 
 def _prepare(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError("it is a directory")
     # Nobody else may read what people said; SQLite gives its log the mode of its file.
     path.touch(0o600)
     if path.stat().st_nlink > 1:
-        # Each name would have a log of its own, and a lock.
+        # Each further name would have a log and a lock of its own.
         raise OSError("the file has a second name, a hard link, under which it could be damaged; remove one of them")
-    # A file that cannot be opened is found here: after a failed opening aiosqlite's thread lives on for a
-    # moment, and may meet an event loop that is closed.
-    sqlite3.connect(path).close()
 
 
 async def _opened(
@@ -225,7 +226,7 @@ async def _opened(
         for each in (*TABLES, *tables):
             await database.read(partial(migrate, each))
         for_writes = await stack.enter_async_context(connect(str(path)))
-    stack.push_async_callback(saver.empty_log)
+    stack.push_async_callback(_empty_log, saver.connection)
     return Memory(
         path=path,
         saver=saver,
@@ -236,12 +237,19 @@ async def _opened(
         undo=UndoLog(database, now),
         updates=Updates(database),
         feedback=Feedback(database),
+        forgettings=Forgettings(database),
         notices=Notices(database, now),
         locks=locks,
         database=database,
         inode=_inode(path),
         now=now,
     )
+
+
+async def _empty_log(database: Connection) -> None:
+    """Empty the log, unless another process reads it: then that process empties it, and nobody waits."""
+    await database.execute("PRAGMA busy_timeout=1000")
+    await database.truncate()
 
 
 def database_path(url: str) -> Path:

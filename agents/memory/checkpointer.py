@@ -1,29 +1,33 @@
-"""The checkpointer: LangGraph's own for SQLite, changed to lose no turn, to grow little and to run no stored code."""
+"""The checkpointer: LangGraph's interface over two tables; it loses no turn, grows little and runs no stored code."""
 
-import logging
+import asyncio
+import json
 import sqlite3
 import zlib
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Any, Literal, Self, cast
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
+    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    copy_checkpoint,
     get_checkpoint_id,
+    get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import search_where
 
 from agents.errors import BrokenState
-from agents.memory.connection import BUSY_MS, PRAGMAS, TRUNCATE, Row
+from agents.memory.connection import Connection, Row, Tables, connect, migrate
 
 Keep = int | Literal["all"]
 """How many turns of a thread can be gone back to; "all" keeps every step of every turn."""
@@ -31,25 +35,51 @@ KEPT_TURNS = 50
 PACKED = "zlib "
 LEAST_PACKED = 1000
 """Bytes from which on a value is packed."""
+ROUNDS = 4
+"""Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
 LONGEST_VALUE = 64 * 1024 * 1024
 """Bytes that a value may unpack to: a forged one must not fill the memory."""
 
+TABLES = Tables(
+    "checkpoints",
+    (
+        """
+CREATE TABLE checkpoints (
+    position INTEGER PRIMARY KEY, thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL,
+    parent_checkpoint_id TEXT, source TEXT, run_id TEXT, root_id TEXT,
+    type TEXT NOT NULL, checkpoint BLOB NOT NULL, metadata TEXT NOT NULL,
+    UNIQUE (thread_id, checkpoint_ns, checkpoint_id));
+CREATE TABLE writes (
+    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, task_id TEXT NOT NULL,
+    task_path TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx));
+""",
+    ),
+)
+Stored = tuple[Row, list[Row]]
+COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
 HERE = "thread_id = ?1 AND checkpoint_ns = ?2"
-NEWEST = f"SELECT checkpoint_id FROM checkpoints WHERE {HERE} ORDER BY rowid DESC LIMIT 1"
-# Metadata that are no JSON would end every query that looks into them.
-ABOUT = "CASE WHEN json_valid(CAST(metadata AS TEXT)) THEN json_extract(CAST(metadata AS TEXT), '$.{}') END"
-SOURCE = ABOUT.format("source")
+LATEST = f"SELECT {COLUMNS} FROM checkpoints WHERE {HERE} ORDER BY position DESC LIMIT 1"
+NAMED = f"SELECT {COLUMNS} FROM checkpoints WHERE {HERE} AND checkpoint_id = ?3"
+PENDING = """
+SELECT task_id, channel, type, value FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
+ORDER BY task_id, idx
+"""
+PUT = f"""
+INSERT OR REPLACE INTO checkpoints ({COLUMNS}, source, run_id, root_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+PUT_WRITE = "INSERT OR {} INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 STEPS = f"""
 DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id IN (
-    SELECT parent_checkpoint_id FROM checkpoints WHERE {HERE} AND {SOURCE} = 'loop')
+    SELECT parent_checkpoint_id FROM checkpoints WHERE {HERE} AND source = 'loop')
 """
 OLD = f"""
-DELETE FROM checkpoints WHERE {HERE} AND rowid <= (
-    SELECT rowid FROM checkpoints WHERE {HERE} ORDER BY rowid DESC LIMIT 1 OFFSET ?3)
+DELETE FROM checkpoints WHERE {HERE} AND position <= (
+    SELECT position FROM checkpoints WHERE {HERE} ORDER BY position DESC LIMIT 1 OFFSET ?3)
 """
-# A graph within a graph has a namespace that ends in the id of its task, and lives as long as that.
-INNER = f"""
-DELETE FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns LIKE '%:%' AND {ABOUT.format('parents.""')} NOT IN (
+# A nested graph has a namespace that ends in the id of its task, and lives as long as that task.
+INNER = """
+DELETE FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns LIKE '%:%' AND root_id NOT IN (
     SELECT checkpoint_id FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = '')
 """
 ORPHANS = """
@@ -57,25 +87,24 @@ DELETE FROM writes WHERE thread_id = ?1 AND (checkpoint_ns, checkpoint_id) NOT I
     SELECT checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?1)
 """
 LAST_TURN = f"""
-DELETE FROM checkpoints WHERE {HERE} AND rowid >= (
-    SELECT coalesce(max(rowid) FILTER (WHERE {SOURCE} = 'input'), max(rowid))
-    FROM checkpoints WHERE {HERE})
+DELETE FROM checkpoints WHERE {HERE} AND position >= (
+    SELECT coalesce(max(position) FILTER (WHERE source = 'input'), max(position)) FROM checkpoints WHERE {HERE})
 """
 SUPERSEDED = """
-DELETE FROM checkpoints WHERE thread_id = ?1 AND rowid NOT IN (
-    SELECT max(rowid) FROM checkpoints WHERE thread_id = ?1 GROUP BY checkpoint_ns)
+DELETE FROM checkpoints WHERE thread_id = ?1 AND position NOT IN (
+    SELECT max(position) FROM checkpoints WHERE thread_id = ?1 GROUP BY checkpoint_ns)
 """
-THREADS_OF_RUN = f"SELECT DISTINCT thread_id FROM checkpoints WHERE {ABOUT.format('run_id')} = ?"
-DELETE_RUN = f"DELETE FROM checkpoints WHERE {ABOUT.format('run_id')} = ?"
-COPIES = (
-    """INSERT OR REPLACE INTO checkpoints
-    SELECT ?2, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
-    FROM checkpoints WHERE thread_id = ?1 ORDER BY rowid""",
-    """INSERT OR REPLACE INTO writes
-    (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
-    SELECT ?2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value
-    FROM writes WHERE thread_id = ?1""",
-)
+DELETE_THREAD = "DELETE FROM checkpoints WHERE thread_id = ?"
+DELETE_RUN = "DELETE FROM checkpoints WHERE run_id = ? RETURNING thread_id"
+COPY = f"""
+INSERT OR REPLACE INTO checkpoints ({COLUMNS}, source, run_id, root_id)
+SELECT ?2, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, source, run_id, root_id
+FROM checkpoints WHERE thread_id = ?1 ORDER BY position
+"""
+COPY_WRITES = """
+INSERT OR REPLACE INTO writes
+SELECT ?2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value FROM writes WHERE thread_id = ?1
+"""
 
 
 class Packing(JsonPlusSerializer):
@@ -104,39 +133,40 @@ class Packing(JsonPlusSerializer):
         return super().loads_typed((kind.removeprefix(PACKED), plain))
 
 
-class Saver(AsyncSqliteSaver):
+class Saver(BaseCheckpointSaver[int]):
     """Keep the checkpoints of the last turns of each thread; the latest is the one that was written last.
 
-    With `keep="all"` every checkpoint stays, as in the stock saver. With a number of turns, the steps of a turn go when
-    the next one begins, and with them the oldest turn. So what waits at the end of a turn stays with it. Graphs with a
+    With `keep="all"` every checkpoint stays. With a number of turns, the steps of a turn go when the next one begins,
+    and the oldest turn goes with them. So pending work at the end of a turn stays with that turn. Graphs with a
     `DeltaChannel` need "all", because such a channel is read from the steps.
 
-    The stock saver takes the highest id for the latest checkpoint. Ids come from the clock: a process whose clock is
-    behind answers a turn and the next turn no longer knows it.
+    The latest checkpoint is not the one with the highest id: ids come from the clock, and a process whose clock is
+    behind would answer a turn that the next turn does not know.
     """
 
-    def __init__(self, conn: aiosqlite.Connection, *, keep: Keep = KEPT_TURNS) -> None:
-        super().__init__(conn, serde=Packing())
+    def __init__(self, connection: Connection, *, keep: Keep = KEPT_TURNS) -> None:
+        super().__init__(serde=Packing())
+        self.connection = connection
         self.keep = keep
+        self._followed = set[tuple[str, str, str | None]]()
+        """The place and id of each checkpoint whose next checkpoint is being written."""
+        self._unpacked = deque[tuple[Stored, CheckpointTuple]](maxlen=1)
+        """The checkpoint that was read last: each turn reads it twice, the second time by a copy of this saver."""
 
     @classmethod
     @asynccontextmanager
     async def from_conn_string(cls, conn_string: str, keep: Keep = KEPT_TURNS) -> AsyncIterator[Self]:
-        """Open the database file at `conn_string` with its settings; close it at the end.
+        """Open the database file at `conn_string` and make its tables; close it at the end.
 
         `keep` is how many turns of a thread can be gone back to, or "all" for every step of every turn.
         Raises ValueError when it is neither.
         """
         if keep != "all" and keep < 1:
             raise ValueError(f'keep must be "all" or a number of turns, found {keep!r}')
-        # At DEBUG aiosqlite logs every statement with its values, which are people's words.
-        logging.getLogger("aiosqlite").setLevel(logging.INFO)
-        timeout = BUSY_MS / 1000
-        async with aiosqlite.connect(conn_string, timeout=timeout, isolation_level="IMMEDIATE") as connection:
-            await connection.executescript(f"{PRAGMAS} PRAGMA synchronous=NORMAL;")
-            saver = cls(connection, keep=keep)
-            await saver.setup()
-            yield saver
+        # A power cut may lose a step. The step is done again, because the turn's message is stored elsewhere.
+        async with connect(conn_string, synchronous="NORMAL") as connection:
+            await connection.read(partial(migrate, TABLES))
+            yield cls(connection, keep=keep)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint of a thread with its pending writes: that of the id in `config`, or the latest.
@@ -144,24 +174,21 @@ class Saver(AsyncSqliteSaver):
         Raises:
             BrokenState: what is stored there cannot be read.
         """
-        thread, namespace = place = _place(config)
-        id = get_checkpoint_id(config)
-        if id is None:
-            async with self.lock:
-                newest = list(await self.conn.execute_fetchall(NEWEST, place))
-            if not newest:
-                return None
-            id = newest[0][0]
-        try:
-            stored = await super().aget_tuple(_config(thread, namespace, id))
-            if stored and not _is_sound(stored, id):
-                raise ValueError("no checkpoint")
-        except (sqlite3.Error, BrokenState):
-            raise
-        # Whatever bytes may stand there.
-        except Exception as broken:
-            raise BrokenState(thread) from broken
-        return stored
+        place, id = _place(config), get_checkpoint_id(config)
+
+        def select(database: sqlite3.Connection) -> Stored | None:
+            row = database.execute(NAMED if id else LATEST, (*place, id) if id else place).fetchone()
+            return (row, database.execute(PENDING, row[:3]).fetchall()) if row else None
+
+        stored = await self.connection.read(select)
+        if stored is None:
+            return None
+        if self._unpacked and self._unpacked[0][0] == stored:
+            return self._unpacked.pop()[1]
+        unpacked = self._unpack(*stored)
+        # LangGraph changes the versions of a checkpoint.
+        self._unpacked.append((stored, unpacked._replace(checkpoint=copy_checkpoint(unpacked.checkpoint))))
+        return unpacked
 
     async def alist(
         self,
@@ -171,14 +198,11 @@ class Saver(AsyncSqliteSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield checkpoints, the one written last first; without a `config` those of all threads.
-
-        Those that cannot be read are left out.
-        """
+        """Yield the checkpoints that can be read, the one written last first; without a `config` of all threads."""
+        # The stock saver's condition holds for these tables, too.
         where, values = search_where(config, filter)
-        sql = f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} ORDER BY rowid DESC"
-        async with self.lock:
-            rows = [tuple(row) for row in await self.conn.execute_fetchall(sql, values)]
+        sql = f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} ORDER BY position DESC"
+        rows = await self.connection.execute(sql, values)
         for thread, namespace, id in _written_before(rows, before)[:limit]:
             with suppress(BrokenState):
                 if stored := await self.aget_tuple(_config(thread, namespace, id)):
@@ -191,24 +215,43 @@ class Saver(AsyncSqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint; the first one of a turn drops what earlier turns need no more."""
-        async with self._undoing():
-            stored = await super().aput(config, checkpoint, metadata, new_versions)
+        """Save a checkpoint; the first one of a turn drops what earlier turns no longer need."""
+        place, about = _place(config), dict(get_checkpoint_metadata(config, metadata))
+        root = metadata.get("parents", {}).get("")
+        kind, packed = self.serde.dumps_typed(checkpoint)
+        row = (*place, checkpoint["id"], get_checkpoint_id(config), kind, packed, json.dumps(about))
+        statements: list[tuple[str, Row]] = [(PUT, (*row, metadata.get("source"), about.get("run_id"), root))]
         if self.keep != "all" and metadata.get("source") == "input":
-            place = _place(config)
-            await self._run((STEPS, place), (OLD, (*place, self.keep + 1)), (INNER, place[:1]), (ORPHANS, place[:1]))
-        return stored
+            thread = place[:1]
+            statements += [(STEPS, place), (OLD, (*place, self.keep + 1)), (INNER, thread), (ORPHANS, thread)]
+        parent = (*place, get_checkpoint_id(config))
+        self._followed.add(parent)
+        try:
+            await self._run(*statements)
+        finally:
+            self._followed.discard(parent)
+        return _config(*place, checkpoint["id"])
 
     async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save the writes of a task."""
+        """Save the writes of a task, unless the checkpoint of its step, which holds them, follows at once.
+
+        An error or an interrupt replaces the one before, a result is never replaced.
+        """
+        place = (*_place(config), get_checkpoint_id(config))
+        if self.keep != "all" and await self._is_followed(place):
+            return
         # Of a task that is cancelled at its very end LangGraph saves what it had written so far, its edges
         # not among it, and would take it for done. So beside an error only what is no result counts.
         if any(channel == ERROR for channel, _ in writes):
             writes = [write for write in writes if write[0] in WRITES_IDX_MAP]
-        async with self._undoing():
-            await super().aput_writes(config, writes, task_id, task_path)
+        put = PUT_WRITE.format("REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE")
+        rows = [
+            (*place, task_id, task_path, WRITES_IDX_MAP.get(channel, index), channel, *self.serde.dumps_typed(value))
+            for index, (channel, value) in enumerate(writes)
+        ]
+        await self._run(*((put, row) for row in rows))
 
     async def drop_last_turn(self, thread: str) -> None:
         """Delete the checkpoints of a thread's last turn, because the latest one cannot be read."""
@@ -216,64 +259,65 @@ class Saver(AsyncSqliteSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete all checkpoints and writes of a thread."""
-        async with self._undoing():
-            await super().adelete_thread(thread_id)
+        await self._run((DELETE_THREAD, (thread_id,)), (ORPHANS, (thread_id,)))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what the runs of these ids have saved, in all threads."""
         for run in run_ids:
-            async with self.lock:
-                threads = list(await self.conn.execute_fetchall(THREADS_OF_RUN, (run,)))
-            await self._run((DELETE_RUN, (run,)), *((ORPHANS, tuple(row)) for row in threads))
+            threads = {thread for (thread,) in await self.connection.execute(DELETE_RUN, (run,))}
+            await self._run(*((ORPHANS, (thread,)) for thread in threads))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another thread."""
-        await self._run(*((sql, (source_thread_id, target_thread_id)) for sql in COPIES))
+        threads = (source_thread_id, target_thread_id)
+        await self._run((COPY, threads), (COPY_WRITES, threads))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace of the threads ("keep_latest"), or nothing ("delete").
 
         Raises ValueError when the strategy is another one.
         """
-        if strategy not in ("keep_latest", "delete"):
-            raise ValueError(f"strategy must be keep_latest or delete, found {strategy!r}")
+        statements = {"keep_latest": SUPERSEDED, "delete": DELETE_THREAD}
+        if strategy not in statements:
+            raise ValueError(f"strategy must be one of {', '.join(statements)}, found {strategy!r}")
         for thread in thread_ids:
-            if strategy == "delete":
-                await self.adelete_thread(thread)
-            else:
-                await self._run((SUPERSEDED, (thread,)), (ORPHANS, (thread,)))
+            await self._run((statements[strategy], (thread,)), (ORPHANS, (thread,)))
 
-    async def empty_log(self) -> None:
-        """Empty the log if nobody else reads; then it is theirs to do, and nobody should wait for it."""
-        async with self.lock:
-            await self.conn.execute_fetchall("PRAGMA busy_timeout=1000")
-            await self.conn.execute_fetchall(TRUNCATE)
+    async def _is_followed(self, place: tuple[str, str, str | None]) -> bool:
+        # For most steps LangGraph begins the checkpoint a few rounds of the loop later.
+        for _ in range(ROUNDS):
+            await asyncio.sleep(0)
+            if place in self._followed:
+                return True
+        return False
 
     async def _run(self, *statements: tuple[str, Row]) -> None:
-        async with self._undoing(), self.lock:
+        """Run all statements in one transaction, or none."""
+
+        def run(database: sqlite3.Connection) -> None:
             for sql, values in statements:
-                await self.conn.execute_fetchall(sql, values)
-            await self.conn.commit()
+                database.execute(sql, values)
 
-    @asynccontextmanager
-    async def _undoing(self) -> AsyncIterator[None]:
-        """Undo what an error or a cancellation left uncommitted: it would keep all others from writing."""
+        await self.connection.write(run)
+
+    def _unpack(self, row: Row, pending: list[Row]) -> CheckpointTuple:
+        thread, namespace, id, parent, kind, packed, about = row
         try:
-            yield
-        except BaseException:
-            async with self.lock:
-                await self.conn.rollback()
-            raise
-
-
-def _is_sound(stored: CheckpointTuple, id: str) -> bool:
-    checkpoint = stored.checkpoint
-    values = [checkpoint["channel_values"], checkpoint["channel_versions"], checkpoint["versions_seen"]]
-    return checkpoint["id"] == id and all(isinstance(value, dict) for value in [*values, stored.metadata])
+            checkpoint = cast(Checkpoint, self.serde.loads_typed((kind, packed)))
+            metadata = cast(CheckpointMetadata, json.loads(about))
+            parts = [checkpoint["channel_values"], checkpoint["channel_versions"], checkpoint["versions_seen"]]
+            if checkpoint["id"] != id or not all(isinstance(part, dict) for part in [*parts, metadata]):
+                raise ValueError("no checkpoint")
+            writes = [(task, channel, self.serde.loads_typed((kind, value))) for task, channel, kind, value in pending]
+        # The stored bytes may be anything.
+        except Exception as broken:
+            raise BrokenState(thread) from broken
+        before = _config(thread, namespace, parent) if parent else None
+        return CheckpointTuple(_config(thread, namespace, id), checkpoint, metadata, before, writes)
 
 
 def _written_before(rows: list[Row], before: RunnableConfig | None) -> list[Row]:
-    """Return the rows behind the checkpoint `before`; if it is gone, those with a lower id."""
+    """Return the rows behind the checkpoint `before`; if it does not exist, those with a lower id."""
     id = get_checkpoint_id(before) if before else None
     if id is None:
         return rows

@@ -1,6 +1,6 @@
 """Connections to the SQLite file, and transactions that are done completely or not at all.
 
-Each owner of tables says in steps how its own are made, and they only go forward.
+Each owner of tables lists the steps that make its tables, and tables only go forward.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from agents.errors import ConfigError
 
@@ -28,7 +28,7 @@ class Tables:
     steps: Sequence[str]
     """SQL scripts: the first one makes the tables, each other one brings them to the next version.
 
-    A step that was ever run stays as it is; a change is a step more.
+    A step that has been run is never edited; a change is one more step.
     """
 
 
@@ -49,7 +49,7 @@ def migrate(tables: Tables, database: sqlite3.Connection) -> None:
     if version == newest:
         return
     try:
-        # A script would commit a transaction that was begun before it.
+        # A script commits a transaction that was begun before it.
         database.executescript(";\n".join(["BEGIN IMMEDIATE", *tables.steps[version:]]))
         database.execute("INSERT OR REPLACE INTO owners (owner, version) VALUES (?, ?)", (tables.owner, newest))
         if tables.owner == ENGINE:
@@ -85,10 +85,11 @@ class Connection:
     """A connection with a thread of its own, which does one piece of work after another.
 
     A trip to the thread costs more than most statements, so a piece of work is a function that may run several.
-    Work whose caller was cancelled is left out if it had not begun, and else done to its end.
+    If the caller is cancelled, work that has not begun is left out, and other work is done to its end.
     """
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, synchronous: Literal["FULL", "NORMAL"] = "FULL") -> None:
+        self._pragmas = f"{PRAGMAS} PRAGMA synchronous={synchronous};"
         self._jobs: SimpleQueue[tuple[asyncio.Future[Any], Work[Any]] | None] = SimpleQueue()
         # No transaction begins by itself; what is done outside of one is committed at once.
         self._database = sqlite3.connect(
@@ -101,8 +102,7 @@ class Connection:
         """Work until the end of the block, and then close the connection."""
         self._thread.start()
         try:
-            # A message that was answered must survive a power cut.
-            await self.read(lambda database: database.executescript(f"{PRAGMAS} PRAGMA synchronous=FULL;").close())
+            await self.read(lambda database: database.executescript(self._pragmas).close())
             yield self
         finally:
             self._jobs.put(None)
@@ -116,9 +116,11 @@ class Connection:
         return await future
 
     async def write(self, work: Work[T]) -> T:
-        """Do `work` in a transaction of its own: all of it or, on any error, nothing."""
+        """Do `work` in a transaction, its own or one that was begun: all of it or, on any error, nothing."""
 
         def transaction(database: sqlite3.Connection) -> T:
+            if database.in_transaction:
+                return _checked(work(database))
             # A deferred transaction that reads first fails at once, whatever the timeout, when another connection has
             # committed meanwhile; an immediate one waits for its turn.
             database.execute("BEGIN IMMEDIATE")
@@ -133,7 +135,7 @@ class Connection:
         return await self.read(transaction)
 
     async def execute(self, sql: str, values: Values = ()) -> list[Row]:
-        """Run one statement and return its rows; outside of a transaction it is one by itself."""
+        """Run one statement and return its rows; outside of a transaction the statement is its own."""
         return await self.read(lambda database: database.execute(sql, values).fetchall())
 
     @asynccontextmanager
@@ -145,7 +147,7 @@ class Connection:
         try:
             await self.execute("BEGIN IMMEDIATE")
             yield
-            # The block may have undone everything.
+            # The block may have undone the transaction itself.
             await self.read(sqlite3.Connection.commit)
         except BaseException:
             await self.rollback()
@@ -153,11 +155,11 @@ class Connection:
 
     async def rollback(self) -> None:
         """Undo the transaction that was begun, if there is one."""
-        # Who is cancelled a second time must not leave it open: work that has not begun would be left out.
+        # A second cancellation must not leave the transaction open: work that has not begun would be left out.
         await asyncio.shield(self.read(sqlite3.Connection.rollback))
 
     async def truncate(self) -> bool:
-        """Move the log into the database file and empty it; say whether nobody was in the way."""
+        """Move the log into the database file and empty it; tell whether nobody prevented that."""
         [(was_busy, *_)] = await self.execute(TRUNCATE)
         return not was_busy
 
@@ -170,7 +172,7 @@ class Connection:
                 outcome, error = _checked(work(self._database)), None
             except BaseException as raised:
                 outcome, error = None, raised
-            # Nobody waits any more when the loop was closed.
+            # After the loop was closed nobody waits any more.
             with suppress(RuntimeError):
                 future.get_loop().call_soon_threadsafe(_settle, future, outcome, error)
 
@@ -192,10 +194,10 @@ def _settle(future: asyncio.Future[T], outcome: T, error: BaseException | None) 
 
 
 @asynccontextmanager
-async def connect(database: str) -> AsyncIterator[Connection]:
-    """Open `database`, and close it at the end.
+async def connect(database: str, synchronous: Literal["FULL", "NORMAL"] = "FULL") -> AsyncIterator[Connection]:
+    """Open `database`, and close it at the end. With "NORMAL" a power cut may lose the last commits.
 
     Raises sqlite3.Error when the file cannot be opened or is no database.
     """
-    async with Connection(database).opened() as connection:
+    async with Connection(database, synchronous).opened() as connection:
         yield connection

@@ -1,4 +1,4 @@
-"""What people think of answers: which message of a messenger shows which turn, and how it was reacted to."""
+"""What people think of answers: which messenger message shows which turn, and the reactions to it."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PRUNE = "DELETE FROM shown_messages WHERE door = ? AND chat = ? AND at_ms < ?"
 TURN = "SELECT thread, message_id, user FROM shown_messages WHERE door = ? AND chat = ? AND message = ?"
 OF = "WHERE thread = ? AND message_id = ? AND user = ?"
 KEPT_MS = 30 * 24 * 3600 * 1000
-"""How long it is known which turn a message shows."""
+"""How long it is stored which turn a message shows."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class Feedback:
         await self._connection.write(note)
 
     async def turn(self, door: str, chat: int, message: int) -> ShownTurn | None:
-        """Return the turn that a message shows; None if it shows none, or was sent long ago."""
+        """Return the turn that a message shows; None if it shows none, or is too old."""
         rows = await self._connection.execute(TURN, (door, chat, message))
         return ShownTurn(*rows[0]) if rows else None
 
     async def rate(self, turn: ShownTurn, user: str, sign: str | None) -> str | None:
-        """Note a user's sign for a turn, in place of the one before, which is returned; None takes it back."""
+        """Note a user's sign for a turn and return the former one; None as a sign takes it back."""
         place = turn.thread, turn.message_id, clean(user)
 
         def rate(connection: sqlite3.Connection) -> str | None:
@@ -73,12 +73,12 @@ class Feedback:
         return {str(sign): int(count) for sign, count in await self._connection.execute(sql, (since_ms,))}
 
     async def erase(self, thread: str, user: str | None = None) -> None:
-        """Delete what is known of a thread, or of one user's turns and signs in it."""
+        """Delete what is stored of a thread, or of one user's turns and signs in it."""
         who, values = ("", (clean(thread),)) if user is None else (" AND user = ?", (clean(thread), clean(user)))
         await self._erase(f"thread = ?{who}", values)
 
     async def erase_person(self, user: str) -> None:
-        """Delete what is known of a user."""
+        """Delete what is stored of a user."""
         await self._erase("user = ?", (clean(user),))
 
     async def _erase(self, condition: str, values: tuple[str, ...]) -> None:

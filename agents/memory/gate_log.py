@@ -15,6 +15,9 @@ LOG = "INSERT OR REPLACE INTO gate_log (letter, model, score, watched, leaves) V
 TAKE_BACK = """
 UPDATE gate_log SET leaves = 0 WHERE letter = (SELECT max(id) FROM inbox WHERE thread = ? AND id < ?)
 """
+KEPT = 20_000
+"""Messages whose guesses are kept."""
+PRUNE = "DELETE FROM gate_log WHERE letter <= ?"
 ALL = "SELECT score, watched, leaves FROM gate_log WHERE model = ? ORDER BY letter"
 
 
@@ -24,7 +27,7 @@ class Logged:
 
     score: float
     watched: bool
-    """Whether an observer decided; else only the dialog could show that the guess was wrong, by a hand-over."""
+    """Whether an observer decided. If not, only a hand-over by the dialog could show that the guess was wrong."""
     leaves: bool
 
 
@@ -35,7 +38,7 @@ class Outcome:
     logged: Logged | None = None
     model: str = ""
     takes_back: bool = False
-    """Whether the user took the change of subject of the turn before back."""
+    """Whether the user took back the change of subject of the turn before."""
 
 
 def log(connection: sqlite3.Connection, thread: str, letter: int, outcome: Outcome) -> None:
@@ -43,6 +46,7 @@ def log(connection: sqlite3.Connection, thread: str, letter: int, outcome: Outco
     if outcome.takes_back:
         connection.execute(TAKE_BACK, (thread, letter))
     if guess := outcome.logged:
+        connection.execute(PRUNE, (letter - KEPT,))
         connection.execute(LOG, (letter, outcome.model, guess.score, guess.watched, guess.leaves))
 
 

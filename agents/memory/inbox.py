@@ -1,4 +1,4 @@
-"""What inbox and transcript hold: the messages as they were received, the lines that were said, and whose they are."""
+"""The records of inbox and transcript: messages as they were received, lines that were said, and their users."""
 
 import re
 import time
@@ -11,7 +11,7 @@ Status = Literal["done", "failed", "interrupted"]
 
 @dataclass(frozen=True)
 class InboxEntry:
-    """A message as it was received; `text` is None when the assistant shall speak unasked."""
+    """A message as it was received; without a `text` the assistant speaks unasked."""
 
     thread: str
     message_id: str
@@ -67,7 +67,7 @@ SILENCE = "silence"
 TOLD = (UNASKED, SILENCE)
 """The sources of lines that answer no message."""
 TO = "to"
-"""The note of an answer that others could read: the user to whom it was given."""
+"""The metadata of an answer that others could read: the user who was answered."""
 
 
 def writers_of(lines: Sequence[TranscriptLine]) -> set[str]:
@@ -76,7 +76,7 @@ def writers_of(lines: Sequence[TranscriptLine]) -> set[str]:
 
 
 def lines_of(user: str, lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
-    """Return what a user said and was answered; in a thread of one person, all of it."""
+    """Return a user's lines and the answers to them; in a thread of one person, all lines."""
     if writers_of(lines) <= {user}:
         return [*lines]
     own = {line.message_id for line in lines if line.role == "user" and line.speaker == user}

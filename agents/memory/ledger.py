@@ -36,9 +36,9 @@ TELL = "UPDATE ledger SET told = json_patch(told, ?) WHERE key = ?"
 OUTLIVED = "DELETE FROM ledger WHERE thread = ? AND message <> ? AND until_ms <= ?"
 OLD = "DELETE FROM ledger WHERE max(until_ms, at_ms) <= ?"
 LEFT_MS = 30 * 24 * 3600 * 1000
-"""How long an entry that has run out is left for its own message, whose turn a crash may have cut off."""
+"""How long an expired entry is left for its own message, because a crash may have cut off that turn."""
 How = Literal["once", "again", "transaction"]
-"""A write that was cut off: is not repeated unasked; may be done again; has left nothing, and is done again."""
+"""What becomes of a write that was cut off: a new wish repeats it; it is repeated; it left nothing and is repeated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Write:
     reply: str
     how: How = "once"
     lasts: float = 0
-    """Seconds during which a later message that asks for it asks for the same write; with 0 it asks for a new one."""
+    """Seconds in which a later message that asks for it means the same write; with 0 it means a new one."""
 
 
 def _outcome_of(write: Write, at_ms: int, database: sqlite3.Connection) -> str | None:
@@ -61,7 +61,7 @@ def _outcome_of(write: Write, at_ms: int, database: sqlite3.Connection) -> str |
 
 
 def _claim(write: Write, at_ms: int, database: sqlite3.Connection) -> bool:
-    """Enter that a write is begun; return False if it was begun before and the model that asks does not know it.
+    """Enter that a write is begun; False if it was begun before and the asking model does not know that.
 
     The model is then told, and that is noted: when another reply in the same thread asks again, the write is begun
     anew.
@@ -75,7 +75,7 @@ def _claim(write: Write, at_ms: int, database: sqlite3.Connection) -> bool:
 
 
 def _begin(write: Write, at_ms: int, database: sqlite3.Connection) -> tuple[int, bool]:
-    """Enter that a write is begun, unless it was before; return when it first was (Unix ms), and if that is now."""
+    """Enter that a write is begun, if it was not; return when it first was (Unix ms), and whether that is now."""
     first_ms = _entry("at_ms", write, at_ms, database)
     if first_ms is not None:
         return int(first_ms), False
@@ -84,7 +84,7 @@ def _begin(write: Write, at_ms: int, database: sqlite3.Connection) -> tuple[int,
 
 
 def _tell(write: Write, database: sqlite3.Connection) -> None:
-    """Enter that the model that asked is told: nobody knows whether the write took effect."""
+    """Enter that the asking model is told that nobody knows whether the write took effect."""
     database.execute(TELL, (json.dumps({write.thread: write.reply}), write.key))
 
 
@@ -209,7 +209,7 @@ class Ledger:
         return await self._write(partial(_erase, thread, users))
 
     async def erase_part(self, thread: str, user: str) -> None:
-        """Forget what was written in a thread for a user."""
+        """Forget what was written for a user in a thread."""
         await self._write(partial(_erase_part, thread, user))
 
     @asynccontextmanager
@@ -231,7 +231,7 @@ class Ledger:
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(LONGEST_WAIT):
-                    # A thread, which is locked in the same way, has no NUL in its name.
+                    # The name of a thread, which is locked in the same way, has no NUL.
                     await stack.enter_async_context(self._locks.hold(f"\0{key}"))
             except TimeoutError:
                 raise Busy from None
@@ -260,7 +260,7 @@ class Ledger:
         try:
             outcome = await perform()
         except harmless:
-            # An earlier try may have taken effect; the next one needs its mark.
+            # An earlier try may have taken effect, so the next one needs its mark.
             if is_first:
                 await self.take_back(write.key)
             raise
@@ -297,7 +297,7 @@ class _Effect:
     stack: AsyncExitStack
     begun: bool = False
     is_handed_out: bool = False
-    """Whether it was handed out: once to the check, once to the tool."""
+    """Whether it is handed out; the check takes it once, and then the tool."""
     undone: bool = False
 
 

@@ -9,11 +9,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from tenacity import retry, retry_if_exception_type, wait_exponential
+from tenacity import RetryCallState, retry, retry_if_exception_type, wait_exponential
 
 FIRST_WAIT = 0.002
 LONGEST_WAIT = 0.05
 """Seconds between two tries to lock a thread that another process holds."""
+REFUSED_AFTER = 5.0
+"""Seconds after which a lock that the system does not permit is an error."""
 
 
 class _LockFile:
@@ -58,10 +60,17 @@ class ThreadLocks:
                 fcntl.lockf(self._file.descriptor, fcntl.LOCK_UN, 1, _offset(thread))
 
 
-# Systems differ in how they say "taken".
+def _is_refused(attempts: RetryCallState) -> bool:
+    refusal = attempts.outcome.exception() if attempts.outcome else None
+    return isinstance(refusal, PermissionError) and (attempts.seconds_since_start or 0) > REFUSED_AFTER
+
+
+# Systems differ in how they say "taken"; one that says "not permitted" may mean it.
 @retry(
     retry=retry_if_exception_type((BlockingIOError, PermissionError)),
     wait=wait_exponential(FIRST_WAIT, max=LONGEST_WAIT),
+    stop=_is_refused,
+    reraise=True,
 )
 async def _acquire(descriptor: int, offset: int) -> None:
     fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)

@@ -45,10 +45,10 @@ class Notes:
         """Set whenever a note was added through this object."""
 
     async def add(self, thread: str, text: str, call: str, user: str, most: int) -> bool:
-        """Write a note down; once for a call that is repeated. False if the user has left `most` within a day.
+        """Write a note down, once for a repeated call; False if the user has left `most` within a day.
 
-        The count outlives the notes: a user who has a thread forgotten may not leave more than others. It knows
-        users by a hash only, for a day.
+        The count outlives the notes: a user who has a thread forgotten may not leave more than others. It holds only a
+        hash of the user, for a day.
         """
         now = now_ms()
         thread, call = clean(thread), clean(call)

@@ -25,6 +25,9 @@ WHERE told_ms IS NULL AND at_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread G
 ORDER BY at_ms, key
 """
 STILL_DUE = "SELECT text, lang FROM notices WHERE user = ? AND key = ? AND told_ms IS NULL"
+PRUNE = "DELETE FROM notices WHERE told_ms < ?"
+KEPT_MS = 366 * 24 * 3600 * 1000
+"""How long the key of a told notice is kept."""
 TOLD = "UPDATE notices SET told_ms = ?, text = '' WHERE user = ? AND key = ?"
 
 
@@ -33,9 +36,9 @@ class Due:
     """Something that a user is to be told."""
 
     id: str
-    """The same whenever the same thing is told, so that a repeated delivery is recognised."""
+    """The same whenever the same thing is told, so that a door recognises a repeated delivery."""
     key: str
-    """By which its source finds it."""
+    """The key by which its source finds it."""
     user: str
     thread: str
     at_ms: int
@@ -53,14 +56,14 @@ class NoticeSource(ABC):
 
     @abstractmethod
     async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
-        """Return what is due until then, the earliest first: of one user or of all, in threads of a GLOB pattern.
+        """Return what is due until then, earliest first: of one user or of all, in threads of a GLOB pattern.
 
         Threads of the pattern `without` are left out.
         """
 
     @abstractmethod
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
-        """Return what to tell the user; None if it was told, changed or deleted since it was found to be due."""
+        """Return what to tell the user; None if it was told, changed or deleted in the meantime."""
 
     @abstractmethod
     async def rang(self, due: Due) -> None:
@@ -95,7 +98,8 @@ class Notices(NoticeSource):
         return rung(text, lang, at, datetime.fromtimestamp(self.now(), UTC), is_late=is_late)
 
     async def rang(self, due: Due) -> None:
-        """Take note that a notice was told; its text is not kept any longer."""
+        """Note that a notice was told, and drop its text. Forget notices that were told long ago."""
+        await self._connection.execute(PRUNE, (self._now_ms() - KEPT_MS,))
         await self._connection.execute(TOLD, (self._now_ms(), due.user, due.key))
 
     async def erase(self, thread: str, users: Collection[str]) -> None:
@@ -110,7 +114,7 @@ class Notices(NoticeSource):
 
 
 def rung(text: str, lang: str, at: datetime, now: datetime, *, is_late: bool) -> str:
-    """Return a text as it is told; it says so if that comes too late."""
+    """Return a text as it is told; a late one says so."""
     if is_late:
         return phrase("notice_missed", lang, text=text, when=worded_instant(at, lang, now))
     return phrase("notice", lang, text=text)

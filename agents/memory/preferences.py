@@ -34,7 +34,7 @@ class Preferences:
         items = await store.asearch(namespace_of(user, "settings")) if store else []
         values = {item.key: item.value for item in items}
         zone, lang = values.get("zone", {}).get("zone"), values.get("language", {}).get("lang")
-        # What is stored is checked like any input: a name that is none of ours could lead anywhere.
+        # Stored values are checked like any input: an unknown name could lead anywhere.
         busy: Busy = values.get("busy", {}).get("mode", cls.busy)
         return cls(
             ZoneInfo(zone) if zone in _zones() else None,
@@ -43,7 +43,7 @@ class Preferences:
         )
 
     async def save(self, store: BaseStore | None, user: str) -> None:
-        """Store what is set here; what is None stays as it was."""
+        """Store the settings that have a value here; None leaves a setting as it was."""
         if store is not None and self.zone is not None:
             await store.aput(namespace_of(user, "settings"), "zone", {"zone": self.zone.key})
         if store is not None and self.lang is not None:
@@ -51,12 +51,12 @@ class Preferences:
 
 
 async def zone_of_user(store: BaseStore | None, user: str) -> ZoneInfo:
-    """Return a user's time zone, the machine's if the user has set none."""
+    """Return a user's time zone; without one the machine's."""
     return (await Preferences.of(store, user)).zone or machine_zone()
 
 
 def machine_zone() -> ZoneInfo:
-    """Return the machine's time zone, UTC if it does not say which."""
+    """Return the machine's time zone, or UTC if the machine names none."""
     zones = _zones()
     names = (os.environ.get("TZ", "").removeprefix(":"), os.path.realpath(LOCAL_TIME).rpartition("zoneinfo/")[2])
     return ZoneInfo(next((name for name in names if name in zones), "UTC"))
@@ -64,5 +64,5 @@ def machine_zone() -> ZoneInfo:
 
 @cache
 def _zones() -> frozenset[str]:
-    # The list is made by a walk through 600 files, which takes longer than the rest of a turn's bookkeeping.
+    # The list needs a walk through 600 files, which takes longer than the other bookkeeping of a turn.
     return frozenset(available_timezones())

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from langgraph.store.base import (
     BaseStore,
@@ -51,7 +52,7 @@ class Store(BaseStore):
         self._connection = connection
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Refuse: whoever uses the store does so on the event loop."""
+        """Refuse: the store is used on the event loop only."""
         raise NotImplementedError("this store has asynchronous methods only")
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -85,8 +86,20 @@ def _item(op: GetOp, database: sqlite3.Connection) -> Item | None:
     row = database.execute(GET, (".".join(op.namespace), op.key)).fetchone()
     if row is None:
         return None
-    value, created, updated = row
-    return Item(value=json.loads(value), key=op.key, namespace=op.namespace, created_at=created, updated_at=updated)
+    text, created, updated = row
+    value = _value(text)
+    if value is None:
+        return None
+    return Item(value=value, key=op.key, namespace=op.namespace, created_at=created, updated_at=updated)
+
+
+def _value(text: str) -> dict[str, Any] | None:
+    """Return a stored value; None for a damaged one, which counts as missing."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _found(op: SearchOp, database: sqlite3.Connection) -> list[SearchItem]:
@@ -94,8 +107,9 @@ def _found(op: SearchOp, database: sqlite3.Connection) -> list[SearchItem]:
         raise NotImplementedError("items cannot be searched by meaning")
     rows = database.execute(SEARCH, {"prefix": ".".join(op.namespace_prefix)})
     items = (
-        SearchItem(tuple(prefix.split(".")), key, json.loads(value), created, updated)
-        for prefix, key, value, created, updated in rows
+        SearchItem(tuple(prefix.split(".")), key, value, created, updated)
+        for prefix, key, text, created, updated in rows
+        if (value := _value(text)) is not None
     )
     wanted = (op.filter or {}).items()
     fitting = [item for item in items if all(item.value.get(name) == value for name, value in wanted)]

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.errors import UsageError
-from agents.memory import gate_log, updates
+from agents.memory import forgettings, gate_log, updates
 from agents.memory.connection import Connection
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean, now_ms
 
-# A message's text moves from the inbox to the transcript when it is first closed; `line` says where to.
-# That keeps it on disk once, and `line` is also where the lines of the message begin.
+# A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
+# So the text is on disk once, and `line` also says where the lines of the message begin.
 TABLES = """
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, message_id TEXT NOT NULL,
@@ -74,7 +74,7 @@ def _accept(database: sqlite3.Connection, entry: InboxEntry) -> InboxEntry:
 
 
 def _close(database: sqlite3.Connection, entry: InboxEntry, lines: Sequence[TranscriptLine]) -> int:
-    """Append what is not there yet, set status and turn; return the row of the inbox."""
+    """Append the missing lines, set status and turn; return the row of the inbox."""
     place = clean(entry.thread), clean(entry.message_id)
     state = database.execute(STATE, place).fetchone()
     if state is None:
@@ -119,7 +119,7 @@ def _append(database: sqlite3.Connection, thread: str, line: TranscriptLine) -> 
 
 
 RECORDED_TURNS = 300
-"""Turns of a thread, from its first, whose record is kept."""
+"""How many of a thread's first turns have their record kept."""
 EXTEND = """
 UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_id = ? AND status = 'open'
 """
@@ -201,7 +201,7 @@ class Transcript:
         return await self._connection.write(extend)
 
     async def withdraw(self, thread: str, message_id: str) -> None:
-        """Take a message out of the inbox that is open and will not be answered; its updates are closed."""
+        """Take an open message out of the inbox that will not be answered; its updates are closed."""
 
         def withdraw(database: sqlite3.Connection) -> None:
             place = clean(thread), clean(message_id)
@@ -231,7 +231,7 @@ class Transcript:
         return await self._entry(f"{who}ORDER BY id DESC LIMIT 1", clean(thread), *values)
 
     async def open_entries(self, thread: str) -> list[InboxEntry]:
-        """Return the messages of the thread that were never closed, oldest first."""
+        """Return the messages of the thread that are still open, oldest first."""
         return await self._connection.read(lambda database: _open_entries(database, clean(thread)))
 
     async def close(
@@ -242,12 +242,14 @@ class Transcript:
         lines: Sequence[TranscriptLine],
         record: str | None = None,
         guess: gate_log.Outcome | None = None,
+        deletion: forgettings.Deletion | None = None,
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
-        All in one transaction, with the record (one line) of a turn that is among the first, and what came of the
-        gate's guess. The updates that the message is made of are closed with it if it is done; how a stopped or failed
-        turn ended is shown after it was stored. `lines` count as written for this message and turn.
+        The same transaction stores the record (one line) of one of the first turns, the outcome of the gate's guess,
+        and the deletion to which the user has agreed. The updates that the message is made of are closed with it if it
+        is done; how a stopped or failed turn ended, and that something is deleted, is shown after it was stored.
+        `lines` count as written for this message and turn.
 
         Raises:
             UsageError: the message was never accepted.
@@ -260,13 +262,15 @@ class Transcript:
                 database.execute(RECORD, (row, clean(record)))
             if guess is not None:
                 gate_log.log(database, entry.thread, row, guess)
-            if status == "done":
+            if deletion is not None:
+                forgettings.enter(database, deletion)
+            elif status == "done":
                 updates.close_with(database, clean(entry.thread), clean(entry.message_id))
 
         await self._connection.write(close)
 
     async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
-        """Append a line that nobody asked for to the last turn, and return it; do nothing if its id is there."""
+        """Append an unasked line to the last turn and return it; do nothing if its id exists."""
         line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
         return await self._connection.write(lambda database: _tell(database, clean(thread), line))
 
@@ -292,11 +296,11 @@ class Transcript:
 
     async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages; the record has a line for each try."""
-        found = await self._connection.execute(RECORDS, (clean(thread),))
-        return [(id, text, record) for id, text, record in found]
+        rows = await self._connection.execute(RECORDS, (clean(thread),))
+        return [(id, text, record) for id, text, record in rows]
 
     async def guesses(self, model: str) -> list[gate_log.Logged]:
-        """Return what the gate guessed with these weights, and what came of it, oldest first."""
+        """Return the gate's guesses with these weights, and their outcomes, oldest first."""
         return await self._connection.read(lambda database: gate_log.logged(database, model))
 
     async def threads(self) -> list[ThreadInfo]:
@@ -323,7 +327,7 @@ class Transcript:
         await self._connection.write(delete)
 
     async def erase_part(self, thread: str, user: str, note: str) -> bool:
-        """Delete what a user said in a thread and was answered, inbox included; return False if there was nothing.
+        """Delete a user's words in a thread and the answers to them, inbox included; False if there were none.
 
         `note` is the key of a line's metadata that names the user whom a line was for.
         """
@@ -335,8 +339,8 @@ class Transcript:
         return await self._connection.write(delete) > 0
 
     async def _entry(self, rest: str, *values: str) -> InboxEntry | None:
-        found = await self._connection.execute(ENTRIES + rest, values)
-        return InboxEntry(*found[0]) if found else None
+        rows = await self._connection.execute(ENTRIES + rest, values)
+        return InboxEntry(*rows[0]) if rows else None
 
 
 def _storable(entry: InboxEntry) -> InboxEntry:

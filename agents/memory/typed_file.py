@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 MOST_ENTRIES = 1000
-"""Entries kept; the oldest go."""
+"""The number of kept entries; the oldest go."""
 LONGEST_ENTRY = 10_000
 """Characters of an entry that is worth keeping."""
 
@@ -62,7 +62,7 @@ def _entries(file: BinaryIO) -> list[tuple[str, str]]:
 
 
 def _write(file: BinaryIO, entries: Iterable[tuple[str, str]]) -> None:
-    # ASCII, so that halves of characters which the keyboard sent do no harm.
+    # ASCII also keeps the halves of characters that a keyboard sent.
     lines = (f"{json.dumps(entry)}\n".encode("ascii") for entry in entries)
     file.seek(0)
     file.truncate()

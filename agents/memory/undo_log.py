@@ -10,7 +10,7 @@ from agents.memory.connection import Connection
 from agents.memory.inbox import clean
 
 Changes = Mapping[str, tuple[Any, Any]]
-"""By the key of an item, its value before and after; None where there was, or is, no such item."""
+"""The value of each item before and after, by the item's key; None where the item did not exist."""
 TABLES = """
 CREATE TABLE undo_log (
     id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT NOT NULL,
@@ -46,13 +46,13 @@ AND (json_type(record, '$.items.form') IS NOT NULL OR json_type(record, '$.items
 """
 OF_SETTINGS = "DELETE FROM undo_log WHERE user = ? AND json_type(record, '$.items.settings') IS NOT NULL"
 FORGOTTEN = "forgotten"
-"""What stands for the tool where no tool wrote: something was deleted for good."""
+"""Stands for the tool where something was deleted for good without a tool."""
 DAY_MS = 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolWrite:
-    """A call that writes: whose it is, and where it was made."""
+    """A call that writes, its user, and the place where it was made."""
 
     thread: str
     user: str
@@ -95,15 +95,15 @@ class UndoLog:
 
     async def note(self, write: ToolWrite, record: Mapping[str, Any]) -> None:
         """Enter a call that was done, unless it is entered already."""
-        await self._enter(write, lambda known: known or dict(record))
+        await self._enter(write, lambda entry: entry or dict(record))
 
     async def note_forgotten(self, thread: str, user: str, message: str) -> None:
-        """Enter that a message made something be forgotten, which no undo brings back."""
+        """Note that a message deleted something that no undo brings back."""
         write = ToolWrite(thread=thread, user=user, message=message, speaker="", tool=FORGOTTEN, call="")
         await self.note(write, {})
 
     async def changes(self, write: ToolWrite, kind: str) -> dict[str, tuple[Any, Any]]:
-        """Return what a call was about to change in items of a kind, before this try of it; empty if nothing was."""
+        """Return what a call was about to change in items of a kind before this try; empty if that was nothing."""
         rows = await self._connection.execute(OF_CALL, _values(write))
         items = json.loads(rows[0][0]).get("items", {}) if rows else {}
         return {key: (before, after) for key, (before, after) in items.get(kind, {}).items()}
@@ -111,8 +111,8 @@ class UndoLog:
     async def claim(self, thread: str, user: str, by: str, message: str | None) -> list[LoggedWrite]:
         """Give the writes of one message, the latest first, to the message that takes them back.
 
-        `message` None: of the last one in the thread that wrote. Claimed again by the same message they are the same,
-        so that an undo that was cut off goes on with them.
+        `message` None: of the last one in the thread that wrote. The same message always claims the same writes, so
+        that an undo that was cut off goes on with them.
         """
         since = self._now_ms() - DAY_MS
         thread, user, by = clean(thread), clean(user), clean(by)

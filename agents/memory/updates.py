@@ -24,7 +24,7 @@ COLUMNS = "SELECT id, body, answer, thread, message_id, received_ms FROM updates
 CLOSE = "UPDATE updates SET body = NULL, answer = NULL, thread = NULL, message_id = NULL"
 LINK = "UPDATE updates SET thread = ?, message_id = ? WHERE id = ?"
 KEPT_MS = 7 * 24 * 3600 * 1000
-"""How long a closed row is kept; a messenger keeps for a day what was not taken from it."""
+"""How long a closed row is kept; a messenger keeps untaken updates for a day."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class StoredUpdate:
 
     id: int
     body: str | None
-    """What the messenger said, as JSON; None when all that it asks for is done."""
+    """What the messenger said, as JSON; None when everything is done."""
     answer: str | None = None
     """What the door answers, as JSON, once that is known."""
     thread: str | None = None
-    """The thread that it concerns: the one of the message that it became a part of, or would become one of."""
+    """The thread of the message that it became a part of, or would become a part of."""
     message_id: str | None = None
     received_ms: int = 0
 
@@ -49,7 +49,7 @@ class Updates:
         self._connection = connection
 
     async def enter(self, door: str) -> bool:
-        """Note that a door uses the database; tell whether it was the first one. Drop what was closed long ago."""
+        """Note that a door uses the database; tell whether it was the first. Drop rows that were closed long ago."""
 
         def enter(connection: sqlite3.Connection) -> bool:
             connection.execute("DELETE FROM updates WHERE body IS NULL AND received_ms < ?", (now_ms() - KEPT_MS,))
@@ -72,7 +72,7 @@ class Updates:
         return await self._connection.write(take)
 
     async def knows(self, door: str, key: str) -> bool:
-        """Tell whether an update was stored, within the time for which closed rows are kept."""
+        """Tell whether an update was stored, as far back as closed rows are kept."""
         return bool(await self._connection.execute("SELECT 1 FROM updates WHERE digest = ?", (_digest(door, key),)))
 
     async def open(self, door: str) -> list[StoredUpdate]:
@@ -81,7 +81,7 @@ class Updates:
         return [StoredUpdate(*row) for row in rows]
 
     async def answer(self, id: int, answer: str) -> None:
-        """Store what the door answers, so that it is not found out again."""
+        """Store the door's answer, so that it is not worked out again."""
         sql = "UPDATE updates SET answer = ? WHERE id = ? AND body IS NOT NULL"
         await self._connection.execute(sql, (clean(answer), id))
 
@@ -91,7 +91,7 @@ class Updates:
         await self._connection.write(lambda connection: connection.executemany(sql, [(id,) for id in ids]).rowcount)
 
     async def settle(self, thread: str, message_id: str) -> None:
-        """Note that the outcome of a message is shown, and close the updates that are a part of it."""
+        """Note that the outcome of a message is shown, and close the updates that belong to it."""
         await self._connection.write(lambda connection: close_with(connection, clean(thread), clean(message_id)))
 
 

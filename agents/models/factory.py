@@ -4,23 +4,25 @@
 """
 
 import importlib
-import importlib.util
 import inspect
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agents.errors import ConfigError
-from agents.models import LONGEST_REPLY, MOST_CHARACTERS, RETRIED_FOR, Caching, Model, Models
+from agents.models import COLD, LIMITS, LONGEST_REPLY, MOST_CHARACTERS, RETRIED_FOR, Caching, Choice, Model, Models
+from agents.models.window import Window
 
 SPELLINGS: Mapping[str, Sequence[str]] = {
     "temperature": ("temperature",),
     "reasoning_effort": ("reasoning_effort", "reasoning"),
-    "max_tokens": ("max_tokens", "num_predict"),
+    "max_tokens": LIMITS,
+    "base_url": ("base_url",),
+    "slot": ("extra_body",),
 }
 """How LangChain's classes call the parameters that they take when they are made; the first one they know counts."""
 
@@ -36,6 +38,15 @@ class Parameters(BaseModel):
     parallel_tool_calls: bool | None = None
     images: bool | None = None
     """Whether the model sees pictures; left out, as LangChain's profile of it says."""
+    slots: int | None = Field(default=None, ge=1)
+    """Prompts of which the model's server keeps the beginning; with one, observers ask behind the dialog's prompt."""
+    choice: Choice | None = None
+    window: int | None = Field(default=None, ge=1024)
+    """Tokens that a prompt and its reply may have together; left out, the server is asked."""
+    base_url: str | None = None
+    """An endpoint of the role's own; it is asked without the key of the others."""
+    slot: int | None = Field(default=None, ge=0)
+    """The slot of llama.cpp's server that keeps the role's prompts."""
 
     def over(self, default: Self) -> Self:
         """Return these parameters, and the default's where nothing is said; `null` takes a default back."""
@@ -55,10 +66,12 @@ class Parameters(BaseModel):
                 option = next((spelling for spelling in spellings if spelling in taken), None)
                 if option is None:
                     raise ConfigError(f"LLM_PARAMETERS: {name} takes no {parameter}")
-                options[option] = value
+                options[option] = {"id_slot": value} if parameter == "slot" else value
         bound = inspect.signature(type(chat).bind_tools).parameters
         if self.parallel_tool_calls is not None and "parallel_tool_calls" not in bound:
             raise ConfigError(f"LLM_PARAMETERS: {name} takes no parallel_tool_calls")
+        if self.choice is not None and "extra_body" not in taken:
+            raise ConfigError(f"LLM_PARAMETERS: {name} takes no choice")
         return options
 
 
@@ -115,8 +128,12 @@ def _first_sentence(failure: Exception) -> str:
 
 DEFAULT, FALLBACK = "default", "fallback"
 """Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
-LOCAL: Mapping[str, str] = {"rules": "agents.models.standin"}
-"""The models behind "local:", each with the module that makes it; a model whose module is not installed is unknown."""
+LOCAL = "local:rules"
+"""The model that needs no provider."""
+OBSERVER = "observer"
+"""The role of those who only judge."""
+MOST_TOKENS, MOST_JUDGED = 1024, 256
+"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of who only judges."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 
 
@@ -132,8 +149,8 @@ class Endpoint:
     timeout: float = 60
     retries: int = 2
     caching: bool = True
-    rules_length: int = 1_000
-    """Characters of a message that `local:rules` reads."""
+    rules: Callable[[], BaseChatModel] | None = None
+    """Makes the model `local:rules`; without it there is no such model."""
     reply_length: int = MOST_CHARACTERS
     reply_seconds: float = LONGEST_REPLY
 
@@ -145,13 +162,13 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         ConfigError: the name is of no known kind, its package or its key is missing, or it takes no such parameter.
     """
     kind, _, bare = name.partition(":")
-    if not bare or (kind == "local" and not _is_here(bare)):
-        local = "".join(f"local:{name}, " for name in LOCAL if _is_here(name))
+    if name == LOCAL and endpoint.rules:
+        return Model(name, endpoint.rules())
+    if not bare or kind == "local":
+        local = f"{LOCAL}, " if endpoint.rules else ""
         raise ConfigError(
             f"LLM_MODEL and its kin take {local}openai:<name> or <provider>:<name>, found {name!r}; see .env.example"
         )
-    if kind == "local":
-        return Model(name, importlib.import_module(LOCAL[bare]).make_chat(longest=endpoint.rules_length))
     chat = _chat(kind, bare, endpoint, {})
     parameters = parameters or Parameters()
     if options := parameters.options(chat, name):
@@ -162,10 +179,15 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         chat,
         parallel_tool_calls=parameters.parallel_tool_calls,
         images=parameters.images,
+        habits={} if parameters.slots is None else {"slots": parameters.slots},
+        window=Window(parameters.window),
+        choice=parameters.choice,
         caching=caching,
         reply_length=endpoint.reply_length,
         reply_seconds=endpoint.reply_seconds,
         first_seconds=max(endpoint.timeout, RETRIED_FOR),
+        cold_seconds=COLD,
+        most_tokens=None if "max_tokens" in parameters.model_fields_set else MOST_TOKENS,
     )
 
 
@@ -181,15 +203,16 @@ def make_models(
     common = parameters.get(DEFAULT, Parameters())
     own = {role: entry.over(common) for role, entry in parameters.items() if role != DEFAULT}
     names = {**{role: default for role in own if role != FALLBACK}, **roles}
+    first = make_model(default, endpoint, common)
+    made = {role: make_model(name, endpoint, own.get(role, common)) for role, name in names.items()}
+    judge = made.get(OBSERVER, first)
+    if judge.most_tokens is not None:
+        made[OBSERVER] = replace(judge, most_tokens=MOST_JUDGED)
     return Models(
-        default=make_model(default, endpoint, common),
-        roles={role: make_model(name, endpoint, own.get(role, common)) for role, name in names.items()},
+        default=first,
+        roles=made,
         fallback=make_model(fallback, endpoint, own.get(FALLBACK, common)) if fallback else None,
     )
-
-
-def _is_here(local: str) -> bool:
-    return local in LOCAL and importlib.util.find_spec(LOCAL[local]) is not None
 
 
 def _chat(kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:
@@ -213,4 +236,6 @@ def _openai(name: str, endpoint: Endpoint, options: Mapping[str, object]) -> Bas
     # The client takes a second to load, and `local:rules` needs none.
     from agents.models.openai_chat import CompatibleChat  # noqa: PLC0415
 
+    if "base_url" in options:
+        settings["api_key"] = SecretStr("none")
     return CompatibleChat.model_validate({**settings, **options})

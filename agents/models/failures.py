@@ -9,6 +9,7 @@ import re
 import socket
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 
 from langchain_core.exceptions import (
     ContextOverflowError,
@@ -18,17 +19,36 @@ from langchain_core.exceptions import (
     ModelPermissionDeniedError,
 )
 
-from agents.errors import Trouble
+from agents.errors import Overflow, Trouble
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
 OVERFLOW = re.compile(
-    r"context[ _](length|size|window)|too many tokens|number of tokens|token count|prompt is too long|input is too long"
-    r"|too large for model",
+    r"context[ _](length|limit|size|window)|too many tokens|number of tokens|token count"
+    r"|prompt is too long|input is too long|too large for model|maximum (prompt|model) length|max_new_tokens. must be",
     re.IGNORECASE,
 )
+WINDOW = re.compile(
+    r"(?:> ?|<= |limit of |cannot exceed |allowed \(|(?:context|prompt|model) (?:length|size|limit|window)[^\d.]{0,20})"
+    r"(?P<before>\d{1,9})(?!\d| \+)|(?P<behind>\d{1,9}) maximum",
+    re.IGNORECASE,
+)
+PROMPT = re.compile(
+    r"(?:(?:request|input|prompt|tokens|count) \((?:length )?|requested (?:about )?(?:\d+ tokens \()?"
+    r"|resulted in |contains |given: |too long: |received |context limit: |first )(?P<before>\d{1,9})"
+    r"|(?P<behind>\d{1,9}) input tokens",
+    re.IGNORECASE,
+)
+"""How servers say in words how many tokens a model takes, and how many it was given."""
+COUNTS = (("n_ctx", WINDOW), ("n_prompt_tokens", PROMPT))
+"""llama.cpp says both in fields of their own."""
 NO_KEY = re.compile(r"authentication method|api[ _]key", re.IGNORECASE)
 """How servers and clients say, with another status or with none, that the key is wrong or missing."""
+LIMIT = re.compile(r"max_(completion_|new_|output_)?tokens|num_predict", re.IGNORECASE)
+MOST_SAID, QUOTED = 200, 16
+"""Characters of a server's words that an operator reads, and those in a row that are a quotation of a message."""
+QUOTE = re.compile(r"[\"'`“‘«]([^\"'`”’»]{2,})")
+KEY = re.compile(r"\bsk-\S+|\S*\*{3}\S*|\b(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{20,}")
 BUSY = (408, 409, 425, 429)
 """Statuses of a server that takes the same request later; so do all from 500 on."""
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
@@ -54,7 +74,7 @@ def diagnose(failure: Exception) -> Trouble:
     """Return the trouble that an operator reads for a provider's failure."""
     if isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError):
         return "key_refused"
-    if isinstance(failure, ContextOverflowError) or _overflows(failure):
+    if overflow_of(failure):
         return "too_long"
     is_retryable = getattr(failure, "is_retryable", False)
     if _is_openai(failure) or is_retryable:
@@ -65,12 +85,62 @@ def diagnose(failure: Exception) -> Trouble:
     return "busy" if number is not None and (number in BUSY or number >= 500) else "unavailable"
 
 
+def overflow_of(failure: Exception) -> Overflow | None:
+    """Return how a request overflowed the model's context window; None if that was not the failure."""
+    body = getattr(failure, "body", None)
+    fields = body if isinstance(body, Mapping) else {}
+    words = f"{failure} {fields.get('code', '')} {fields.get('type', '')}"
+    is_refusal = status(failure) in (None, 400, 413, 422)
+    if not isinstance(failure, ContextOverflowError) and not (is_refusal and OVERFLOW.search(words)):
+        return None
+    return Overflow(*(_count(fields, field, wording, words) for field, wording in COUNTS))
+
+
+def _count(fields: Mapping[str, object], field: str, wording: re.Pattern[str], words: str) -> int | None:
+    if isinstance(count := fields.get(field), int) and count > 0:
+        return count
+    match = wording.search(words)
+    return int(match["before"] or match["behind"]) if match else None
+
+
 def broke(failure: Exception, *, begun: bool) -> bool:
     """Tell whether a reply was garbled, or broke off once it had begun: a provider's client does not retry that."""
+    if is_failure(failure) and overflow_of(failure):
+        return False
     # A silence before the first piece of a stream is a `TimeoutError`.
     in_stream = isinstance(failure, TimeoutError) or _was_streaming(failure)
     is_nonsense = isinstance(failure, NONSENSE) and not is_failure(failure)
     return is_nonsense or in_stream or (begun and is_failure(failure))
+
+
+def refuses_limit(failure: Exception) -> bool:
+    """Tell whether a server refuses the limit of a reply's tokens, or has no room for it beside the prompt."""
+    if overflow := overflow_of(failure):
+        return bool(overflow.window and overflow.prompt) and (overflow.prompt or 0) < (overflow.window or 0)
+    return status(failure) in (400, 422) and LIMIT.search(str(failure)) is not None
+
+
+def server_words(failure: Exception, heard: Sequence[str]) -> str:
+    """Return what a server says of a request that it refuses, behind a colon, for whoever runs the application.
+
+    It ends before anything of the messages (`heard`), which a server may repeat, and it has no keys.
+    """
+    number = status(failure)
+    if number is None or not 400 <= number < 500 or number in (401, 403):
+        return ""
+    body = getattr(failure, "body", None)
+    fields = body.get("error", body) if isinstance(body, Mapping) else {}
+    said = fields.get("message") if isinstance(fields, Mapping) else fields
+    words = " ".join(re.split(r"[{\[\\]", str(said or ""))[0].split())
+    small, texts = words.casefold(), [" ".join(text.casefold().split()) for text in heard]
+    whole = "\n".join(texts)
+    ends = [
+        place for place in range(len(small)) if len(run := small[place : place + QUOTED]) == QUOTED and run in whole
+    ]
+    ends += [small.find(text) for text in texts if len(text) > 1 and text in small]
+    ends += [quote.start() for quote in QUOTE.finditer(small) if quote[1] in whole]
+    clean = KEY.sub("…", words[: min(ends, default=MOST_SAID)][:MOST_SAID]).strip()
+    return f": {''.join(char for char in clean if char.isprintable())}" if clean else ""
 
 
 def cause_of(failure: BaseException) -> str:
@@ -103,11 +173,6 @@ def status(failure: BaseException) -> int | None:
                 if isinstance(number, int) and not isinstance(number, bool):
                     return number
     return None
-
-
-def _overflows(failure: Exception) -> bool:
-    words = f"{failure} {getattr(failure, 'code', '')} {getattr(failure, 'type', '')}"
-    return status(failure) in (400, 413, 422) and OVERFLOW.search(words) is not None
 
 
 def _is_openai(failure: BaseException) -> bool:

@@ -15,6 +15,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from agents.models import ToolSchema
+
 
 class LocalChat(BaseChatModel):
     """Streams what `answer` returns, word by word and call by call."""
@@ -23,11 +25,11 @@ class LocalChat(BaseChatModel):
     def _llm_type(self) -> str:
         return type(self).__name__
 
-    def answer(self, messages: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+    def answer(self, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
         """Return the whole reply to a prompt."""
         raise NotImplementedError
 
-    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
         """Return the reply without holding up the event loop: while it is worked out, other chats go on."""
         return await asyncio.to_thread(self.answer, messages, tools)
 
@@ -41,7 +43,7 @@ class LocalChat(BaseChatModel):
 
     def bind_tools(
         self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        tools: Sequence[ToolSchema | type | Callable[..., Any] | BaseTool],
         *,
         tool_choice: str | None = None,
         **kwargs: Any,

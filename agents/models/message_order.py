@@ -18,18 +18,14 @@ from prompts import FALLBACK, phrase
 
 TAG = "context"
 """The name of the element that holds the application's data; the role prompts say what it means."""
-KEEP_CONTEXT = False
-"""Whether former user messages keep their context blocks. It costs the same (docs/decisions.md); without is shorter."""
-
-
 _DELIMITER = re.compile(rf"<(/?\s*{TAG})", re.IGNORECASE)
 
 
 def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage]:
     """Return the messages with their roles in turns: the first one, a system message, stays the only one of its kind.
 
-    The newest user message begins with its context block, if it has one; in custom forwarding every user message has
-    one, with its metadata. All later system messages are notes of the
+    A user message begins with its context block, if it has one; in custom forwarding every user message has one, with
+    its metadata. What lasts stands only in the block with which it begins. All later system messages are notes of the
     application; each becomes a context block of a user message.
     A reply with several calls becomes several replies with one call each, every one followed by its result. But a reply
     of this turn whose thinking `model` wants back stays as that model made it.
@@ -67,16 +63,18 @@ def _delimited(messages: Sequence[AnyMessage], custom: str | None) -> Iterable[A
 
     `custom` is the language in which their metadata is told; None if it is not.
     """
-    newest = max((place for place, message in enumerate(messages) if notes_of(message).get("context")), default=-1)
-    for place, message in enumerate(messages):
+    lasting: Sequence[str] = []
+    for message in messages:
         if isinstance(message, SystemMessage):
             if message.text:
                 yield HumanMessage(context_block([message.text]))
         elif isinstance(message, HumanMessage):
-            noted = notes_of(message) if KEEP_CONTEXT or place == newest else {}
-            metadata = notes_of(message).get("metadata") if custom else None
+            noted, before = notes_of(message), lasting
+            lasting = noted.get("lasting", before)
+            metadata = noted.get("metadata") if custom else None
             metadata_lines = _worded(metadata, custom) if metadata and custom else []
-            block = context_block([*noted.get("context", []), *noted.get("beside", []), *metadata_lines])
+            anew = lasting if lasting != before else []
+            block = context_block([*noted.get("context", []), *anew, *noted.get("beside", []), *metadata_lines])
             text = "\n\n".join(each for each in (block, undelimited(message.text)) if each)
             yield _with_text(message, text)
         elif isinstance(message, ToolMessage):

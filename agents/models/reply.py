@@ -1,23 +1,37 @@
 """Get one reply from a role's models: streamed, checked strictly, asked for again when it breaks."""
 
 import asyncio
+import hashlib
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.messages.content import TextContentBlock
 
-from agents.errors import BrokenReply, ModelUnavailable, Trouble, UselessReply
+from agents.errors import BrokenReply, GarbledReply, ModelUnavailable, Overflow, Trouble, UselessReply
 from agents.events import Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
-from agents.models import RETRIED_FOR, Model, cache_key
-from agents.models.failures import broke, cause_of, diagnose, is_failure, status
+from agents.models import RETRIED_FOR, Model, ToolSchema
+from agents.models.answer import ECHO, AnswerText
+from agents.models.failures import (
+    broke,
+    cause_of,
+    diagnose,
+    is_failure,
+    overflow_of,
+    refuses_limit,
+    server_words,
+    status,
+)
 from agents.models.message_order import in_order
 from agents.models.streamed_reply import StreamedReply
+from agents.models.text_calls import Offer
+from agents.state.history import texts
 from agents.state.message_notes import notes, notes_of
-from prompts import FALLBACK, phrase
+from prompts import FALLBACK, phrase, prompt
 
 TRIES = 3
 BREATH = 16
@@ -37,21 +51,24 @@ class Listener:
     role: str = ""
     """Whose models are asked, where that is not the speaker's name."""
     thread: str = ""
+    words: Sequence[str] = ()
+    """Of these the reply is to be one: its first word is all that counts."""
 
     @property
     def cache_key(self) -> str:
-        """The key under which a provider may keep the beginning of this role's prompts in this thread."""
-        return cache_key(self.thread, self.role or self.speaker) if self.thread else ""
+        """The key that this role's calls in this thread share: requests with one key reach one host. 32 hex digits."""
+        name = f"{self.role or self.speaker}\n{self.thread}"
+        return hashlib.sha256(name.encode()).hexdigest()[:32] if self.thread else ""
 
 
 async def reply(
-    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
+    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
 ) -> AIMessage:
     """Return the first sound reply of the models in `chain`.
 
-    A broken reply is asked for again, up to 3 times in all and within `RETRIED_FOR` seconds; a provider's failure
-    (its client has retried by then, heeding Retry-After) passes on to the next model. Until the first piece of a reply
-    all that takes the first model's `first_seconds` and `RETRIED_FOR` at most.
+    A broken reply is asked for again, up to 3 times in all (2 if it was garbled) and within `RETRIED_FOR` seconds; a
+    provider's failure (its client has retried by then, heeding Retry-After) passes on to the next model. Until the
+    first piece of a reply all that takes the first model's patience and `RETRIED_FOR` at most.
 
     Raises:
         ModelUnavailable: no model of the chain answered.
@@ -60,53 +77,95 @@ async def reply(
     try:
         message = await _first_sound(chain, messages, tools, listener)
         calls = [(call["name"], call["args"]) for call in message.tool_calls]
-        outcome = replace(outcome, text=message.text, calls=calls)
+        outcome = outcome.model_copy(update={"text": message.text, "calls": calls})
         return message
     except ModelUnavailable as failure:
-        outcome = replace(outcome, trouble=failure.trouble)
+        outcome = outcome.model_copy(update={"trouble": failure.trouble})
         raise
     finally:
         listener.emit(outcome)
 
 
 async def _first_sound(
-    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
+    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
 ) -> AIMessage:
-    troubles: list[Trouble] = []
-    causes: list[str] = []
-    begun = _now()
+    tries = _Tries(chain[0].patience)
     for model in chain:
-        for attempt in range(TRIES):
-            if troubles:
+        for _ in range(TRIES):
+            asked = model
+            if tries.troubles:
                 listener.emit(Error(code="model_retry", text=""))
                 # What fails late must not be waited for anew.
-                seconds_left = max(RETRIED_FOR, chain[0].first_seconds - (_now() - begun))
-                model = replace(model, first_seconds=min(model.first_seconds, seconds_left))
+                asked = replace(model, first_seconds=min(model.patience, tries.seconds_left), cold_seconds=0)
             try:
-                return await ask(model, messages, tools, listener)
-            except BrokenReply as broken:
-                LOG.warning("%s sent a broken reply (attempt %d): %s", model.name, attempt + 1, broken)
-                troubles.append("busy")
-                causes.append(f"{model.place}: the reply broke off ({cause_of(broken.__cause__ or broken)})")
-                if _now() - begun > RETRIED_FOR:
-                    break
-            except UselessReply as useless:
-                LOG.warning("%s: %s", model.name, useless)
-                troubles.append(useless.trouble)
-                causes.append(f"{model.place}: {useless}")
-                break
+                return await ask(asked, messages, tools, listener)
             except Exception as failure:
-                if not is_failure(failure):
-                    raise
-                causes.append(f"{model.place}: {cause_of(failure)}")
-                LOG.warning("%s (%s)", causes[-1], type(failure).__name__)
-                troubles.append(diagnose(failure))
-                if not (model.sees and may_be_refused(messages, failure)):
+                if not tries.again(model, failure, messages, tools):
                     break
-                messages = without_pictures(messages)
+                lang = notes_of(messages[0]).get("lang", FALLBACK)
+                if status(failure) in REFUSED and not refuses_limit(failure):
+                    messages = [_blind(message, lang) if _pictures(message) else message for message in messages]
     # Of all troubles this is the one that the caller can do something about.
-    trouble = "too_long" if "too_long" in troubles else troubles[-1]
-    raise ModelUnavailable(trouble, chain[-1].name, "; ".join(dict.fromkeys(causes)))
+    trouble = "too_long" if "too_long" in tries.troubles else tries.troubles[-1]
+    raise ModelUnavailable(
+        trouble, chain[-1].name, "; ".join(dict.fromkeys(tries.causes)), tries.overflow
+    ) from tries.failure
+
+
+class _Tries:
+    """What went wrong so far, and whether a model is asked again. The user waits since `_begun`."""
+
+    def __init__(self, patience: float) -> None:
+        self.troubles: list[Trouble] = []
+        self.causes: list[str] = []
+        self.overflow: Overflow | None = None
+        self.failure: Exception | None = None
+        """The last one that was its provider's."""
+        self._begun, self._patience = _now(), patience
+
+    @property
+    def seconds_left(self) -> float:
+        return max(RETRIED_FOR, self._patience - (_now() - self._begun))
+
+    def again(
+        self, model: Model, failure: Exception, messages: Sequence[AnyMessage], tools: Sequence[ToolSchema]
+    ) -> bool:
+        """Note a failure; tell whether the model is asked again, once it is known to be no error of ours."""
+        if isinstance(failure, GarbledReply):
+            self._note("garbled", model, str(failure))
+            return self.troubles[-2:] != ["garbled", "garbled"] and _now() - self._begun <= RETRIED_FOR
+        if isinstance(failure, BrokenReply):
+            self._note("busy", model, f"a broken reply ({cause_of(failure.__cause__ or failure)})")
+            # A server that reads a long prompt for the first time keeps what it has read, and goes on with it.
+            is_cold = model.cold_seconds and not model.has_begun
+            return _now() - self._begun <= (self._patience if is_cold else RETRIED_FOR)
+        if isinstance(failure, UselessReply):
+            self._note(failure.trouble, model, str(failure))
+            return failure.wants_room and model.outgrow("thoughtful")
+        if not is_failure(failure):
+            raise failure
+        heard = [text for message in messages[1:] for text in (message.text, *_contexts(message))]
+        self._note(diagnose(failure), model, f"{cause_of(failure)}{server_words(failure, heard)}")
+        self.failure = failure
+        if overflow := overflow_of(failure):
+            self.overflow = self.overflow or overflow
+            model.window.size = overflow.window or model.window.size
+            _learn(model, in_order(messages, model.name), tools, overflow.prompt)
+        if refuses_limit(failure):
+            return model.outgrow("unlimited")
+        return model.sees and status(failure) in REFUSED and any(map(_pictures, messages))
+
+    def _note(self, trouble: Trouble, model: Model, cause: str) -> None:
+        LOG.warning("%s: %s (%s)", model.place, cause, trouble)
+        self.troubles.append(trouble)
+        self.causes.append(f"{model.place}: {cause}")
+
+
+@cache
+def instructions(lang: str) -> str:
+    """Return what no answer should repeat: the lines of our own prompts, without what dialogs say of themselves."""
+    prompts = [prompt(name, lang, helpers="", tools="") for name in ("dialog", "supervisor")]
+    return "\n".join(line for text in prompts for line in text.splitlines() if len(line) >= ECHO)
 
 
 def _now() -> float:
@@ -114,7 +173,7 @@ def _now() -> float:
 
 
 async def ask(
-    model: Model, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], listener: Listener
+    model: Model, messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
 ) -> AIMessage:
     """Return the reply of one model, which is asked once; it is told as a model call.
 
@@ -122,60 +181,77 @@ async def ask(
         BrokenReply: the reply is not sound. What the provider raised, if there was none.
         UselessReply: the model refuses, says nothing, or does not come to an end.
     """
-    runnable = model.bound(tools, listener.cache_key)
+    runnable = model.limited(listener.words).bound(tools, listener.cache_key)
     prompt = model.marked(in_order(messages, model.name))
-    prompt = with_pictures(prompt) if model.sees else prompt
+    prompt = [*map(_showing, prompt)] if model.sees else prompt
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
-    streamed = StreamedReply(headless=model.is_headless, longest=model.reply_length)
-    chunks, is_thinking_told = 0, False
-    task = asyncio.current_task()
-    cancelled = task.cancelling() if task else 0
-    silence = asyncio.timeout(model.first_seconds)
+    read = "\n".join(message.text for message in messages if isinstance(message, HumanMessage | ToolMessage))
+    lang = notes_of(messages[0]).get("lang", FALLBACK)
+    text = AnswerText(headless=model.is_headless, offer=Offer(tools, read), instructions=instructions(lang))
+    streamed = StreamedReply(text, longest=model.reply_length)
+    silence = asyncio.timeout(model.patience)
+    chunks = runnable.astream(prompt)
     try:
         async with silence:
-            async for chunk in runnable.astream(prompt):
-                silence.reschedule(None)
-                if not isinstance(chunk, AIMessageChunk):
-                    raise BrokenReply(f"unexpected {type(chunk).__name__}")
-                chunks += 1
-                _hear(streamed, chunk, listener)
-                if streamed.has_thoughts and not is_thinking_told:
-                    is_thinking_told = True
-                    listener.emit(ModelThinking(speaker=listener.speaker, model=model.name))
-                if time.perf_counter() - begun > model.reply_seconds:
-                    raise UselessReply("unavailable", "the reply does not end")
-                if chunks % BREATH == 0:
-                    # A stream that always has the next chunk ready would hold up timers, signals and all other chats.
-                    await asyncio.sleep(0)
-                if task and task.cancelling() > cancelled:
-                    # Python 3.11's `wait_for`, inside the client, swallows a cancellation when the next chunk is there.
-                    raise asyncio.CancelledError
+            await _take_all(chunks, streamed, model, listener, silence)
         if rest := streamed.end():
             listener.hear(rest)
         message = streamed.message(model.name)
-        model.learn(streamed.text)
+        if streamed.text.unopened or (streamed.text.answer and model.is_headless):
+            model.habits["headless"] = streamed.text.thought
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
-        if judged := _judged(failure, begun=bool(chunks), is_silent=silence.expired()):
-            raise judged from failure
+        if silence.expired():
+            raise UselessReply("busy", "it says nothing") from failure
+        if isinstance(failure, Exception) and broke(failure, begun=silence.when() is None):
+            raise BrokenReply(type(failure).__name__) from failure
         raise
-    listener.emit(_ended(model, listener, begun, message))
+    finally:
+        if isinstance(chunks, AsyncGenerator):
+            # What still comes is of no use: the server should not go on with it.
+            await chunks.aclose()
+    listener.emit(ended := _ended(model, listener, begun, message))
+    _learn(model, prompt, tools, ended.input_tokens)
     return message
 
 
-def _judged(failure: BaseException, *, begun: bool, is_silent: bool) -> Exception | None:
-    """Return what a failed reply counts as: one that may be asked for again, or not; None if it says so itself."""
-    if is_silent:
-        return UselessReply("busy", "it says nothing")
-    if isinstance(failure, Exception) and broke(failure, begun=begun):
-        return BrokenReply(type(failure).__name__)
-    return None
+def _learn(model: Model, prompt: Sequence[AnyMessage], tools: Sequence[ToolSchema], tokens: int | None) -> None:
+    """Hold the estimate of tokens against what was counted; nobody needs it for a model whose window is not known."""
+    if tokens and model.window.size is not None and not any(map(_pictures, prompt)):
+        model.window.learn(texts(prompt, tools), tokens)
 
 
-def _hear(streamed: StreamedReply, chunk: AIMessageChunk, listener: Listener) -> None:
+async def _take_all(
+    chunks: AsyncIterator[object], streamed: StreamedReply, model: Model, listener: Listener, silence: asyncio.Timeout
+) -> None:
+    """Take the chunks of a reply until it is over, or what still comes is of no use; the first one ends the silence."""
+    count, begun = 0, time.perf_counter()
+    task = asyncio.current_task()
+    cancelled = task.cancelling() if task else 0
+    async for chunk in chunks:
+        if not count:
+            silence.reschedule(None)
+            model.habits["slowest"] = max(time.perf_counter() - begun, model.habits.get("slowest", 0))
+        if not isinstance(chunk, AIMessageChunk):
+            raise BrokenReply(f"unexpected {type(chunk).__name__}")
+        count += 1
+        _hear(model, streamed, chunk, listener)
+        if time.perf_counter() - begun > model.reply_seconds or (listener.words and "\n" in streamed.text.answer):
+            streamed.cut()
+        if streamed.is_done:
+            return
+        if count % BREATH == 0:
+            # A stream that always has the next chunk ready would hold up timers, signals and all other chats.
+            await asyncio.sleep(0)
+        if task and task.cancelling() > cancelled:
+            # Python 3.11's `wait_for`, inside the client, swallows a cancellation when the next chunk is there.
+            raise asyncio.CancelledError
+
+
+def _hear(model: Model, streamed: StreamedReply, chunk: AIMessageChunk, listener: Listener) -> None:
     """Pass on what may be shown of a chunk; what was shown before turns out to be thinking when only that closes."""
-    before = streamed.text.answer
+    before, had_thoughts = streamed.text.answer, streamed.has_thoughts
     shown = streamed.take(chunk)
     if len(streamed.text.answer) < len(before) + len(shown):
         shown = streamed.text.answer
@@ -183,6 +259,8 @@ def _hear(streamed: StreamedReply, chunk: AIMessageChunk, listener: Listener) ->
             listener.take_back()
     if shown:
         listener.hear(shown)
+    if streamed.has_thoughts and not had_thoughts:
+        listener.emit(ModelThinking(speaker=listener.speaker, model=model.name))
 
 
 def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | None) -> ModelEnd:
@@ -202,20 +280,8 @@ REFUSED = (400, 413, 415, 422)
 """The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
 
 
-def with_pictures(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages with the pictures of this turn behind the words that they stand beside."""
-    return [_showing(message) if _pictures(message) else message for message in messages]
-
-
-def may_be_refused(messages: Sequence[AnyMessage], failure: Exception) -> bool:
-    """Tell whether a prompt has pictures, and a provider's failure may be for them."""
-    return status(failure) in REFUSED and any(map(_pictures, messages))
-
-
-def without_pictures(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages without the pictures; the model is told that it cannot see them."""
-    lang = notes_of(messages[0]).get("lang", FALLBACK)
-    return [_blind(message, lang) if _pictures(message) else message for message in messages]
+def _contexts(message: AnyMessage) -> Sequence[str]:
+    return notes_of(message).get("context", [])
 
 
 def _pictures(message: AnyMessage) -> Sequence[Any]:
@@ -223,11 +289,15 @@ def _pictures(message: AnyMessage) -> Sequence[Any]:
 
 
 def _showing(message: AnyMessage) -> AnyMessage:
+    """Return the message with its pictures behind the words that they stand beside."""
+    if not (pictures := _pictures(message)):
+        return message
     blocks: list[Mapping[str, Any]] = [TextContentBlock(type="text", text=message.text)] if message.text else []
-    return message.model_copy(update={"content": [*blocks, *_pictures(message)]})
+    return message.model_copy(update={"content": [*blocks, *pictures]})
 
 
 def _blind(message: AnyMessage, lang: str) -> AnyMessage:
+    """Return the message without its pictures; the model is told that it cannot see them."""
     context = [*notes_of(message).get("context", []), phrase("attached_unseen", lang, by="photo")]
     metadata = notes(context=context, pictures=[])
     return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **metadata}})

@@ -7,13 +7,12 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 from pydantic import ConfigDict, Field
 
-from agents.models import Model, Models
+from agents.models import Model, Models, ToolSchema
 from agents.models.local_chat import LocalChat
 
 
@@ -35,7 +34,7 @@ class Asked:
 
     role: str
     messages: list[BaseMessage]
-    tools: list[dict[str, Any]]
+    tools: list[ToolSchema]
 
     @property
     def characters(self) -> int:
@@ -102,7 +101,7 @@ class ScriptModel(LocalChat):
     role: str
     script: Script = Field(repr=False)
 
-    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
         """Return the next line of the role, after the seconds that its first token takes."""
         self.script.asked.append(Asked(self.role, messages, [*tools]))
         line = self.script.next_line(self.role, messages)

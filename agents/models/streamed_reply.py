@@ -13,9 +13,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.tool import ToolCall, ToolCallChunk
 
-from agents.errors import BrokenReply, UselessReply
+from agents.errors import BrokenReply, GarbledReply, UselessReply
 from agents.models import MOST_CHARACTERS
-from agents.models.thinking import SIGNATURES, SignedThoughts, ThinkingFilter
+from agents.models.answer import AnswerText
+from agents.models.thinking import SIGNATURES, SignedThoughts
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -38,45 +39,20 @@ class _Call:
         return not piece["name"] or (piece["name"] == (self.name or piece["name"]) and not _is_json("".join(self.args)))
 
 
-class StreamedCalls:
-    """Takes the pieces of tool calls. Servers number all calls 0, leave numbers and ids out, or repeat names."""
-
-    def __init__(self) -> None:
-        self._calls: list[_Call] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._calls)
-
-    def take(self, piece: ToolCallChunk) -> None:
-        """Add a piece to the call that it continues, or begin a call with it."""
-        numbered = [call for call in self._calls if piece["index"] is not None and call.index == piece["index"]]
-        earlier = numbered or self._calls
-        call = earlier[-1] if earlier else None
-        if call is None or not call.continues(piece):
-            call = _Call(piece["name"] or "", piece["id"], piece["index"])
-            self._calls.append(call)
-        call.id, call.name = call.id or piece["id"], call.name or piece["name"] or ""
-        call.args.append(piece["args"] or "")
-
-    @property
-    def given_ids(self) -> list[str | None]:
-        """The ids that the provider gave to the calls."""
-        return [call.id for call in self._calls]
-
-    def complete(self) -> list[ToolCall]:
-        """Return the calls.
-
-        Raises:
-            BrokenReply: a call has no name, or arguments that are not a JSON object.
-        """
-        return [_tool_call(call) for call in self._calls]
+def _add(calls: list[_Call], piece: ToolCallChunk) -> None:
+    """Add a piece to the call that it continues, or begin a call with it."""
+    numbered = [call for call in calls if piece["index"] is not None and call.index == piece["index"]]
+    call = next(reversed(numbered or calls), None)
+    if call is None or not call.continues(piece):
+        call = _Call(piece["name"] or "", piece["id"], piece["index"])
+        calls.append(call)
+    call.id, call.name = call.id or piece["id"], call.name or piece["name"] or ""
+    call.args.append(piece["args"] or "")
 
 
-def whole_characters(text: str) -> str:
+def _whole_characters(text: str) -> str:
     """Return the text with halves of characters replaced: no file or terminal takes them."""
-    if not _HALF.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _HALF.search(text) else text
 
 
 def _tool_call(call: _Call) -> ToolCall:
@@ -86,8 +62,11 @@ def _tool_call(call: _Call) -> ToolCall:
         raise BrokenReply(f"arguments of {call.name!r} are not JSON") from None
     if not call.name or not isinstance(args, dict):
         raise BrokenReply(f"call of {call.name!r} is not a name with a JSON object")
-    args = json.loads(whole_characters(json.dumps(args, ensure_ascii=False)))
-    return ToolCall(name=call.name, args=args, id=_call_id(), type="tool_call")
+    args = json.loads(_whole_characters(json.dumps(args, ensure_ascii=False)))
+    # Some providers give no id, some give one id again and again, and the ledger of done work goes by it.
+    # Nine letters and digits are the form that every provider takes back.
+    id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
+    return ToolCall(name=call.name, args=args, id=id, type="tool_call")
 
 
 def _is_json(text: str) -> bool:
@@ -96,14 +75,6 @@ def _is_json(text: str) -> bool:
     except json.JSONDecodeError:
         return False
     return True
-
-
-def _call_id() -> str:
-    """Return an id for a tool call in place of the provider's: some leave it out, some give one id again and again.
-
-    The ledger of done work goes by it. Nine letters and digits are the form that every provider takes back.
-    """
-    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
 
 
 FINISH_FIELDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
@@ -119,30 +90,36 @@ CUT = "cut"
 """Metadata of a message whose text is not whole: the code of the `error` event that says so."""
 
 
+LOOP = "loop"
+"""What ends a reply that repeats itself."""
+REPEATED = 480
+"""Characters in a row that say the same again, at least three times in all, by which such a reply is known."""
+_STEP, _MOST_REPEATED = 64, 1000
+
+
 class StreamedReply:
-    """Takes the chunks of a reply. `headless`: its text is expected to begin inside the model's thinking.
+    """Takes the chunks of a reply into `text`. `longest` is how many characters it may have."""
 
-    `longest` is how many characters it may have.
-    """
-
-    def __init__(self, *, headless: bool = False, longest: int = MOST_CHARACTERS) -> None:
+    def __init__(self, text: AnswerText | None = None, *, longest: int = MOST_CHARACTERS) -> None:
         self._longest = longest
-        self.text = ThinkingFilter(headless=headless)
+        self.text = text or AnswerText()
         self.has_thoughts = False
-        self._calls = StreamedCalls()
+        self.is_done = False
+        """Whether nothing that still comes is of use."""
+        self._calls: list[_Call] = []
         self._signed = SignedThoughts()
         self._extras: dict[str, object] = {}
         self._usage: UsageMetadata | None = None
-        self._finish = self._refusal = self._half = ""
+        self._finish = self._refusal = self._half = self._tail = ""
         self._id: str | None = None
-        self._size = 0
+        self._size = self._unseen = 0
         self._has_text = self._is_over = False
 
     def take(self, chunk: AIMessageChunk) -> str:
         """Return what may be shown now that this chunk has come.
 
         Raises:
-            UselessReply: the reply does not end.
+            GarbledReply: it is nothing that a user could read.
         """
         self._id, text = self._id or chunk.id, chunk.text
         self._take_metadata(chunk)
@@ -150,22 +127,37 @@ class StreamedReply:
         thoughts = _thoughts(chunk)
         if thoughts and not self._has_text:
             # The server sends thinking in a field of its own, so the text has none.
-            self.text = ThinkingFilter()
+            self.text.begin()
         for piece in chunk.tool_call_chunks:
-            self._calls.take(piece)
+            _add(self._calls, piece)
+        # The end of an answer is mostly the end of the reply, which tells what it cost.
+        self.is_done = self.text.is_over and bool(text.strip())
         shown = self.text.feed(self._characters(text))
         self._has_text = self._has_text or bool(text)
-        self.has_thoughts = bool(self.has_thoughts or thoughts or self.text.thought)
-        self.has_thoughts = self.has_thoughts or (self.text.is_thinking and self._has_text)
+        is_thinking = self.text.is_thinking and self._has_text
+        self.has_thoughts = bool(self.has_thoughts or thoughts or self.text.thought or is_thinking)
         self._size += thoughts + len(text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
         if self._size > self._longest:
-            raise UselessReply("unavailable", "the reply does not end")
+            self.cut()
+        self._tail, self._unseen = (self._tail + text)[-3 * _MOST_REPEATED :], self._unseen + len(text)
+        if self._unseen >= _STEP:
+            self._unseen = 0
+            if repeated(self._tail):
+                self.cut(LOOP)
         return shown
 
+    def cut(self, reason: str = LENGTH[0]) -> None:
+        """End the reply here."""
+        self._finish, self.is_done = reason, True
+
     def end(self) -> str:
-        """Return what was held back, now that the last chunk has come."""
+        """Return what was held back, now that the last chunk has come.
+
+        Raises:
+            GarbledReply: the reply is nothing that a user could read.
+        """
         # A limit that is met inside the thinking leaves no answer.
-        return "" if self._is_cut and self.text.is_thinking else self.text.rest()
+        return "" if self._is_cut and self.text.is_thinking else self.text.rest(is_cut=self._is_cut)
 
     def message(self, model: str = "") -> AIMessage:
         """Return the reply as a message, once it is certain that it is complete; `model` is who made it.
@@ -173,23 +165,28 @@ class StreamedReply:
         LangChain repairs cut JSON in streamed tool calls and would run a tool with half its arguments; so
         the provider must have said why the reply ended, and the raw arguments must be whole JSON objects.
 
+        A call that was cut is left out; the message says that it is not whole.
+
         Raises:
-            BrokenReply: the reply was cut, is empty, or carries arguments that are not a JSON object.
+            BrokenReply: the reply broke off, is empty, or carries arguments that are not a JSON object.
             UselessReply: the model or its provider refuses to answer, or it had no room for an answer.
         """
-        text = self.text.answer or whole_characters(self._refusal)
-        if not self._finish and not self._is_over:
+        text = self.text.answer or _whole_characters(self._refusal)
+        if not self._finish and not self._is_over and not self.text.is_over:
             raise BrokenReply("the stream ended early")
-        if self._is_cut and self._calls:
-            raise BrokenReply("a tool call was cut")
-        calls = self._calls.complete()
+        written = [_Call(name, None, None, [json.dumps(args)]) for name, args in self.text.calls]
+        was_call, self._calls = bool(self._calls), [] if self._is_cut else self._calls or written
+        calls = [_tool_call(call) for call in self._calls]
         if not calls and not text.strip():
             if self._finish in FILTER:
                 raise UselessReply("refused", "the provider's filter took the reply")
             if self._finish in LENGTH:
-                raise UselessReply("cut_length", "the length limit was reached before the answer")
-            raise BrokenReply("the reply is empty")
-        code = f"cut_{'length' if self._finish in LENGTH else 'filter'}"
+                wants_room = not was_call and not self.text.is_call
+                raise UselessReply("cut_length", "the length limit was reached first", wants_room=wants_room)
+            raise GarbledReply("it repeats itself") if self._finish == LOOP else BrokenReply("the reply is empty")
+        if self._finish == LOOP and (period := repeated(text)):
+            text = _once(text, period)
+        code = f"cut_{'filter' if self._finish in FILTER else LOOP if self._finish == LOOP else 'length'}"
         message = AIMessage(
             text,
             tool_calls=calls,
@@ -198,11 +195,12 @@ class StreamedReply:
             response_metadata={CUT: code} if self._is_cut and not self._refusal else {},
             usage_metadata=self._usage,
         )
-        return self._signed.noted(message, model, self._calls.given_ids)
+        return self._signed.noted(message, model, [call.id for call in self._calls])
 
     @property
     def _is_cut(self) -> bool:
-        return self._finish in (*LENGTH, *FILTER)
+        is_whole = self.text.is_over and not self.text.is_call
+        return self._finish in (*LENGTH, *FILTER, LOOP) and not is_whole
 
     def _take_metadata(self, chunk: AIMessageChunk) -> None:
         if metadata := chunk.response_metadata:
@@ -224,7 +222,24 @@ class StreamedReply:
         text, self._half = self._half + text, ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        return whole_characters(text)
+        return _whole_characters(text)
+
+
+def repeated(text: str) -> int:
+    """Return how many characters the end of a text says again and again; 0 if it does not."""
+    end = len(text) - _STEP
+    place = text.rfind(text[end:], max(0, end - _MOST_REPEATED), len(text) - 1) if end > 0 else -1
+    period = end - place if place >= 0 else 0
+    run = max(REPEATED, 3 * period) - period
+    return period if period and len(text) >= run + period and text[-run:] == text[-run - period : -period] else 0
+
+
+def _once(text: str, period: int) -> str:
+    """Return a text that ends with the first of what it says again and again."""
+    end = len(text)
+    while end > period and text[end - 1] == text[end - 1 - period]:
+        end -= 1
+    return text[:end].rstrip()
 
 
 def _thoughts(chunk: AIMessageChunk) -> int:

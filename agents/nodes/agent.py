@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -13,33 +12,37 @@ from langchain_core.runnables import Runnable
 from langgraph.errors import ParentCommand
 from langgraph.types import Command
 
-from agents.errors import ContractError, ModelUnavailable
-from agents.events import Event, ToolEnd, ToolStart
+from agents.errors import ContractError, GarbledReply, ModelUnavailable
+from agents.events import Event, ToolStart
+from agents.models.answer import AnswerText, answer_in
 from agents.models.failures import diagnose, is_models
 from agents.models.message_order import in_order
-from agents.models.thinking import ThinkingFilter, without_thinking
+from agents.models.text_calls import Offer
 from agents.state import SUPERVISOR
-from agents.toolkit.call import CallFacts, call_facts
+from agents.toolkit.call import started
 from agents.toolkit.handover_tools import HAND_BACK
-from agents.toolkit.interrupts import handed_off
+from agents.toolkit.tool_code import handed_off
 
 INTERRUPTED = "__interrupt__"
 """Where a graph's values tell that it waits for a person."""
 
 
-@dataclass
 class AgentCall:
-    """One call of an agent: its tokens and tool calls become events of the dialog."""
+    """One call of an agent: its tokens and tool calls become events of the dialog.
 
-    speaker: str
-    emit: Callable[[Event], None]
-    hear: Callable[[str], None]
-    notes: Mapping[str, object] = field(default_factory=dict)
-    """The notes of the role: how messages are given to the agent."""
-    _calls: dict[str, CallFacts] = field(default_factory=dict)
-    _texts: dict[str | None, ThinkingFilter] = field(default_factory=dict)
-    _here: Context = field(default_factory=Context)
-    """The context of our graph, in which events are sent."""
+    `notes` are those of the role: how messages are given to the agent.
+    """
+
+    def __init__(
+        self, speaker: str, emit: Callable[[Event], None], hear: Callable[[str], None], notes: Mapping[str, object]
+    ) -> None:
+        self.speaker, self.notes = speaker, notes
+        # Events are sent in the context of our graph.
+        here = copy_context()
+        self.emit: Callable[[Event], None] = lambda event: here.run(emit, event)
+        self.hear: Callable[[str], None] = lambda text: here.run(hear, text)
+        self._calls: dict[str, ToolStart] = {}
+        self._texts: dict[str | None, AnswerText] = {}
 
     async def __call__(self, agent: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
         """Return the agent's answer: the text of its last message.
@@ -53,12 +56,13 @@ class AgentCall:
             ModelUnavailable: the provider of the agent's model failed.
             ContractError: the agent waits for a person, which no dialog can do.
         """
-        self._here = copy_context()
         task = asyncio.create_task(self._run(agent, messages), context=Context())
         try:
             return await task
         except ParentCommand as passed:
             return _hand_back(passed.args[0], messages)
+        except GarbledReply as garbled:
+            raise ModelUnavailable("garbled", f"agent of {self.speaker}", str(garbled)) from None
         except Exception as failure:
             if not is_models(failure):
                 raise
@@ -71,6 +75,7 @@ class AgentCall:
         heard = [message for message in messages if message.type != "system"]
         _, *history = in_order([SystemMessage("", additional_kwargs={**self.notes}), *heard])
         answer, message_count = AIMessage(""), len(history)
+        read = Offer((), "\n".join(message.text for message in heard))
         async for part in agent.astream({"messages": history}, stream_mode=["messages", "values"]):
             mode, what = cast(tuple[str, Any], part)
             if mode == "values" and INTERRUPTED in what:
@@ -81,31 +86,24 @@ class AgentCall:
             if mode == "messages":
                 piece = what[0]
                 if isinstance(piece, AIMessage) and piece.text:
-                    self._hear(self._texts.setdefault(piece.id, ThinkingFilter()).feed(piece.text))
+                    self.hear(self._texts.setdefault(piece.id, AnswerText(offer=read)).feed(piece.text))
                 continue
             for text in self._texts.values():
-                self._hear(text.rest())
+                self.hear(text.rest())
             self._texts.clear()
             for message in what["messages"][message_count:]:
                 self._tell(message)
             message_count = len(what["messages"])
-            answer = AIMessage(without_thinking(what["messages"][-1].text))
+            answer = AIMessage(answer_in(what["messages"][-1].text, read))
         return answer
-
-    def _hear(self, text: str) -> None:
-        if text:
-            self._here.run(self.hear, text)
 
     def _tell(self, message: BaseMessage) -> None:
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
-                facts = call_facts(self.speaker, call)
-                self._calls[facts["id"]] = facts
-                self._here.run(self.emit, ToolStart(**facts))
+                start = self._calls[call["id"] or ""] = started(self.speaker, call)
+                self.emit(start)
         elif isinstance(message, ToolMessage) and message.tool_call_id in self._calls:
-            facts = self._calls[message.tool_call_id]
-            ok = message.status != "error"
-            self._here.run(self.emit, ToolEnd(**facts, ok=ok, object=message.text))
+            self.emit(self._calls[message.tool_call_id].ended(ok=message.status != "error", object=message.text))
 
 
 def _hand_back(command: Command[Any], messages: Sequence[AnyMessage]) -> AIMessage:

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
@@ -10,62 +12,57 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from agents.conversation import handover
-from agents.conversation.changes import Move, Update, emit, sequence
+from agents.conversation.changes import Change, Update
 from agents.conversation.handover import MAX_HOPS
 from agents.conversation.prompt import Prompting
 from agents.conversation.scene import Check, Scene, scene_of
 from agents.events import Observed
+from agents.language.identifiers import masked
 from agents.memory.undo_log import ToolWrite
+from agents.models import ToolSchema
 from agents.models.reply import Listener, reply
 from agents.state import State, holder_of
 from agents.state.message_notes import notes
-from agents.state.verdict import Verdict, read_verdict, read_votes, settle
+from agents.state.verdict import Verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
-from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.undo import FACTS, REMEMBER, fact_of
 from prompts import observer_prompt
 
 LOG = logging.getLogger(__name__)
+WORD = re.compile(r"[\w-]+")
 PATIENCE = 10
 """Seconds an observer may take; later it counts as "stay"."""
 
 
-@dataclass(frozen=True)
 class Watching:
     """Ask one observer, and write down its vote."""
 
-    name: str
-    check: Check
-    prompting: Prompting
+    def __init__(self, name: str, check: Check, prompting: Prompting) -> None:
+        self.name, self.check, self.prompting = name, check, prompting
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the vote; an observer that fails, or takes too long, votes "stay"."""
-        dialog = self.prompting.speakers[holder_of(state)]
-        scene = scene_of(dialog, state, self.prompting.speakers)
-        ask = partial(self._ask, scene, runtime)
-        enter = partial(self._enter, state, runtime)
-        scene = replace(scene, user=runtime.context.user, store=runtime.store, ask=ask, enter=enter)
+        context, speakers = runtime.context, self.prompting.speakers
+        dialog = speakers[holder_of(state)]
+        scene = scene_of(dialog, state, speakers)
+        ask, enter = partial(self._ask, scene, state, runtime), partial(self._enter, state, runtime)
+        scene = replace(scene, user=context.user, store=runtime.store, ask=ask, enter=enter)
         try:
             async with asyncio.timeout(PATIENCE):
-                verdict = self._plausible(await self.check(scene), dialog)
+                verdict = await self.check(scene)
         except Exception as failure:
             cause = type(failure).__name__
-            LOG.warning("thread %s: observer %s failed: %s", runtime.context.thread, self.name, cause)
+            LOG.warning("thread %s: observer %s failed: %s", context.thread, self.name, cause)
             verdict = Verdict(reason=f"the observer failed ({cause})")
-        vote = verdict.plain()
-        emitter(runtime)(
-            Observed(
-                observer=self.name, verdict=vote["kind"], target=vote["target"], reason=vote["reason"], by="observer"
-            )
-        )
-        runtime.context.ballot.cast(self.name, verdict)
-        return {"votes": [{"observer": self.name, **vote}]}
-
-    def _plausible(self, verdict: Verdict, dialog: Speaker) -> Verdict:
-        """Correct a vote that names the dialog itself, or one that does not exist."""
-        if verdict.kind != "switch" or verdict.target in self.prompting.speakers.dialogs:
-            return Verdict(reason=verdict.reason) if verdict.target == dialog.name else verdict
-        return replace(verdict, kind="supervisor")
+        if verdict.target == dialog.name:
+            verdict = Verdict(reason=verdict.reason)
+        elif verdict.kind == "switch" and verdict.target not in speakers.dialogs:
+            verdict = replace(verdict, kind="supervisor")
+        kind, target, reason = verdict.kind, verdict.target, verdict.reason
+        emitter(runtime)(Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer"))
+        context.ballot.cast(self.name, verdict)
+        return {"votes": [{"observer": self.name, **verdict.plain()}]}
 
     async def _enter(
         self, state: State, runtime: Runtime[Context], kind: str, key: str, value: dict[str, object]
@@ -74,57 +71,53 @@ class Watching:
         context, name = runtime.context, f"{kind}/{key}"
         if context.undo is None:
             return
+        message, speaker = state["heard"]["id"], holder_of(state)
         write = ToolWrite(
-            thread=context.thread,
-            user=context.user,
-            message=state["heard"]["id"],
-            speaker=holder_of(state),
-            tool=REMEMBER,
-            call=self.name,
+            thread=context.thread, user=context.user, message=message, speaker=speaker, tool=REMEMBER, call=self.name
         )
         before, after = await fact_of(runtime.store, context.user, name), {"name": key, "fact": value}
         if before != after:
             await context.undo.enter(write, FACTS.name, {name: (before, after)})
 
-    async def _ask(self, scene: Scene, runtime: Runtime[Context], **variables: object) -> str:
-        models = runtime.context.models
-        role, context = observer_prompt(self.name, scene.lang, **variables)
-        facts = self.prompting.facts.for_observer(self.name, scene)
+    async def _ask(
+        self, scene: Scene, state: State, runtime: Runtime[Context], words: Sequence[str] = (), **variables: object
+    ) -> str:
+        role, told = observer_prompt(self.name, scene.lang, **variables)
+        told, chain = masked(told, state.get("aliases")), runtime.context.models.chain("observer")
+        dialog, thread = self.prompting.speakers[scene.dialog], runtime.context.thread
+        listener = Listener(f"{self.name} observer", emitter(runtime), role="observer", thread=thread, words=words)
+        tools: Sequence[ToolSchema] = []
+        facts = self.prompting.observer_facts(self.name, scene)
         messages: list[AnyMessage] = [
             SystemMessage(role, additional_kwargs=notes(lang=scene.lang, facts=facts)),
-            HumanMessage(scene.text, additional_kwargs=notes(context=[context])),
+            HumanMessage(scene.text, additional_kwargs=notes(context=[told])),
         ]
-        listener = Listener(f"{self.name} observer", emitter(runtime), role="observer", thread=runtime.context.thread)
-        return (await reply(models.chain("observer"), messages, [], listener)).text.strip()
+        if dialog.agent is None and chain[0].keeps_one_prompt_with(runtime.context.models.chain(dialog.name)[0]):
+            messages, tools = await self.prompting.question(dialog, state, runtime.context, f"{role}\n{told}")
+        text = (await reply(chain, messages, tools, listener)).text.strip()
+        first = WORD.search(text.casefold())
+        return next((word for word in words if first and word.casefold() == first[0]), "") if words else text
 
 
-@dataclass(frozen=True)
 class Judging:
     """Act on the verdict: the dialog goes on, or another speaker handles the same message.
 
     With `direct` a dialog that the verdict names takes over at once; every other change goes to the supervisor.
     """
 
-    speakers: Speakers
-    direct: bool = True
+    def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
+        self.speakers, self.direct = speakers, direct
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Return who hears the message now."""
-        dialog = self.speakers[holder_of(state)]
-        stored = state.get("verdict")
-        verdict = read_verdict(stored) if stored else settle(read_votes(state["votes"]))
-        cleared: dict[str, object] = {"asked": [], "votes": Overwrite([]), "verdict": None}
-        if verdict.stays:
-            return {**cleared, "listener": dialog.name}
-        leave = handover.finish if verdict.kind == "finished" else handover.pause
-        moves: list[Move] = [partial(leave, dialog, reason=verdict.target or verdict.reason)]
-        moves += handover.straight(self._named(verdict, state), state, loser=dialog.name)
-        update, events = sequence(state, *moves)
-        emit(runtime, events)
-        return {**cleared, **update}
-
-    def _named(self, verdict: Verdict, state: State) -> Speaker | None:
-        """Return the dialog that takes over without the supervisor's model; None when that model decides."""
-        if not self.direct or verdict.kind != "switch" or state.get("hops", 0) >= MAX_HOPS:
-            return None
-        return self.speakers.dialogs.get(verdict.target or "")
+        dialog, stored = self.speakers[holder_of(state)], state.get("verdict")
+        verdict = Verdict(**stored) if stored else settle(read_votes(state["votes"]))
+        change = Change(state)
+        change.put(listener=dialog.name)
+        if not verdict.stays:
+            leave = handover.finish if verdict.kind == "finished" else handover.pause
+            leave(change, dialog, verdict.target or verdict.reason)
+            takes_over = self.direct and verdict.kind == "switch" and state.get("hops", 0) < MAX_HOPS
+            target = self.speakers.dialogs.get(verdict.target or "") if takes_over else None
+            handover.straight(change, target, loser=dialog.name)
+        return {"asked": [], "votes": Overwrite([]), "verdict": None, **change.emit(runtime)}

@@ -5,7 +5,7 @@
 3. Observers, beside the dialog's own draft or before it (`agents.nodes.observer`).
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -13,26 +13,28 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from agents.conversation import forgetting, handover, switch
-from agents.conversation.changes import Change, Update, decision, emit, give_to, put, sequence
+from agents.conversation.changes import Change, Update
 from agents.conversation.gate import HIGH, LOW, Gate, Guess
-from agents.conversation.heard import is_foreign
+from agents.conversation.gate.features import asks, own_words
 from agents.conversation.migration import keep_up
 from agents.conversation.persons import turn_to
 from agents.conversation.scene import Scene, scene_of
-from agents.conversation.switch import fits, named
+from agents.conversation.switch import fits, is_leave, named
 from agents.events import Guessed
-from agents.language.text.vocabulary import says
+from agents.language.text.vocabulary import POLITE, mentions, says, takes_leave
 from agents.nodes import ask
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
-from agents.state.person import FORWARDED
-from agents.state.talk import merge_talks, shortened
+from agents.state.history import GROW, cut
+from agents.state.person import is_foreign, is_own
 from agents.toolkit.context import Context
-from agents.toolkit.questions import ANSWERS, is_meant
+from agents.toolkit.questions import ANSWERS, Reading, is_meant
 from agents.toolkit.speaker import Speaker, Speakers
 
 Recognise = Callable[[str], Awaitable[str | None]]
 """Returns the tool that a text clearly asks for, if there is one: a shortcut, or a dialog's entry."""
+Leads = Callable[[str, Collection[str]], str | None]
+"""Returns the entry tool to which the frame of a text plainly leads; the dialog in charge speaks of these stems."""
 Watchers = Mapping[str, Callable[[Scene], bool] | None]
 """The observers that look at a message before the answer, by name, each with its own test if it has one."""
 FRESH: Update = {
@@ -45,54 +47,108 @@ FRESH: Update = {
     "shortcut": None,
     "agreed": None,
     "undoing": None,
+    "forgets": None,
 }
 """What each turn begins with."""
-PASSING: Update = {"offer": None, "switched": None, "forgetting": None}
+PASSING: Update = {"offer": None, "switched": None, "forgetting": None, "leaving": False}
 """What the next message of the user may answer, and no later one."""
 
 
 class Routing:
     """Decide who hears the user's message, and which observers watch it."""
 
-    def __init__(self, watchers: Watchers, gate: Gate, recognise: Recognise, speakers: Speakers) -> None:
-        self.speakers, self.watchers, self.gate, self.recognise = speakers, watchers, gate, recognise
+    def __init__(
+        self,
+        watchers: Watchers,
+        gate: Gate,
+        recognise: Recognise,
+        leads: Leads,
+        speakers: Speakers,
+        *,
+        drafts: bool = True,
+    ) -> None:
+        """With `drafts` a dialog that is likely to go on is asked beside its observers, else always after them."""
+        self.speakers, self.watchers, self.gate, self.drafts = speakers, watchers, gate, drafts
+        self.recognise, self.leads = recognise, leads
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Begin the turn."""
         text = state["heard"]["text"]
-        is_own = state["heard"]["source"] != FORWARDED
-        shortcut = await self.recognise(text) if text and is_own else None
+        shortcut = await self.recognise(text) if text and is_own(state["heard"]) else None
         turn = state.get("turn", 0) + 1
         own = turn_to(state, runtime.context.user)
         begun = cast(State, {**state, **own, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
-        update, events = sequence(begun, _cut, *keep_up(begun, self.speakers), self._decide)
-        emit(runtime, events)
+        change = Change(begun)
+        for name, talk in begun.get("talks", {}).items():
+            # Not later: every prompt of a turn has to begin with the one before it. Who sums up cuts its own.
+            if "summary" not in talk and len(talk.get("messages", [])) > GROW:
+                change.talk(name, messages=cut(talk["messages"]))
+        keep_up(change, self.speakers)
+        self._decide(change)
+        update = change.emit(runtime)
         holder = handover.hold(begun.get("dialog"))
         anew: dict[str, object] = {"votes": Overwrite([]), "said": Overwrite(update.get("said", []))}
         if "talks" in own:
-            anew["talks"] = Overwrite(merge_talks(begun["talks"], update.get("talks", {})))
+            anew["talks"] = Overwrite(change.state["talks"])
         return {**FRESH, **own, **holder, **PASSING, "turn": turn, **update, **anew}
 
-    def _decide(self, state: State) -> Change:
+    def _decide(self, change: Change) -> None:
         """Take the message as the answer to a tool's question, if it is one; else decide which speaker hears it."""
+        state = change.state
         chosen = state["heard"]["source"] in ANSWERS
         if not state.get("pending"):
-            return ask.gone(state) if chosen else self._choose(state)
-        if state["heard"]["text"] is None:
+            (ask.gone if chosen else self._choose)(change)
+        elif state["heard"]["text"] is None:
             # The user said nothing, so the question stays; it is put on the screen again.
-            return ask.announce(state)
-        meant = is_meant(state["pending"][0], state["heard"]) and has_words(state["heard"], state["lang"])
-        meant = meant and state["heard"]["source"] != FORWARDED
-        meant = meant and (chosen or not self._leaves_question(state))
-        if meant and (change := ask.answered(state, state["heard"], self.speakers)):
-            decided = decision("answer", "stay", None, "answers what a tool asked", "free")
-            return sequence(state, decided, lambda _: change)
-        if chosen:
-            return ask.gone(state)
-        if state.get("shortcut") and (beside := self._choose(state))[0].get("shortcut"):
+            ask.announce(change)
+        elif reading := self._answer(state):
+            change.decide("answer", "stay", "answers what a tool asked")
+            # "Done" is an answer, and so is what a button says.
+            lists = takes_leave(state["heard"]["text"], state["lang"])
+            change.put(leaving=not chosen and bool(lists - {"done", *POLITE}))
+            ask.take(change, reading, state["heard"], self.speakers)
+        elif chosen:
+            ask.gone(change)
+        elif state.get("shortcut") and self._serves(state):
             # A shortcut leaves the question open: it is served, and the question is put again.
-            return {**beside[0], **_guarded(state)}, beside[1]
-        return sequence(state, ask.left, self._choose)
+            self._choose(change)
+            # What keeps a call from running unasked stays as it is, and so do the numbers of sources.
+            change.put(foreign=state.get("foreign", False), spoke=state.get("spoke", 0))
+            change.put(declined=state.get("declined", []), allowed=state.get("allowed", []))
+        else:
+            ask.left(change)
+            self._choose(change)
+
+    def _answer(self, state: State) -> Reading | None:
+        """Return what the message answers to the open question; None if it is about something else."""
+        heard = state["heard"]
+        if not is_own(heard) or not is_meant(state["pending"][0], heard) or self._insists(state):
+            return None
+        if not has_words(heard, state["lang"]) or (heard["source"] not in ANSWERS and self._leaves_question(state)):
+            return None
+        return ask.read(state, heard, self.speakers)
+
+    def _insists(self, state: State) -> bool:
+        """Tell whether the user takes leave of a dialog again, after they did so in the message before."""
+        text = state["heard"]["text"] or ""
+        return bool(state.get("dialog") and state.get("leaving") and takes_leave(text, state["lang"]))
+
+    def _is_left(self, change: Change, dialog: Speaker) -> bool:
+        """End the dialog if the user takes leave of it; tell whether they do."""
+        scene = scene_of(dialog, change.state, self.speakers)
+        # A question that was on the screen is left by the same words.
+        halts = dialog.halts or "pending" in change.update
+        if is_left := self._insists(change.state) or is_leave(scene, halts=halts):
+            switch.leave(change, dialog)
+        else:
+            change.put(leaving=bool(takes_leave(scene.text, scene.lang)))
+        return is_left
+
+    def _serves(self, state: State) -> bool:
+        """Tell whether the message would be served by a tool alone."""
+        trial = Change(state)
+        self._choose(trial)
+        return bool(trial.update.get("shortcut"))
 
     def _leaves_question(self, state: State) -> bool:
         """Tell whether a message that plainly asks for a dialog is no answer to the open question, whoever asked it.
@@ -105,93 +161,95 @@ class Routing:
         scene = replace(scene_of(self.speakers[pending["speaker"]], state, self.speakers), reply=pending["prompt"])
         return self.gate(scene).leaves >= LOW
 
-    def _choose(self, state: State) -> Change:
-        text = state["heard"]["text"]
-        if text is None:
-            return _heard_by(holder_of(state))
+    def _choose(self, change: Change) -> None:
+        heard = change.state["heard"]
+        if heard["text"] is None:
+            change.put(listener=holder_of(change.state))
+            return
         # A message that somebody else wrote is no word of the user's.
-        spoken: Update = {"foreign": is_foreign(state["heard"]), "declined": []}
-        if state["heard"]["source"] == FORWARDED:
+        change.put(foreign=is_foreign(heard), declined=[], allowed=[], spoke=change.state["turn"])
+        if not is_own(heard):
             # It is no order, no undo and no answer: a model reads it, and nothing else does.
-            return sequence(state, put(spoken), self._by_model)
-        return sequence(state, put(spoken), self._by_words)
+            self._leave_to_model(change)
+        elif not forgetting.hear(change, self.speakers) and not self._take_back(change):
+            self._find(change, heard["text"])
 
-    def _by_model(self, state: State) -> Change:
-        """Leave a message to the model of whoever holds the conversation."""
-        holder = state.get("dialog")
-        return self._watch(self.speakers[holder], state) if holder else _heard_by(SUPERVISOR)
-
-    def _by_words(self, state: State) -> Change:
-        """Find who hears a message that answers no tool's question."""
-        text = state["heard"]["text"] or ""
-        if forgets := forgetting.heard(state, self.speakers):
-            return forgets
-        switched, offered = state.get("switched"), state.get("offer")
+    def _take_back(self, change: Change) -> bool:
+        """Take back a switch, or what was written; tell whether the message asks for it."""
+        state = change.state
+        switched = state.get("switched")
         if switched and switch.is_taken_back(switched, state, self.speakers):
-            return sequence(state, *switch.taken_back(switched, state, self.speakers))
+            switch.taken_back(change, switched, self.speakers)
+            return True
         if switch.takes_back(state):
-            decided = decision("undo", "stay", None, "takes back what was written", "free")
-            return sequence(state, decided, put({"undoing": "", "listener": None}))
-        if offered and offered in self.speakers.dialogs and (answer := switch.answer_to_offer(text, state["lang"])):
-            return sequence(state, *switch.offer_answered(self.speakers[offered], answer, state, self.speakers))
+            change.decide("undo", "stay", "takes back what was written")
+            change.put(undoing="", listener=None)
+            return True
+        return False
+
+    def _find(self, change: Change, text: str) -> None:
+        """Find who hears a message: who is on offer, who is called by name, whose tool it asks for."""
+        state, lang = change.state, change.state["lang"]
+        offered, holder, tool = state.get("offer"), state.get("dialog"), state.get("shortcut")
+        if offered and offered in self.speakers.dialogs and (answer := switch.answer_to_offer(text, lang)):
+            switch.offer_answered(change, self.speakers[offered], answer, self.speakers)
+            return
         if switch.offers_wish(offered, state):
             # The wish was told once; a user who speaks of something else has declined it.
-            return sequence(state, put({"wishes": state["wishes"][1:]}), self._beyond_offer)
-        return self._beyond_offer(state)
+            change.put(wishes=state["wishes"][1:])
+        entry, name = self.speakers.by_tool(tool or ""), named(text, self.speakers, lang)
+        missed = self.speakers.absent_by(name, tool)
+        if missed and (name or not holder):
+            switch.missed(change, missed)
+        elif name and name != holder:
+            switch.called_by_name(change, self.speakers[name], self.speakers)
+        elif says("home", text, lang):
+            switch.home(change, self.speakers)
+        elif holder and self._is_left(change, self.speakers[holder]):
+            return
+        elif entry and not holder:
+            switch.entered(change, entry, self.speakers)
+        elif tool and not (entry or missed):
+            change.decide("shortcut", "stay", f"asks for {tool}")
+            change.put(shortcut=tool, listener=None)
+        else:
+            self._leave_to_model(change)
 
-    def _beyond_offer(self, state: State) -> Change:
-        """Find who hears a message that neither takes a switch back nor answers an offer."""
-        text = state["heard"]["text"] or ""
-        holder = state.get("dialog")
-        if (name := named(text, self.speakers, state["lang"])) and name != holder:
-            return sequence(state, *switch.called_by_name(self.speakers[name], state, self.speakers))
-        if says("home", text, state["lang"]):
-            return sequence(state, *switch.home(holder, self.speakers))
-        entry = self.speakers.by_tool(state.get("shortcut") or "")
-        if entry and not holder:
-            return sequence(state, *switch.entered(entry, state, self.speakers))
-        if entry is None and (tool := state.get("shortcut")):
-            decided = decision("shortcut", "stay", None, f"asks for {tool}", "free")
-            return sequence(state, decided, put({"shortcut": tool, "listener": None}))
-        return self._by_model(state)
+    def _wished(self, state: State, scene: Scene, *, is_asked: bool) -> str | None:
+        """Return the tool by which the supervisor would hand over to the dialog that a message plainly asks for."""
+        tool = state.get("shortcut")
+        # What points at something said here is for whoever has heard that.
+        is_unclear = is_asked or mentions("pointing", scene.text, scene.lang) is not None or not is_own(state["heard"])
+        return tool if tool or is_unclear else self.leads(scene.text, own_words(scene))
 
-    def _watch(self, dialog: Speaker, state: State) -> Change:
-        """Leave the message to the dialog when it surely stays; otherwise call the observers."""
-        scene = scene_of(dialog, state, self.speakers)
-        if reason := fits(scene, dialog.form):
-            return sequence(state, decision("expected", "stay", None, reason, "free"), give_to(dialog.name))
+    def _leave_to_model(self, change: Change) -> None:
+        """Leave the message to whoever holds the conversation; where it may leave the dialog, call the observers."""
+        holder = holder_of(change.state)
+        change.put(listener=holder)
+        if holder == SUPERVISOR:
+            return
+        dialog = self.speakers[holder]
+        scene = scene_of(dialog, change.state, self.speakers)
+        # Where a form asks, what is asked for elsewhere may be the answer.
+        is_asked = bool(scene.missing and scene.reply and asks(scene.reply))
+        entry = self.speakers.by_tool(self._wished(change.state, scene, is_asked=is_asked) or "")
+        elsewhere = entry if entry and entry.name != dialog.name else None
+        if not elsewhere and (reason := fits(scene, dialog.form)):
+            change.decide("expected", "stay", reason)
+            return
         guess = self.gate(scene)
-        guessed = [Guessed(score=guess.score.value, model=guess.score.model)] if guess.score else []
+        if guess.score:
+            change.tell(Guessed(score=guess.score.value, model=guess.score.model))
         observers = called(dialog.observers, self.watchers, guess, scene)
-        if not observers:
-            stays = decision("gate", "stay", None, guess.reason, "gate")
-            return sequence(state, lambda _: ({}, [*guessed]), stays, give_to(dialog.name))
-        entry = self.speakers.by_tool(state.get("shortcut") or "")
-        if entry and entry.name != dialog.name:
-            return sequence(state, lambda _: ({}, [*guessed]), *switch.entered(entry, state, self.speakers))
-        return {"asked": observers, "drafting": guess.leaves < HIGH, "listener": dialog.name}, [*guessed]
+        if elsewhere and (observers or not is_asked):
+            switch.entered(change, elsewhere, self.speakers)
+        elif not observers:
+            change.decide("gate", "stay", guess.reason, by="gate")
+        else:
+            change.put(asked=observers, drafting=self.drafts and guess.leaves < HIGH)
 
 
 def called(names: Sequence[str], watchers: Watchers, guess: Guess, scene: Scene) -> list[str]:
     """Return the observers to ask: those whose own test fires, and if the message may leave, those without one."""
-    asked = []
-    for name in names:
-        if name in watchers:
-            when = watchers[name]
-            if guess.leaves >= LOW if when is None else when(scene):
-                asked.append(name)
-    return asked
-
-
-def _guarded(state: State) -> Update:
-    """Return what keeps a call from running unasked, as it is."""
-    return {"foreign": state.get("foreign", False), "declined": state.get("declined", [])}
-
-
-def _cut(state: State) -> Change:
-    """Cut long histories; not later, since every prompt of a turn has to begin with the one before it."""
-    return {"talks": shortened(state.get("talks", {}))}, []
-
-
-def _heard_by(speaker: str | None) -> Change:
-    return {"listener": speaker}, []
+    tests = {name: watchers[name] for name in names if name in watchers}
+    return [name for name, when in tests.items() if (guess.leaves >= LOW if when is None else when(scene))]

@@ -1,14 +1,12 @@
 """The last node of a turn: finish what is finished, begin the next wish, go back to what was interrupted."""
 
-from functools import partial
-
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from agents.conversation import handover
-from agents.conversation.changes import NOTHING, Change, Move, Update, emit, put, say, sequence
-from agents.conversation.gate import asks
+from agents.conversation.changes import Change
+from agents.conversation.gate.features import asks
 from agents.state import SUPERVISOR, State, talk_of
 from agents.state.person import Wish
 from agents.toolkit.context import Context
@@ -24,52 +22,44 @@ class Settling:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Return who goes on in this turn, if anybody."""
-        update, events = sequence(state, self._finish, self._turn_to_wish, self._go_back)
-        emit(runtime, events)
-        return {"listener": None, **update, "votes": Overwrite([])}
+        change = Change(state)
+        change.put(listener=None)
+        reason, holder = _goal(state), state.get("dialog")
+        if holder and reason is not None:
+            handover.finish(change, self.speakers[holder], reason)
+        if wish := _next_wish(change.state):
+            self._turn_to_wish(change, wish)
+        if dialog := self._interrupted(change.state):
+            # As the resume policy of the dialog that was interrupted last says.
+            if dialog.resume == "ask":
+                handover.offer(change, dialog)
+            else:
+                handover.resume(change, dialog, silently=dialog.resume == "silent")
+        return {**change.emit(runtime), "votes": Overwrite([])}
 
     def due(self, state: State) -> bool:
         """Tell whether anything is left to settle after an answer."""
         return _goal(state) is not None or _next_wish(state) is not None or self._interrupted(state) is not None
 
-    def _finish(self, state: State) -> Change:
-        holder, reason = state.get("dialog"), _goal(state)
-        return handover.finish(self.speakers[holder], state, reason) if holder and reason is not None else NOTHING
-
-    def _turn_to_wish(self, state: State) -> Change:
-        """Begin the next queued wish, or ask about one that was left."""
-        wish = _next_wish(state)
-        if wish is None:
-            return NOTHING
-        dialog = self.speakers.dialogs.get(wish["dialog"])
-        done = put({"wishes": state["wishes"][1:]})
-        if dialog is None or (wish.get("left") and state.get("dialog") == dialog.name):
-            return sequence(state, done)
-        if wish.get("left"):
-            return self._offer(dialog, wish, state)
-        return sequence(state, done, *self._begin(dialog, wish, state))
-
-    def _begin(self, dialog: Speaker, wish: Wish, state: State) -> list[Move]:
-        holder = state.get("dialog")
-        leave = [] if holder == dialog.name else handover.interrupt(holder, self.speakers, wish["brief"])
-        foreign: Update = {"foreign": True} if wish.get("foreign") else {}
-        begin = partial(handover.take_over, dialog, brief=wish["brief"])
-        return [*leave, begin, put({"listener": dialog.name, **foreign})]
-
-    def _offer(self, dialog: Speaker, wish: Wish, state: State) -> Change:
-        title = title_of(dialog.name, state["lang"])
-        text = phrase("offer_wish", state["lang"], title=title, brief=wish["brief"] or "-")
-        spoken, events = say(SUPERVISOR, text)
-        return {**spoken, "talks": {SUPERVISOR: {"add": [AIMessage(text)]}}, "offer": dialog.name}, events
-
-    def _go_back(self, state: State) -> Change:
-        """Go back to the dialog interrupted last, as its resume policy says."""
-        dialog = self._interrupted(state)
-        if dialog is None:
-            return NOTHING
-        if dialog.resume == "ask":
-            return handover.offer(dialog, state)
-        return handover.resume(dialog, state, silently=dialog.resume == "silent")
+    def _turn_to_wish(self, change: Change, wish: Wish) -> None:
+        """Begin a queued wish, or ask about one that was left."""
+        dialog, holder = self.speakers.dialogs.get(wish["dialog"]), change.state.get("dialog")
+        if dialog and wish.get("left") and holder != dialog.name:
+            lang = change.state["lang"]
+            text = phrase("offer_wish", lang, title=title_of(dialog.name, lang), brief=wish["brief"] or "-")
+            change.say(SUPERVISOR, text)
+            change.add(SUPERVISOR, AIMessage(text))
+            change.put(offer=dialog.name)
+            return
+        change.put(wishes=change.state["wishes"][1:])
+        if dialog is None or wish.get("left"):
+            return
+        if holder != dialog.name:
+            handover.interrupt(change, self.speakers, wish["brief"])
+        handover.take_over(change, dialog, wish["brief"])
+        change.put(listener=dialog.name)
+        if wish.get("foreign"):
+            change.put(foreign=True)
 
     def _interrupted(self, state: State) -> Speaker | None:
         """Return the dialog to go back to, or to offer; None when another one leads or it was offered before."""

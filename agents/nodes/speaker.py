@@ -5,58 +5,58 @@ Its draft is held back while observers vote; the citations in it are read as it 
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
 
-from agents.conversation.changes import NOTHING, Change, Update, emit, say_cited, show
-from agents.conversation.heard import heard_so_far
-from agents.conversation.prompt import Prompting
+from agents.conversation import handover
+from agents.conversation.changes import Change, Update
+from agents.conversation.handover import MOST_FAILURES
+from agents.conversation.prompt import Prompting, heard_message, told_by
+from agents.conversation.room import shortened
 from agents.errors import ModelUnavailable
-from agents.events import RETRY, Error, Event, ModelStart, Token
+from agents.events import RETRY, Error, Event, Message, ModelStart, Token
 from agents.events.views import View, stored_view
+from agents.language.text.vocabulary import says
 from agents.memory.store import namespace_of
+from agents.models import ToolSchema
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
 from agents.nodes.agent import AgentCall
-from agents.nodes.tools import with_few_calls
-from agents.state import State, messages_of, sources_of, talk_of, with_talk
+from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of
 from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
 from agents.state.history import GROW, cut, cut_harder
 from agents.state.message_notes import IN_WORDS, notes
-from agents.state.talk import TalkUpdate
-from agents.state.verdict import STAY, Verdict
-from agents.toolkit.context import Context, HeldText, emitter
+from agents.toolkit.context import Context, emitter
 from agents.toolkit.handover_tools import HAND_BACK, names_user
 from agents.toolkit.speaker import Speaker
 from prompts import phrase, prompt
 
 LOG = logging.getLogger(__name__)
+OUTAGES = ("key_refused", "unavailable")
+"""Troubles that every speaker has with the same models."""
 
 
 class Draft:
-    """The text of a reply on its way to the screen; with `held` it is held back there until it is released.
-
-    Citations are read as it streams.
-    """
+    """The text of a reply on its way to the screen; with `held` it is held back there until it is released."""
 
     def __init__(
-        self, speaker: str, emit: Callable[[Event], None], *, held: HeldText | None, sources: Sequence[Source] = ()
+        self, speaker: str, send: Callable[[Event], None], held: list[CitedText] | None, sources: Sequence[Source]
     ) -> None:
-        self.speaker, self._held = speaker, held
-        self._emit, self._sources = emit, sources
-        self._waiting: list[CitedText] = []
+        self._speaker, self._send, self._held, self._sources = speaker, send, held, sources
         self._reader = CitationReader(sources)
 
     def emit(self, event: Event) -> None:
         """Send an event of the model's call; a call that begins has said nothing yet."""
         if isinstance(event, ModelStart):
             self._begin()
-        self._emit(event)
+        self._send(event)
 
     def hear(self, text: str) -> None:
         """Take the next piece from the model."""
@@ -66,36 +66,34 @@ class Draft:
         """Drop what came so far: it was the model's thinking."""
         self._begin()
         if self._held is None:
-            self._emit(Error(code=RETRY, text=""))
+            self._send(Error(code=RETRY, text=""))
 
     def release(self) -> None:
         """Show what was held back, and from now on everything at once."""
-        self.drop()
-        self._held = None
-        waiting, self._waiting = self._waiting, []
-        for piece in waiting:
+        pieces, self._held = self._held or [], None
+        for piece in pieces:
             self._show(piece)
+        pieces.clear()
 
     def end(self) -> None:
         """Show what the end of the text leaves: what might have become a citation."""
         self._show(self._reader.rest())
+        self.drop()
 
     def drop(self) -> None:
-        """Note that nothing is held back any more."""
-        if self._held is not None:
-            self._held.text = ""
+        """Forget what is held back."""
+        if self._held:
+            self._held.clear()
 
     def _begin(self) -> None:
         self.drop()
-        self._waiting.clear()
         self._reader = CitationReader(self._sources)
 
     def _show(self, piece: CitedText) -> None:
         if self._held is not None:
-            self._held.text += piece.text
-            self._waiting.append(piece)
+            self._held.append(piece)
         elif piece.text:
-            self._emit(Token(speaker=self.speaker, text=piece.text, citations=piece.citations))
+            self._send(Token(speaker=self._speaker, text=piece.text, citations=piece.citations))
 
 
 class Speaking:
@@ -104,101 +102,155 @@ class Speaking:
     def __init__(self, speaker: Speaker, prompting: Prompting) -> None:
         self.speaker, self.prompting = speaker, prompting
 
-    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> Mapping[str, object]:
         """Return the reply for the speaker's history; only the verdict when the draft was thrown away."""
-        await runtime.context.brake.pass_by()
+        context, name = runtime.context, self.speaker.name
+        await context.brake.pass_by()
+        if not context.spent.leaves(context.limits):
+            return self._spent(state, runtime)
         if self.speaker.remember:
             state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         view = stored_view(body) if (body := state.get("view")) else None
-        held = runtime.context.held if waiting or view is not None else None
-        draft = Draft(self.speaker.name, emitter(runtime), held=held, sources=sources_of(state))
-        runtime = replace(runtime, context=await self._context(runtime, state["lang"]))
-        news = self.prompting.news(self.speaker, state, runtime.context)
-        task = asyncio.create_task(self._reply(self._with_messages(state, added=news), runtime, draft))
+        held = context.held if waiting or view is not None else None
+        draft = Draft(name, emitter(runtime), held, sources_of(state))
+        informed = await self._context(runtime, state["lang"])
+        history = messages_of(state, name)
+        news = self.prompting.news(self.speaker, state, informed)
+        task = asyncio.create_task(self._reply(state, informed, [*history, *news], draft))
         try:
-            verdict = await self._verdict(state, runtime) if waiting else STAY
-            if not verdict.stays:
-                draft.drop()
-                return {"verdict": verdict.plain()}
+            if waiting:
+                verdict = await context.ballot.verdict(state["asked"])
+                if not verdict.stays:
+                    draft.drop()
+                    return {"verdict": verdict.plain()}
             if view is None:
                 draft.release()
             message, lost = await task
             draft.end()
-            draft.drop()
-            message = with_few_calls(message, runtime.context.limits.calls_per_reply)
+        except ModelUnavailable as failure:
+            if not self._is_stuck(failure, context):
+                raise
+            draft.take_back()
+            change = Change(state)
+            change.put(verdict=None)
+            handover.count_failure(change, self.speaker, MOST_FAILURES)
+            return {**change.emit(runtime), "asked": [], "votes": Overwrite([])}
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await task
-        update, events = self._written(state, news, message, view)
-        emit(runtime, events)
+        change = Change(state)
+        change.put(verdict=None)
         if lost:
-            update["talks"][self.speaker.name]["messages"] = messages_of(state, self.speaker.name)[lost:]
-        return update
+            change.talk(name, messages=history[lost:])
+        change.add(name, *news)
+        # Of the calls that are too many the first one stays, and is answered with a refusal.
+        calls = message.tool_calls[: context.limits.calls_per_reply + 1]
+        # Nobody asks for words by their id, and ids are what a checkpoint cannot pack.
+        id = message.id if calls else None
+        self._write(change, message.model_copy(update={"tool_calls": calls, "id": id}), view)
+        self._count(change, message)
+        if not waiting:
+            return change.emit(runtime)
+        # The votes that were waited for are counted, and none of them speaks of the answer.
+        return {**change.emit(runtime), "asked": [], "votes": Overwrite([])}
 
-    async def _reply(self, state: State, runtime: Runtime[Context], draft: Draft) -> tuple[AIMessage, int]:
+    def _spent(self, state: State, runtime: Runtime[Context]) -> Update:
+        """Say that the turn may ask no model any more; what was done stands in the history, so that it can go on."""
+        change, name, lang = Change(state), self.speaker.name, state["lang"]
+        text = phrase("turn_spent", lang, most=runtime.context.limits.turn_calls)
+        change.put(verdict=None)
+        change.show_stored(name)
+        heard = heard_message(state["heard"], talk_of(state, name), lang)
+        change.add(name, *([heard] if heard else []), AIMessage(text))
+        change.say(name, text)
+        return change.emit(runtime)
+
+    def _is_stuck(self, failure: ModelUnavailable, context: Context) -> bool:
+        """Tell whether a dialog fails for the second time, and another speaker may do better."""
+        [own, *_], [leading, *_] = (context.models.chain(name) for name in (self.speaker.name, SUPERVISOR))
+        is_outage = failure.trouble in OUTAGES and own is leading
+        return context.has_failed and not (is_outage or self.speaker.is_supervisor)
+
+    def _count(self, change: Change, message: AIMessage) -> None:
+        """Count an answer that was cut, unless the user asks for more of it; a whole answer ends the count."""
+        state, before = change.state, talk_of(change.state, self.speaker.name).get("failed", 0)
+        if message.response_metadata.get(CUT) and not says("go_on", state["heard"]["text"] or "", state["lang"]):
+            handover.count_failure(change, self.speaker, before)
+        elif before and not message.tool_calls:
+            change.talk(self.speaker.name, failed=0)
+
+    async def _reply(
+        self, state: State, context: Context, history: list[AnyMessage], draft: Draft
+    ) -> tuple[AIMessage, int]:
         """Return the reply, and how many messages had to be cut from the history before the model took it."""
-        history = heard_so_far(self.speaker, state)
         if self.speaker.agent is not None:
             noted = notes(lang=state["lang"], forwarding="custom") if self.speaker.is_custom else {}
             call = AgentCall(self.speaker.name, draft.emit, draft.hear, noted)
             return await call(self.speaker.agent, history), 0
+        kept = self._fitting(state, context, history)
         try:
-            return await self._ask(state, runtime, draft), 0
+            return await self._ask(state, context, kept, draft), len(history) - len(kept)
         except ModelUnavailable as failure:
-            lost = len(history) - len(cut_harder(history))
-            if failure.trouble != "too_long" or not lost:
+            # The failure may have told how large the window is.
+            fitting = self._fitting(state, context, kept)
+            shorter = cut_harder(kept) if fitting == kept else fitting
+            if failure.trouble != "too_long" or shorter == kept:
                 raise
-        LOG.warning("thread %s: %s goes on with a shorter history", runtime.context.thread, self.speaker.name)
+        LOG.warning("thread %s: %s goes on with a shorter history", context.thread, self.speaker.name)
         draft.emit(Error(code=RETRY, text=""))
-        return await self._ask(self._with_messages(state, lost=lost), runtime, draft), lost
+        return await self._ask(state, context, shorter, draft), len(history) - len(shorter)
 
-    async def _ask(self, state: State, runtime: Runtime[Context], draft: Draft) -> AIMessage:
-        listener = Listener(self.speaker.name, draft.emit, draft.hear, draft.take_back, thread=runtime.context.thread)
-        messages = self.prompting.messages(self.speaker, state, runtime.context)
-        tools = [*self.prompting.tools(self.speaker, state["lang"]), *self.prompting.picked(self.speaker, state)]
-        return await reply_of(runtime.context.models.chain(self.speaker.name), messages, tools, listener)
+    def _fitting(self, state: State, context: Context, history: list[AnyMessage]) -> list[AnyMessage]:
+        """Return as much of the history as fits into the window of the speaker's model."""
+        window = context.models.chain(self.speaker.name)[0].window
+        if window.size is None:
+            return history
+        prompt = partial(self.prompting.messages, self.speaker, state, context)
+        return shortened(history, window, prompt, self._tools(state, history))
 
-    def _with_messages(self, state: State, *, added: Sequence[AnyMessage] = (), lost: int = 0) -> State:
-        """Return the state with other messages in the speaker's history: some added, or the first ones lost."""
-        talk = talk_of(state, self.speaker.name)
-        return with_talk(state, self.speaker.name, {**talk, "messages": [*talk.get("messages", [])[lost:], *added]})
+    def _tools(self, state: State, history: Sequence[AnyMessage]) -> list[ToolSchema]:
+        picked = self.prompting.picked(self.speaker, state, history)
+        return [*self.prompting.tools(self.speaker, state["lang"]), *picked]
 
-    async def _verdict(self, state: State, runtime: Runtime[Context]) -> Verdict:
-        runtime.context.ballot.open(state["asked"])
-        return await runtime.context.ballot.verdict()
+    async def _ask(self, state: State, context: Context, history: Sequence[AnyMessage], draft: Draft) -> AIMessage:
+        speaker = self.speaker
+        listener = Listener(speaker.name, draft.emit, draft.hear, draft.take_back, thread=context.thread)
+        messages = self.prompting.messages(speaker, state, context, history)
+        tools = self._tools(state, history)
+        return await reply_of(context.models.chain(speaker.name), messages, tools, listener)
 
-    def _written(self, state: State, news: Sequence[AnyMessage], message: AIMessage, view: View | None) -> Change:
+    def _write(self, change: Change, message: AIMessage, view: View | None) -> None:
         """Write the reply down; the user sees the view of the last tool instead, if it gave one.
 
         Words that say so themselves (`IN_WORDS`) are said all the same: the tool was only asked what a list holds.
         """
-        talk, reply = talk_of(state, self.speaker.name), _with_citations(message, state)
+        state, name = change.state, self.speaker.name
+        talk, reply = talk_of(state, name), _with_citations(message, state)
         if reply.source != message.text:
             message = message.model_copy(update={"content": reply.source})
-        written: TalkUpdate = {"add": [*news, message]}
+        change.add(name, message)
         if "form" in talk:
-            written["form"] = talk["form"]
+            change.talk(name, form=talk["form"])
         if self.speaker.history == "summarise":
-            written["summary"] = talk.get("summary", "")
-        if view is not None and IN_WORDS not in message.additional_kwargs:
-            shows = all(self._passes(call["name"]) for call in message.tool_calls)
-            spoken, events = show(view, self.speaker.name, state, reply.text) if shows else NOTHING
-        else:
-            spoken, events = say_cited(self.speaker.name, reply) if reply.text.strip() else NOTHING
-            spoken = {**spoken, "view": None} if view is not None else spoken
-            if code := message.response_metadata.get(CUT):
-                events = [*events, Error(code=code, text=phrase(code, state["lang"]))]
-        update: Update = {"verdict": STAY.plain(), **spoken, "talks": {self.speaker.name: written}}
+            change.talk(name, summary=talk.get("summary", ""))
         if self.speaker.is_supervisor and state.get("beside"):
             # What others said stands in the prompt, and is no word of the user's.
-            update["foreign"] = True
-        return update, events
-
-    def _passes(self, tool: str) -> bool:
-        """Tell whether a call only passes the conversation on: the next speaker answers in its own words."""
-        return tool == HAND_BACK or self.prompting.speakers.by_tool(tool) is not None
+            change.put(foreign=True)
+        if view is not None and IN_WORDS not in message.additional_kwargs:
+            entries = [HAND_BACK, *(dialog.tool for dialog in self.prompting.speakers.dialogs.values())]
+            # Calls that only pass the conversation on come after words of their own.
+            if all(call["name"] in entries for call in message.tool_calls):
+                change.show(view, name, reply.text)
+            return
+        if reply.text.strip():
+            cited_from, unknown = reply.citations, reply.unknown
+            change.deliver(Message(speaker=name, text=reply.text, citations=cited_from, unknown_sources=unknown))
+        if view is not None:
+            change.put(view=None)
+        if code := message.response_metadata.get(CUT):
+            change.tell(Error(code=code, text=phrase(code, state["lang"])))
 
     async def _context(self, runtime: Runtime[Context], lang: str) -> Context:
         """Return what the turn is given, with what dialogs tell this speaker.
@@ -207,8 +259,7 @@ class Speaking:
         """
         context, store = runtime.context, runtime.store
         if not self.speaker.is_supervisor:
-            tell = self.speaker.context_lines
-            return replace(context, lines=await tell(context, lang)) if tell else context
+            return await told_by(self.speaker, context, lang)
         if context.is_shared or store is None:
             return context
         speakers = self.prompting.speakers
@@ -224,7 +275,8 @@ class Speaking:
         if "form" in talk or runtime.store is None or runtime.context.is_shared:
             return state
         item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
-        return with_talk(state, self.speaker.name, {**talk, "form": item.value if item else {}})
+        form = item.value if item else {}
+        return {**state, "talks": {**state.get("talks", {}), self.speaker.name: {**talk, "form": form}}}
 
 
 def _with_citations(message: AIMessage, state: State) -> CitedReply:
@@ -248,24 +300,23 @@ class Summing:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the shorter history and the summary; without a model the history waits for the next turn."""
-        talk = state["talks"][self.speaker.name]
+        name, lang, context = self.speaker.name, state["lang"], runtime.context
+        talk = state["talks"][name]
         remaining = cut(talk["messages"])
         lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
         transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
-        before = phrase("summed_up", state["lang"], summary=talk.get("summary") or "-")
-        listener = Listener(f"{self.speaker.name} summary", emitter(runtime), thread=runtime.context.thread)
+        before = phrase("summed_up", lang, summary=talk.get("summary") or "-")
+        listener = Listener(f"{name} summary", emitter(runtime), thread=context.thread)
         question: list[AnyMessage] = [
-            SystemMessage(prompt("summary", state["lang"]), additional_kwargs=notes(lang=state["lang"])),
+            SystemMessage(prompt("summary", lang), additional_kwargs=notes(lang=lang)),
             SystemMessage(f"{before}\n\n{transcript}"),
         ]
         try:
-            summary = await reply_of(runtime.context.models.chain(self.speaker.name), question, [], listener)
+            summary = await reply_of(context.models.chain(name), question, [], listener)
         except ModelUnavailable as failure:
-            LOG.warning("thread %s: no summary: %s", runtime.context.thread, failure)
+            LOG.warning("thread %s: no summary: %s", context.thread, failure)
             return {}
-        return {
-            "talks": {self.speaker.name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST_SUMMARY]}}
-        }
+        return {"talks": {name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST_SUMMARY]}}}
 
 
 def summary_due(speaker: Speaker, state: State) -> bool:

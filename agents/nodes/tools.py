@@ -1,37 +1,48 @@
-"""The node that carries out a speaker's tool calls, hand-overs included, and what tools see of the conversation."""
+"""The nodes that run tools: those that a speaker called, hand-overs included, and the one that a plain request needs.
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
+"What time is it" costs no model call: the node `shortcut` serves it with a tool alone.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import cast
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
-from agents.conversation.changes import Move, Update, emit, put, sequence, show_stored
+from agents.conversation import handover
+from agents.conversation.changes import Change, Update
 from agents.conversation.handover import HandoverCalls
+from agents.conversation.prompt import human
 from agents.conversation.scene import described
 from agents.events.views import Notice, View
 from agents.language.identifiers import Aliases
+from agents.language.tool_ranker.ranker import Shortcuts
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.state import State, form_of, messages_of
-from agents.state.message_notes import notes_of
-from agents.state.talk import Json, Pending, TalkUpdate
-from agents.toolkit.bound_tools import assistant_help, bound_tools, meant
+from agents.state import State, form_of, holder_of, messages_of, talk_of
+from agents.state.history import set_before
+from agents.state.message_notes import notes, notes_of
+from agents.state.talk import Json, Pending
+from agents.toolkit.call import goes_in_circles
+from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context, ToolState
+from agents.toolkit.handover_tools import entry_tool
 from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.questions.options import CONFIRM
-from agents.toolkit.result import Question, ToolResult
-from agents.toolkit.shelf import Shelf
+from agents.toolkit.result import Question, ToolResult, taken
+from agents.toolkit.shelf import Shelf, assistant_help, bound_tools, card_of, meant
 from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
-from agents.toolkit.traits import traits_of
+from agents.toolkit.traits import Traits, traits_of
+from prompts import phrase
 
 
 class ToolCalls:
@@ -45,99 +56,109 @@ class ToolCalls:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""
-        reply, most = self._reply(state), runtime.context.limits.calls_per_reply
+        covered = self._covered(state)
+        reply, most = [*self._reply(state), *map(_call, covered)], runtime.context.limits.calls_per_reply
         passes = [call for call in reply[:most] if call["name"] in self.handovers.names]
         calls = [meant(call) for call in reply[:most] if call["name"] not in self.handovers.names]
-        update: Update = {"view": None}
-        goto = ""
-        if calls:
-            update, goto = await self._run(calls, state, runtime.context)
-        form = update.get("talks", {}).get(self.speaker.name, {}).get("form")
-        if form:
-            await remember_form(self.speaker, form, runtime.context, runtime.store)
-        if update.get("pending"):
+        change = Change(state)
+        change.put(view=None)
+        if covered:
+            change.put(pending=[pending for pending in state["pending"] if pending not in covered])
+        goto = await self._run(change, calls, runtime) if calls else ""
+        self.handovers.answer(change, reply[most:], "surplus")
+        if calls and change.state.get("pending"):
             # A question on the screen comes first; the model may pass the conversation on once it is answered.
             # The view of another tool is shown before it: the user may need it to answer.
-            waits = [partial(self.handovers.answer, call, "waits") for call in passes]
-            moves: list[Move] = [*waits, *show_stored(update["view"], self.speaker.name), ask.announce]
+            self.handovers.answer(change, passes, "waits")
+            change.show_stored(self.speaker.name)
+            ask.announce(change)
         elif goto:
-            moves = [
-                *(partial(self.handovers.answer, call, "refused") for call in passes),
-                *self.handovers.handed_off(goto, state),
-            ]
+            self.handovers.answer(change, passes, "refused")
+            self.handovers.hand_off(change, goto)
         else:
-            moves = self.handovers.moves(passes, {**state, "view": update["view"]}, alone=not calls)
-        surplus = [partial(self.handovers.answer, call, "surplus") for call in reply[most:]]
-        total, events = sequence(state, put(update), *surplus, *moves)
-        emit(runtime, events)
-        return total
+            self.handovers.carry_out(change, passes, alone=not calls)
+        talk = messages_of(change.state, self.speaker.name)
+        if not change.state.get("pending") and goes_in_circles(talk, state["heard"]["id"]):
+            self._end_round(change)
+        return change.emit(runtime)
+
+    def _end_round(self, change: Change) -> None:
+        """Speak to the user in place of a model that only repeats what was refused."""
+        name, before = self.speaker.name, talk_of(change.state, self.speaker.name).get("failed", 0)
+        if not handover.count_failure(change, self.speaker, before):
+            text = phrase("in_circles", change.state["lang"])
+            change.show_stored(name)
+            change.say(name, text)
+            change.add(name, AIMessage(text))
 
     def _reply(self, state: State) -> Sequence[ToolCall]:
         """Return the calls to carry out: those of the last reply, or the one that the user has just agreed to."""
         if agreed := state.get("agreed"):
-            return [ToolCall(name=agreed["tool"], args=agreed["args"], id=agreed["call"], type="tool_call")]
+            return [_call(agreed)]
         messages = state["talks"][self.speaker.name]["messages"]
         return next(message for message in reversed(messages) if isinstance(message, AIMessage)).tool_calls
 
-    async def _run(self, calls: Sequence[ToolCall], state: State, context: Context) -> tuple[Update, str]:
-        """Run ordinary tools; return what they change, and the speaker that one of them hands off to (else empty)."""
-        agreed, citing = state.get("agreed"), [call["id"] or "" for call in calls if self._cites(call["name"])]
+    def _covered(self, state: State) -> list[Pending]:
+        """Return the calls that wait for the same yes as the one that the user has just agreed to."""
+        waiting, allowed = state.get("pending", []) if state.get("agreed") else [], state.get("allowed", [])
+        own = [it for it in waiting if it["speaker"] == self.speaker.name and it["kind"] == CONFIRM]
+        return [it for it in own if mark_of(self._traits(it["tool"]), it["tool"], it["args"]) in allowed]
+
+    async def _run(self, change: Change, calls: Sequence[ToolCall], runtime: Runtime[Context]) -> str:
+        """Run ordinary tools, and write down what they change; return the speaker that one hands off to, or ""."""
+        state, context = change.state, runtime.context
+        citing = [call["id"] or "" for call in calls if self._traits(call["name"]).cited]
         visible = tool_state(self.speaker, self.speakers, state, calls, citing)
         form, aliases, sources = visible["form"], visible["aliases"], visible["sources"]
-        results = await self.node.ainvoke(visible)
-        pending = [*state.get("pending", [])]
-        update: Update = {"view": None, "pending": pending, "agreed": None, "sources": sources.stored}
-        answers: list[AnyMessage] = []
         goto = ""
-        for result in results if isinstance(results, list) else [results]:
-            change = changes_of(result)
-            for message in change["messages"]:
-                outcome: ToolResult = message.artifact
-                if outcome.goto:
-                    target = self.handovers.target(outcome.goto)
-                    goto = goto or target
-                    answers.append(self.handovers.handed_off_message(message, outcome.goto, target, state["lang"]))
-                elif outcome.question is None:
-                    update["view"] = _lasting(outcome.view)
-                    # Under the id of the user's yes, which no speaker then hears once more as a message.
-                    own = {"id": state["heard"]["id"]} if agreed else {}
-                    answers.append(message.model_copy(update={"artifact": None, **own}))
-                else:
-                    call = next(call for call in calls if call["id"] == message.tool_call_id)
-                    update["pending"].append(self._pending(call, outcome.question, agreed))
-                if self._writes(message):
-                    update["wrote"] = state.get("turn", 0)
-                if self._reads(message, context):
-                    update["foreign"] = True
-            form |= change.get("form", {})
-            if "lang" in change:
-                update["lang"] = change["lang"]
+        for written in _changes_of(await self.node.ainvoke(visible)):
+            for message in written["messages"]:
+                target = self._take(change, message, calls, context)
+                goto = goto or target
+            form |= written.get("form", {})
+            if "lang" in written:
+                change.put(lang=written["lang"])
+        change.put(agreed=None, sources=sources.stored)
         if aliases.by_kind:
-            update["aliases"], update["labels"] = aliases.by_kind, aliases.labels
-        talk: TalkUpdate = {"add": answers}
+            change.put(aliases=aliases.by_kind, labels=aliases.labels)
         if self.speaker.form:
-            talk["form"] = form
-        return {**update, "talks": {self.speaker.name: talk}}, goto
+            change.talk(self.speaker.name, form=form)
+            if form:
+                await remember_form(self.speaker, form, context, runtime.store)
+        return goto
 
-    def _cites(self, name: str) -> bool:
-        return name in self.tools and traits_of(self.tools[name]).cited
-
-    def _writes(self, message: ToolMessage) -> bool:
-        tool, outcome = self.tools.get(message.name or ""), message.artifact
-        return bool(tool and traits_of(tool).effect == "write" and message.status != "error" and not outcome.question)
-
-    def _reads(self, message: ToolMessage, context: Context) -> bool:
-        """Tell whether a result may hold text from outside: its tool's own, or what help said of its failure."""
+    def _take(self, change: Change, message: ToolMessage, calls: Sequence[ToolCall], context: Context) -> str:
+        """Write down the result of one call; return the speaker that it hands off to, or ""."""
+        state, name, target = change.state, self.speaker.name, ""
         outcome: ToolResult = message.artifact
-        tool = self.tools.get(message.name or "")
-        has_run = outcome.question is None or outcome.question.kind != CONFIRM
-        if tool is not None and has_run and traits_of(tool).is_foreign(context):
-            return True
-        return bool(notes_of(message).get("rescued")) and traits_of(assistant_help).is_foreign(context)
+        agreed = state.get("agreed")
+        if outcome.goto:
+            answer, target = self.handovers.handed_off(message, outcome.goto, state["lang"])
+            change.add(name, answer)
+        elif outcome.question is None:
+            change.put(view=_lasting(outcome.view))
+            # Under the id of the user's yes, which no speaker then hears once more as a message.
+            own = {"id": state["heard"]["id"]} if agreed and agreed["call"] == message.tool_call_id else {}
+            change.add(name, message.model_copy(update={"artifact": None, **own}))
+        else:
+            call = next(call for call in calls if call["id"] == message.tool_call_id)
+            pending = self._pending(call, outcome.question, agreed, state["lang"])
+            change.put(pending=[*state.get("pending", []), pending])
+        traits, question = self._traits(message.name or ""), outcome.question
+        if traits.effect == "write" and message.status != "error" and question is None:
+            change.put(wrote=state.get("turn", 0))
+        has_run = question is None or question.kind != CONFIRM
+        # What help said of a failure may be text from outside as well.
+        is_rescued = notes_of(message).get("rescued") and traits_of(assistant_help).is_foreign(context)
+        if is_rescued or (has_run and traits.is_foreign(context)):
+            change.put(foreign=True)
+        return target
 
-    def _pending(self, call: ToolCall, question: Question, agreed: Pending | None) -> Pending:
-        traits = traits_of(self.tools[call["name"]])
-        form = None if question.kind else traits.form
+    def _traits(self, name: str) -> Traits:
+        return traits_of(self.tools[name]) if name in self.tools else Traits()
+
+    def _pending(self, call: ToolCall, question: Question, agreed: Pending | None, lang: str) -> Pending:
+        traits = self._traits(call["name"])
         return {
             "call": call["id"] or "",
             "speaker": self.speaker.name,
@@ -145,35 +166,131 @@ class ToolCalls:
             "args": call["args"],
             "kind": question.kind or traits.kind,
             "prompt": question.prompt,
-            "options": to_jsonable_python([asdict(option) for option in question.options]),
+            "lang": lang,
+            "options": to_jsonable_python([{**asdict(option), "value": taken(option)} for option in question.options]),
             "url": question.url,
             "back": question.back,
             "web_app": question.web_app,
-            **stored_fields(form),
+            **stored_fields(None if question.kind else traits.form),
             "filled": {},
             "skipped": [],
             "answers": agreed.get("answers", []) if agreed else [],
         }
 
 
-def with_few_calls(message: AIMessage, most: int) -> AIMessage:
-    """Return a reply without the calls that are too many; the first of those stays, and is answered with a refusal."""
-    if len(message.tool_calls) <= most:
+class Serving:
+    """Recognise requests that are clearly for one tool, and answer them with its result."""
+
+    def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
+        self.speakers = speakers
+        everyone: list[Speaker] = [*speakers, *speakers.absent.values()]
+        owned = [(speaker, tool) for speaker in everyone for tool in speaker.tools]
+        present = [(speaker, tool) for speaker, tool in owned if speaker.name not in speakers.absent]
+        marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
+        self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
+        self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
+        entry_cards = [card_of(entry_tool(it.tool, it.description)) for it in everyone if it.tool]
+        entries = [replace(card, shortcut=direct) for card in entry_cards]
+        self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
+        # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
+        counts = Counter(tool.name for _, tool in owned)
+        alone = {tool.name: speaker.tool for speaker, tool in owned if speaker.tool and counts[tool.name] == 1}
+        lead = {name: entry for name, entry in alone.items() if name not in marked}
+        own = {speaker.tool: speaker.tool for speaker in everyone if speaker.tool}
+        self.entry_of: Mapping[str, str] = {**lead, **own} if direct else {}
+
+    async def recognise(self, text: str) -> str | None:
+        """Return the tool that a text clearly asks for; None when that is not clear.
+
+        It is a shortcut, or the tool by which the supervisor hands over to the dialog that the text is for.
+        """
+        tool = self.shortcuts.by_any_example(text) or self.shortcuts.by_slip(text) or ""
+        if tool in self.owners or tool in self.entry_of:
+            return self.entry_of.get(tool, tool)
+        if not self.shortcuts.may_be_meant(text):
+            return None
+        # The first call trains the ranker, which must not hold up other conversations.
+        return await asyncio.to_thread(self.shortcuts.meant, text)
+
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
+        """Run the tool; return what was asked and answered, for the history of the speaker that leads.
+
+        A failure, data or a question is no answer for a user: it is left to that speaker's model.
+        """
+        name, heard, holder = state["shortcut"] or "", state["heard"], holder_of(state)
+        call = ToolCall(name=name, args={}, id=f"shortcut-{heard['id']}", type="tool_call")
+        change = Change(state)
+        message = await self._run(change, call, runtime.context)
+        outcome: ToolResult = message.artifact
+        view = None if isinstance(outcome.view, Notice) else outcome.view
+        is_answer = _is_answer(message, view)
+        exchange: list[AnyMessage] = [human(heard, state["lang"])]
+        if outcome.question is not None:
+            exchange = []
+        elif self.owners[name].name == holder:
+            exchange += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
+        elif not is_answer:
+            # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
+            exchange.append(SystemMessage(message.text))
+        if not is_answer:
+            # The model can say nothing before the calls that wait for the user have results.
+            ask.left(change)
+            change.add(holder, *exchange)
+            change.put(listener=holder)
+            return change.emit(runtime)
+        text = view.text() if view else message.text
+        # The note says that this answer is a tool's, and that the speaker's own question is still open.
+        exchange.append(AIMessage(text, additional_kwargs=notes(served=name)))
+        if change.state.get("pending"):
+            # Before the calls that wait for the user, so that they can still be answered.
+            change.talk(holder, messages=set_before(messages_of(state, holder), exchange))
+        else:
+            change.add(holder, *exchange)
+        if view:
+            change.show(view, holder)
+        else:
+            change.say(holder, text)
+        ask.announce(change)
+        return change.emit(runtime)
+
+    async def _run(self, change: Change, call: ToolCall, context: Context) -> ToolMessage:
+        """Return the tool's result; what else it changes is taken over."""
+        visible = tool_state(self.owners[call["name"]], self.speakers, change.state, [call])
+        [changes] = _changes_of(await self.node.ainvoke(visible))
+        traits = traits_of(self.node.tools_by_name[call["name"]])
+        if "lang" in changes:
+            change.put(lang=changes["lang"])
+        if traits.effect == "write":
+            change.put(wrote=change.state["turn"])
+        if traits.is_foreign(context):
+            change.put(foreign=True)
+        if (aliases := visible["aliases"]).by_kind:
+            change.put(aliases=aliases.by_kind, labels=aliases.labels)
+        message: ToolMessage = changes["messages"][0]
         return message
-    return message.model_copy(update={"tool_calls": message.tool_calls[: most + 1]})
 
 
-def changes_of(result: object) -> Json:
-    """Return what a tool node's result changes: its messages, and the keys that a tool's `Command` updates."""
-    changes = result.update if isinstance(result, Command) else result
-    return cast(Json, changes or {})
+def _call(pending: Pending) -> ToolCall:
+    return ToolCall(name=pending["tool"], args=pending["args"], id=pending["call"], type="tool_call")
+
+
+def _is_answer(message: ToolMessage, view: View | None) -> bool:
+    outcome: ToolResult = message.artifact
+    if outcome.question is not None or message.status == "error":
+        return False
+    if view is not None:
+        return bool(view.text().strip())
+    return (outcome.object is None or isinstance(outcome.object, str)) and bool(message.text.strip())
+
+
+def _changes_of(results: object) -> list[Json]:
+    """Return what a tool node's results change: their messages, and the keys that a tool's `Command` updates."""
+    parts = results if isinstance(results, list) else [results]
+    return [cast(Json, (part.update if isinstance(part, Command) else part) or {}) for part in parts]
 
 
 def _lasting(view: View | None) -> Json | None:
-    """Return a view as plain data if it can stand for the answer.
-
-    A notice cannot: it was shown beside the answer. An empty view would leave the user without any answer.
-    """
+    # A notice was shown beside the answer; an empty view would leave the user without any answer.
     if view is None or isinstance(view, Notice) or not (view.title.strip() or view.text().strip()):
         return None
     return view.body()
@@ -190,15 +307,16 @@ def tool_state(
         "lang": state["lang"],
         "heard": state["heard"],
         "aliases": aliases,
-        "sources": SourceBook(state.get("sources"), state.get("turn", 0), cited),
+        "sources": SourceBook(state.get("sources"), turn := state.get("turn", 0), state.get("spoke", turn), cited),
         "talk": messages_of(state, speaker.name),
         "dialogs": {name: described(dialog, state["lang"]) for name, dialog in speakers.dialogs.items()},
         "labels": aliases.labels,
         "speaker": speaker.name,
         "foreign": state.get("foreign", False),
-        "agreed": agreed["call"] if agreed else "",
+        "agreed": agreed,
         "answers": agreed.get("answers", []) if agreed else [],
         "declined": state.get("declined", []),
+        "allowed": state.get("allowed", []),
     }
 
 

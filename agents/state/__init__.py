@@ -1,10 +1,10 @@
 """What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
 
 from collections.abc import Sequence
-from typing import Annotated, NotRequired, TypeVar
+from operator import add
+from typing import Annotated, NotRequired
 
 from langchain_core.messages import AnyMessage
-from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
 from agents.state.citations import Citation, Source
@@ -12,7 +12,6 @@ from agents.state.person import Heard, Own, Person
 from agents.state.talk import Json, Pending, Talk, merge_talks
 from agents.state.verdict import StoredVerdict, Vote
 
-Item = TypeVar("Item")
 SUPERVISOR = "supervisor"
 
 
@@ -22,11 +21,6 @@ class Said(TypedDict):
     speaker: str
     text: str
     citations: NotRequired[list[Citation]]
-
-
-def append(items: list[Item], added: list[Item]) -> list[Item]:
-    """Append within a turn; a node that begins the list anew writes LangGraph's `Overwrite`."""
-    return [*items, *added]
 
 
 class Plain(Own, total=False):
@@ -59,6 +53,8 @@ class Plain(Own, total=False):
     """The message whose writes the user takes back; empty: the last one that wrote."""
     agreed: Pending | None
     """The call that the user has just said yes to; it runs next."""
+    forgets: str | None
+    """What the user has just agreed to have deleted; it is deleted when the turn is over."""
     view: Json | None
     """The view of the last tool of this turn, as `View.body` writes it; it is shown in place of the reply."""
     shortcut: str | None
@@ -69,11 +65,9 @@ class State(Plain, total=False):
     """A conversation, as the checkpointer keeps it."""
 
     talks: Annotated[dict[str, Talk], merge_talks]
-    votes: Annotated[list[Vote], append]
-    """The observers' votes on the current message or answer."""
-    said: Annotated[list[Said], append]
-    remaining_steps: RemainingSteps
-    """Supersteps that the turn may still take; known while it runs, kept nowhere."""
+    votes: Annotated[list[Vote], add]
+    """The observers' votes on the current message or answer. A node that begins a list anew writes an `Overwrite`."""
+    said: Annotated[list[Said], add]
 
 
 def holder_of(state: State) -> str:
@@ -100,8 +94,3 @@ def sources_of(state: State) -> Sequence[Source]:
     """Return the sources that an answer may cite; the place of each is its number."""
     stored = state.get("sources")
     return [Source(title=source["title"], url=source["url"]) for source in stored["sources"]] if stored else []
-
-
-def with_talk(state: State, name: str, talk: Talk) -> State:
-    """Return the state with another talk of a speaker."""
-    return {**state, "talks": {**state.get("talks", {}), name: talk}}

@@ -61,17 +61,12 @@ class CitationReader:
     def __init__(self, sources: Sequence[Source]) -> None:
         self.unknown = 0
         """How many numbers stood for no source; they were dropped."""
+        self.source = ""
+        """The text so far, with the marks for sources that there are."""
         self._sources = sources
         self._held = ""
-        self._as_written: list[str] = []
-        self._shown: list[str] = []
-        self._length = 0
+        self._shown = ""
         self._citations: list[Citation] = []
-
-    @property
-    def source(self) -> str:
-        """The text so far, with the marks for sources that there are."""
-        return "".join(self._as_written)
 
     def feed(self, piece: str) -> CitedText:
         """Return what may be shown now that this piece has come."""
@@ -104,9 +99,8 @@ class CitationReader:
         return self._taken()
 
     def _show(self, text: str) -> None:
-        self._as_written.append(text)
-        self._shown.append(text)
-        self._length += len(text)
+        self.source += text
+        self._shown += text
 
     def _cite(self, before: str, listed: str) -> None:
         """Show the text before a mark, and the numbers of the mark that stand for a source, each once."""
@@ -116,16 +110,16 @@ class CitationReader:
         self._show(before if existing else before.rstrip(" "))
         if not existing:
             return
-        self._as_written.append(f"[source={existing}]")
+        self.source += f"[source={existing}]"
         for number in existing:
-            text, start = f"[{number + 1}]", self._length
-            self._shown.append(text)
-            self._length += len(text)
-            self._citations.append({**self._sources[number], "number": number, "start": start, "end": self._length})
+            start = len(self._shown)
+            self._shown += f"[{number + 1}]"
+            end = len(self._shown)
+            self._citations.append({**self._sources[number], "number": number, "start": start, "end": end})
 
     def _taken(self) -> CitedText:
-        shown = CitedText("".join(self._shown), self._citations)
-        self._shown, self._length, self._citations = [], 0, []
+        shown = CitedText(self._shown, self._citations)
+        self._shown, self._citations = "", []
         return shown
 
 

@@ -1,15 +1,16 @@
 """A speaker's history: cut in blocks so that prompts stay cacheable, mended so that no tool call dangles."""
 
-from collections.abc import Container, Iterable, Sequence
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-GROW = 24
-KEEP = 12
+GROW = 44
+KEEP = 10
 
 
 def cut(messages: list[AnyMessage]) -> list[AnyMessage]:
-    """Keep about the last 12 messages once there are more than 24, beginning with a user message.
+    """Keep about the last 10 messages once there are more than 44, beginning with a user message.
 
     Block-wise cutting leaves most prompts a prefix of the next one; a window that slides never does.
     """
@@ -37,9 +38,17 @@ def cut_harder(messages: list[AnyMessage]) -> list[AnyMessage]:
     return messages[start:]
 
 
+def texts(messages: Sequence[AnyMessage], tools: Iterable[Mapping[str, object]] = ()) -> list[str]:
+    """Return all that a prompt says: texts, arguments of calls, and tools as they go over the wire."""
+    spoken = [message.text for message in messages]
+    called = [
+        str(call["args"]) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls
+    ]
+    return [*spoken, *called, *(json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools)]
+
+
 def _size(message: AnyMessage) -> int:
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return len(message.text) + sum(len(str(call["args"])) for call in calls)
+    return sum(map(len, texts([message])))
 
 
 def dangling(messages: Iterable[AnyMessage]) -> list[str]:

@@ -13,9 +13,18 @@ class Limits:
     """Turns that a user may begin within an hour; those at the operator's own terminal are not counted."""
     calls_per_reply: int = 20
     """Tool calls in one reply of a model."""
+    turn_calls: int = 18
+    """Calls of models in a turn: speakers, observers and what helps them."""
+    turn_tokens: int = 500_000
+    """Tokens that models may read and write in a turn, as their providers count them; 0 is no limit."""
     same_calls: int = 3
     """How often a call that may answer otherwise the next time is run with the same arguments in a turn."""
     field_length: int = 1_000
     """Characters of a field of a form, all entries of a list together."""
     notes_per_day: int = 20
     """Notes that a user may leave for a person within a day."""
+
+    @property
+    def steps(self) -> int:
+        """Supersteps of the graph: so many calls of models, each with its tools, and what comes before and behind."""
+        return 2 * self.turn_calls + 8

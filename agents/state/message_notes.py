@@ -7,6 +7,10 @@ from langchain_core.messages import BaseMessage
 from langchain_core.messages.content import ImageContentBlock
 from typing_extensions import TypedDict, Unpack
 
+LEFT = "left"
+"""The trouble of a question that the user has not answered, since they said something else."""
+UNDO = "undo"
+"""What has served a message that took a write back."""
 IN_WORDS = "in_words"
 """Marks a reply that the user gets in place of what its tools would show."""
 
@@ -88,7 +92,9 @@ class Notes(TypedDict, total=False):
     metadata: Metadata
     """On a user message, where a model is given more than its text."""
     context: list[str]
-    """On a user message: what held when it came (time, form, screen, …), a part a line; the newest one's is shown."""
+    """On a user message: what is said of it alone (who writes, what it answers, files, …), a part a line."""
+    lasting: list[str]
+    """On a user message: what holds from then on (day, form, screen, …); shown where it is not what held before."""
     pictures: Sequence[ImageContentBlock]
     """On the user message of this turn: the pictures beside it, for a model that sees. No history keeps them."""
     marked: bool

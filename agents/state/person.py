@@ -1,5 +1,6 @@
 """What a thread remembers of one person: what they said last, where their dialogs stand, what they were asked."""
 
+from enum import StrEnum
 from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -13,6 +14,25 @@ ASR = "asr"
 """The source of a message that the user spoke; its text is what a transcriber heard."""
 FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
+OF_USER = ("message", ASR, "choice", "page", "command")
+"""The sources of messages that are the user's own doing. What comes from anywhere else is read, and does nothing."""
+
+
+class Origin(StrEnum):
+    """Whose words stand beside a message."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    FORWARDED = "forwarded"
+    VIA_BOT = "via_bot"
+    QUOTED = "quoted"
+    FILE = "file"
+    TITLE = "title"
+    CONTACT = "contact"
+
+
+OWN = (Origin.USER, Origin.ASSISTANT)
+"""The origins of words that are no order of a stranger; any other one is of somebody else."""
 
 
 QuotedKind = Literal[
@@ -37,8 +57,7 @@ class Quoted(TypedDict):
     by: str
     """Who wrote it, as the door says, or what a file or a place is called; empty if nobody needs to know."""
     text: str
-    foreign: bool
-    """Whether somebody else wrote the words."""
+    origin: Origin
     file: NotRequired[str]
     """The reference by which the door finds the file again."""
 
@@ -58,6 +77,17 @@ class Heard(TypedDict):
     quoted: NotRequired[list[Quoted]]
     metadata: NotRequired[Metadata]
     """What a model is told of it in custom forwarding; only where some speaker's is."""
+
+
+def is_own(heard: Heard) -> bool:
+    """Tell whether a message is the user's own: only then can it be a command, an answer, a yes or an undo."""
+    return heard["source"] in OF_USER
+
+
+def is_foreign(heard: Heard) -> bool:
+    """Tell whether a message brings words that somebody else wrote."""
+    # What an earlier version has stored has no origin.
+    return not is_own(heard) or any(quoted.get("origin") not in OWN for quoted in heard.get("quoted", []))
 
 
 class Wish(TypedDict):
@@ -130,8 +160,14 @@ class Own(TypedDict, total=False):
     """Whether text from outside was read since the user last spoke; an answer to a tool's question does not count."""
     declined: list[str]
     """The marks of the calls that the user has said no to since they last spoke."""
+    allowed: list[str]
+    """The marks of the tools that ask once and whose question had a yes since then."""
+    spoke: int
+    """The turn in which the user last spoke; an answer to a tool's question does not count."""
     forgetting: str | None
     """What the user was just asked to confirm that it is deleted."""
+    leaving: bool
+    """Whether the user has just taken leave in words that were left to the dialog; said again they end it."""
 
 
 class Person(Own, total=False):

@@ -25,6 +25,8 @@ class Talk(TypedDict, total=False):
     """The dialog's `version` when this talk was last used."""
     offered: bool
     """Whether the user was already asked if this paused dialog goes on."""
+    failed: int
+    """Turns in a row that came to nothing: the answer was cut, or calls were refused again and again."""
 
 
 class Fields(TypedDict):
@@ -47,6 +49,8 @@ class Pending(Fields):
     kind: str
     """The kind of question, as in the event `interrupt`."""
     prompt: str
+    lang: NotRequired[str]
+    """The language in which it was asked."""
     options: list[Json]
     """The options to choose from: `label`, `value`, `detail` and `id` each; empty when the user fills in fields."""
     url: str
@@ -63,15 +67,6 @@ class TalkUpdate(Talk, total=False):
     """A change to a talk: the keys of a Talk that change, and messages to append."""
 
     add: list[AnyMessage]
-
-
-def shortened(talks: Mapping[str, Talk]) -> dict[str, TalkUpdate]:
-    """Return the changes that cut long histories. A speaker that sums up cuts its own."""
-    return {
-        name: {"messages": cut(talk["messages"])}
-        for name, talk in talks.items()
-        if "summary" not in talk and len(talk.get("messages", [])) > GROW
-    }
 
 
 def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) -> dict[str, Talk]:

@@ -1,7 +1,7 @@
 """Who holds the conversation next, and how the observers' votes on it are gathered."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,14 +45,9 @@ class Verdict:
         return {"kind": self.kind, "target": self.target, "reason": self.reason}
 
 
-def read_verdict(stored: StoredVerdict) -> Verdict:
-    """Return the verdict that plain data stands for."""
-    return Verdict(stored["kind"], stored["target"], stored["reason"])
-
-
 def read_votes(votes: Iterable[Vote]) -> dict[str, Verdict]:
     """Return the verdicts of votes, by observer."""
-    return {vote["observer"]: read_verdict(vote) for vote in votes}
+    return {vote["observer"]: Verdict(vote["kind"], vote["target"], vote["reason"]) for vote in votes}
 
 
 STAY = Verdict()
@@ -71,25 +66,16 @@ class Ballot:
 
     def __init__(self, cast_before: Mapping[str, Verdict] | None = None) -> None:
         self.votes = dict(cast_before or {})
-        self._voters: frozenset[str] | None = None
-        self._settled = asyncio.Event()
-
-    def open(self, voters: Iterable[str]) -> None:
-        """Start the vote."""
-        self._voters = frozenset(voters)
-        self._check()
+        self._news = asyncio.Event()
 
     def cast(self, voter: str, verdict: Verdict) -> None:
         """Take one observer's vote."""
         self.votes[voter] = verdict
-        self._check()
+        self._news.set()
 
-    async def verdict(self) -> Verdict:
-        """Wait until the vote is settled: at the first one that is not "stay", or when all have voted."""
-        await self._settled.wait()
+    async def verdict(self, voters: Collection[str]) -> Verdict:
+        """Wait until the vote is settled: at the first one that is not "stay", or when all of these have voted."""
+        while settle(self.votes).stays and not self.votes.keys() >= {*voters}:
+            self._news.clear()
+            await self._news.wait()
         return settle(self.votes)
-
-    def _check(self) -> None:
-        complete = self._voters is not None and self._voters <= self.votes.keys()
-        if complete or not settle(self.votes).stays:
-            self._settled.set()

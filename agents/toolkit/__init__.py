@@ -17,26 +17,16 @@ A parameter `runtime: Runtime` is set by the system. `@traits` says how the tool
             raise Refused("It is on its way already.")
         return result({"cancelled": True}, view=Notice(message="The order is cancelled."))
 
-A blocking function runs in a thread of its own. So does the `_run` of a class-based tool of LangChain; an instance is
-used like a function, and `traits` goes above the class or around an instance:
-
-    @traits(effect="write", repeatable=True)
-    class Lamp(BaseTool):
-        name: str = "switch_lamp"
-        description: str = "Switch a lamp on or off."
-
-        def _run(self, room: str, on: bool) -> str:
-            return self.bus.switch(room, on)
-
-    tools = [roll_dice, cancel_order, Lamp(), traits(permission="search")(TavilySearch())]
+A blocking function runs in a thread of its own. So does a class-based tool of LangChain; `traits` goes above its class
+or around an instance. `docs/write-a-tool.md` tells more.
 
 Put the tools into `Dialog(tools=...)` or `SUPERVISOR_TOOLS`.
 '''
 
 from agents.events.views import CardList, Document, Entry, Link, Notice, Player, Table
 from agents.language.identifiers import Opaque
+from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Failed, Misused, Option, Refused, TooMany, choice, request, result
-from agents.toolkit.runtime import Runtime
 from agents.toolkit.traits import Traits, traits
 
 __all__ = [

@@ -1,11 +1,13 @@
-"""A tool call on its way: the tool, what the call may know, and what it came to."""
+"""A tool call on its way: the tool, what the call may know, what it came to, and the calls before it in the turn."""
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypedDict, cast
+from itertools import takewhile
+from typing import cast
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.errors import ParentCommand
@@ -13,29 +15,25 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
 
+from agents.events import ToolStart
+from agents.state.message_notes import notes_of
 from agents.state.talk import Json
-from agents.toolkit.context import Context, ToolState
-from agents.toolkit.interrupts import handed_off
-from agents.toolkit.result import ToolResult
-from agents.toolkit.runtime import Runtime
-from agents.toolkit.traits import Traits, traits_of
+from agents.toolkit.context import Runtime, ToolState
+from agents.toolkit.result import Refused, ToolResult
+from agents.toolkit.shelf import meant
+from agents.toolkit.tool_code import handed_off
+from agents.toolkit.traits import traits_of
+from prompts import phrase
 
 ToolReply = ToolMessage | Command[str]
+TRIES = 3
+"""How often a tool may refuse other arguments in the same words."""
 Execute = Callable[[ToolCallRequest], Awaitable[ToolReply]]
 
 
-class CallFacts(TypedDict):
-    """What the events of a tool call have in common."""
-
-    speaker: str
-    tool: str
-    args: Json
-    id: str
-
-
-def call_facts(speaker: str, call: ToolCall) -> CallFacts:
-    """Return what the events of a call have in common."""
-    return {"speaker": speaker, "tool": call["name"], "args": call["args"], "id": call["id"] or ""}
+def started(speaker: str, call: ToolCall) -> ToolStart:
+    """Return the event that announces a call."""
+    return ToolStart(speaker=speaker, tool=call["name"], args=call["args"], id=call["id"] or "")
 
 
 @dataclass(frozen=True)
@@ -60,43 +58,14 @@ class Outcome:
         return Command(update={**self.update, "messages": [self.message]}) if self.update else self.message
 
 
-@dataclass(frozen=True)
 class Call:
-    """A call of a tool that exists."""
+    """A call of a tool that exists. `raw` is the call as LangChain has it, `state` what the tool sees."""
 
-    request: ToolCallRequest
-    tool: BaseTool
-    execute: Execute = field(repr=False)
-
-    @property
-    def raw(self) -> ToolCall:
-        """The call as LangChain has it."""
-        return self.request.tool_call
-
-    @property
-    def state(self) -> ToolState:
-        """What the tool sees of the conversation."""
-        return cast(ToolState, self.request.state)
-
-    @property
-    def lang(self) -> str:
-        """The language of the turn."""
-        return self.state["lang"]
-
-    @property
-    def runtime(self) -> Runtime:
-        """What the tool is given beside its arguments."""
-        return cast(Runtime, self.request.runtime)
-
-    @property
-    def context(self) -> Context:
-        """The trusted values of the turn."""
-        return self.runtime.context
-
-    @cached_property
-    def traits(self) -> Traits:
-        """How the tool may be used."""
-        return traits_of(self.tool)
+    def __init__(self, request: ToolCallRequest, tool: BaseTool, execute: Execute) -> None:
+        self.request, self.tool, self.execute = request, tool, execute
+        self.raw, self.traits = request.tool_call, traits_of(tool)
+        self.runtime, self.state = cast(Runtime, request.runtime), cast(ToolState, request.state)
+        self.context, self.lang = self.runtime.context, self.state["lang"]
 
     @cached_property
     def accepted(self) -> Json | None:
@@ -125,3 +94,91 @@ class Call:
         messages = (each for each in update.pop("messages") if isinstance(each, ToolMessage))
         [message] = [each for each in messages if each.tool_call_id == self.raw["id"]]
         return Outcome(message, update)
+
+
+def refuse_repeated(call: Call, tools: Mapping[str, BaseTool]) -> None:
+    """Refuse a call that was made in this turn already: a model that goes in a circle makes the same one again.
+
+    A write that was done, and a read that tells the same until something is written, are run once; a write also
+    again after the same tool has written something else, since that sets it back. A read of the world outside
+    (`volatile`), a question to the user, and a call that failed may answer otherwise the next time: they are run
+    `limits.same_calls` times. Raises Refused, which tells the model so.
+    """
+    traits, same = call.traits, _signature(call.raw)
+    done = failed = 0
+    for earlier, answer in _before(call):
+        if _signature(earlier) == same:
+            done, failed = (done, failed + 1) if answer is not None and answer.status == "error" else (done + 1, failed)
+        elif (traits.effect == "read" or earlier["name"] == call.tool.name) and _wrote(earlier, answer, tools):
+            done = failed = 0
+    # What the user chooses may be another thing each time.
+    once = traits.kind == "general" and not (traits.effect == "read" and traits.volatile)
+    if (once and done > 0) or done + failed >= call.context.limits.same_calls:
+        raise Refused(phrase("tool_repeated", call.lang, tool=call.tool.name))
+
+
+def goes_in_circles(talk: Sequence[AnyMessage], heard: str) -> bool:
+    """Tell whether a call of the last reply was refused as before, since a call of the turn last succeeded.
+
+    The same words of the same tool are the same refusal. A tool that refuses other arguments in the same words has
+    told something, such as "no such customer": this counts at its third time. A call that was run and failed does not
+    count: `refuse_repeated` counts it. Refusals of one reply count once, and one with help beside it is worth another
+    try. `heard` is the id of the user's message.
+    """
+    calls: dict[str | None, ToolCall] = {}
+    replies: list[dict[tuple[str, str], str]] = [{}]
+    """The refusals of each reply: the tool and the words, and what was called if the tool itself refused it."""
+    rescued: set[tuple[str, str]] = set()
+    for message in this_turn(talk, heard):
+        if isinstance(message, AIMessage):
+            calls |= {call["id"]: call for call in message.tool_calls}
+            replies.append({})
+            rescued.clear()
+        elif not isinstance(message, ToolMessage) or message.status != "error":
+            replies = [{}]
+        elif (trouble := notes_of(message).get("trouble")) != "failed":
+            refusal = message.name or "", message.text.partition("\n")[0]
+            call = calls.get(message.tool_call_id)
+            replies[-1][refusal] = _signature(call) if call and trouble == "refused" else ""
+            if "rescued" in notes_of(message):
+                rescued.add(refusal)
+    *earlier, last = replies
+    for refusal, refused in last.items():
+        alike = [reply[refusal] for reply in earlier if refusal in reply]
+        if refusal not in rescued and (refused in alike or len(alike) >= TRIES - 1):
+            return True
+    return False
+
+
+def this_turn(talk: Sequence[AnyMessage], heard: str) -> list[AnyMessage]:
+    """Return the replies with calls, and the results, since the user or the speaker last said something.
+
+    `heard` is the id of the user's message.
+    """
+
+    def is_working(message: AnyMessage) -> bool:
+        if message.id == heard:
+            # What the user says may be the result of a tool that asked them.
+            return False
+        return isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(message.tool_calls))
+
+    return [*takewhile(is_working, reversed(talk))][::-1]
+
+
+def _before(call: Call) -> list[tuple[ToolCall, ToolMessage | None]]:
+    """Return the calls of the turn before this one, each with its result; those of the same reply have none yet."""
+    messages = this_turn(call.state.get("talk", ()), call.state["heard"]["id"])
+    answers = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
+    calls = [entry for message in messages if isinstance(message, AIMessage) for entry in message.tool_calls]
+    places = [place for place, entry in enumerate(calls) if entry["id"] == call.raw["id"]]
+    earlier = calls[: places[-1]] if places else calls
+    return [(meant(entry), answers.get(entry["id"] or "")) for entry in earlier]
+
+
+def _wrote(call: ToolCall, answer: ToolMessage | None, tools: Mapping[str, BaseTool]) -> bool:
+    is_done = answer is not None and answer.status != "error"
+    return is_done and call["name"] in tools and traits_of(tools[call["name"]]).effect == "write"
+
+
+def _signature(call: ToolCall) -> str:
+    return json.dumps([call["name"], call["args"]], sort_keys=True, default=str)

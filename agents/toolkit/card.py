@@ -12,15 +12,18 @@ import prompts
 from agents.events.views import KINDS
 from agents.language.identifiers import Schema, shown
 from agents.state.talk import Json
-from agents.toolkit.bound_tools import FINDING, tools_of
 from agents.toolkit.descriptions import own_texts, parameters, texts_of
 from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.result import schema_of
+from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Traits, traits_of
 from prompts import FALLBACK, PromptError, card_file, carded, prompt, translated
 
-PLAIN_TRAITS = ("repeatable", "transaction", "permission", "view", "volatile", "shortcut", "always", "irreversible")
+PLAIN_TRAITS = (
+    *("effect", "repeatable", "transaction", "permission"),
+    *("view", "volatile", "shortcut", "always", "irreversible"),
+)
 """Traits that stand on a card as they are."""
 HAND_OVER = "hand-over"
 """The kind of a tool that is not run: it passes the conversation on."""
@@ -48,21 +51,10 @@ class ToolCard:
 
     def plain(self) -> Json:
         """Return the card as a JSON object; `again_after_s` is in seconds, and 0 without a key."""
-        traits = self.traits
-        return {
-            "name": self.name,
-            "owners": self.owners,
-            "source": self.source,
-            "kind": self.kind,
-            "effect": traits.effect,
-            "key": [*traits.key],
-            "again_after_s": round(traits.again_after.total_seconds()) if traits.key else 0,
-            **{name: getattr(traits, name) for name in PLAIN_TRAITS},
-            "descriptions": self.descriptions,
-            "examples": self.examples,
-            "parameters": self.parameters,
-            "result": self.result,
-        }
+        again_after_s = round(self.traits.again_after.total_seconds()) if self.traits.key else 0
+        traits = {name: getattr(self.traits, name) for name in PLAIN_TRAITS}
+        facts = {name: value for name, value in vars(self).items() if name != "traits"}
+        return {**facts, **traits, "key": [*self.traits.key], "again_after_s": again_after_s}
 
 
 def cards(speakers: Speakers, languages: Sequence[str]) -> list[ToolCard]:
@@ -103,18 +95,13 @@ def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *
 
 def _together(schemas: Sequence[Schema]) -> Schema:
     """Return a schema with the properties of all; what one of them does without is not required."""
-    merged = {name: value for name, value in schemas[0].items() if name not in ("title", "description")}
-    properties = {name: value for schema in schemas for name, value in schema.get("properties", {}).items()}
-    definitions = {name: value for schema in schemas for name, value in schema.get("$defs", {}).items()}
-    required = [
-        name for name in merged.get("required", ()) if all(name in schema.get("required", ()) for schema in schemas)
-    ]
-    return {
-        **merged,
-        "properties": properties,
-        **({"required": required} if required else {}),
-        **({"$defs": definitions} if definitions else {}),
-    }
+    merged = {name: value for name, value in schemas[0].items() if name not in ("title", "description", "required")}
+    for key in ("properties", "$defs"):
+        members = {name: value for schema in schemas for name, value in schema.get(key, {}).items()}
+        merged |= {key: members} if members or key == "properties" else {}
+    first, *others = [schema.get("required", ()) for schema in schemas]
+    required = [name for name in first if all(name in other for other in others)]
+    return {**merged, "required": required} if required else merged
 
 
 LONGEST_DESCRIPTION = 1024
@@ -129,9 +116,8 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
     `complete`: all tools are loaded; else a card may describe a tool that is not loaded now.
     """
     tools = {name: [tool for _, tool in pairs] for name, pairs in owned_tools(speakers).items()}
-    lines = list(_twice(speakers))
     distinct = {id(tool): tool for same in tools.values() for tool in same}
-    lines += [fault for tool in distinct.values() for fault in _of_tool(tool)]
+    lines = [*_twice(speakers), *(fault for tool in distinct.values() for fault in _of_tool(tool))]
     for lang in languages:
         for name in carded(lang):
             if complete or name in tools or name in FINDING:
@@ -180,7 +166,6 @@ def _of_file(name: str, lang: str, tools: Sequence[BaseTool]) -> list[str]:
 
 
 def _of_source(tool: BaseTool, lang: str) -> Iterator[str]:
-    """Yield what is wrong with the texts that came with a remote tool."""
     texts = own_texts(tool)
     lines = [f"- {' '.join(example.split())}\n" for example in texts.examples.get(lang, ())]
     for fault in text_faults("".join(lines), slots([tool])):
@@ -190,7 +175,6 @@ def _of_source(tool: BaseTool, lang: str) -> Iterator[str]:
 
 
 def _of_dialog(name: str, lang: str) -> Iterator[str]:
-    """Yield what would keep a dialog's prompt from being filled in; it has no variables."""
     try:
         prompt(f"{name}/prompt", lang)
     except PromptError as wrong:
@@ -216,10 +200,10 @@ def _of_tool(tool: BaseTool) -> Iterator[str]:
 
 
 def _twice(speakers: Speakers) -> Iterator[str]:
-    pairs = [(speaker.name, name) for name, owned in owned_tools(speakers).items() for speaker, _ in owned]
-    for (speaker, name), count in Counter(pairs).items():
-        if count > 1:
-            yield f"{speaker} has more than one tool called {name}: rename one"
+    for speaker in speakers:
+        for name, count in Counter(tool.name for tool in tools_of(speaker, speakers)).items():
+            if count > 1:
+                yield f"{speaker.name} has more than one tool called {name}: rename one"
 
 
 def named(path: Path) -> str:
@@ -229,30 +213,27 @@ def named(path: Path) -> str:
 
 def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
     """Return a line for every text that is missing, with the file to write."""
-    return [line for lang in langs for line in (*_dialogs(speakers, lang), *_tools(speakers, lang))]
+    return [line for lang in langs for line in _missing(speakers, lang)]
 
 
-def _dialogs(speakers: Speakers, lang: str) -> Iterator[str]:
+def _missing(speakers: Speakers, lang: str) -> Iterator[str]:
     for name, dialog in speakers.dialogs.items():
         if lang not in translated(f"{name}/prompt"):
             yield f"prompts/{lang}/{name}/prompt.md is missing: the {FALLBACK} prompt is used"
         entry = card_file(dialog.tool, lang, name)
         if carded(lang) and not entry.exists():
             yield f"{named(entry)} is missing: dialog {name} has no examples of requests"
-
-
-def _tools(speakers: Speakers, lang: str) -> Iterator[str]:
     if not carded(lang):
         yield f"prompts/{lang} has no cards: tools are described in {FALLBACK}, and have no examples of requests"
         return
     owned = {tool.name: (tool, speaker) for speaker in reversed([*speakers]) for tool in speaker.tools}
     for tool, speaker in reversed(owned.values()):
+        path = card_file(tool.name, lang, "" if speaker.is_supervisor else speaker.name)
+        source = own_texts(tool).source
         if texts_of(tool, lang)[1]:
             continue
-        dialog = "" if speaker.is_supervisor else speaker.name
-        path, source = card_file(tool.name, lang, dialog), own_texts(tool).source
         if path.exists():
-            yield f"{named(path)}: there is no example of a request"
+            yield f"{named(path)}: the card has no example of a request"
         elif source:
             yield f"{source}.examples.{lang} is missing: write examples of requests, here or in {named(path)}"
         else:

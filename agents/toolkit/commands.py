@@ -4,7 +4,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, cast
 
 import typer
 
@@ -37,7 +37,7 @@ class SlashCommand:
     description: Callable[[str], str]
     """Returns one line, in a language, on what the command does."""
     in_groups: bool = True
-    """Whether the menus of groups show it, too."""
+    """Whether the menus of groups show it, too; else its answer is for the user alone, also where others read along."""
 
 
 def readable(text: str) -> str:
@@ -46,11 +46,7 @@ def readable(text: str) -> str:
 
 
 def name_given(value: str | None) -> str | None:
-    """Return a name as it can be stored.
-
-    Raises:
-        BadParameter: the name is blank.
-    """
+    """Return a name as it can be stored. Raises BadParameter if the name is blank."""
     if value is not None and not value.strip():
         raise typer.BadParameter("a name is needed")
     return value if value is None else readable(value)
@@ -81,13 +77,9 @@ class Installation(Protocol):
 
 def installation_of(context: typer.Context) -> Installation:
     """Return the installation in which a command runs."""
-    installation: Installation = context.obj
-    return installation
+    return cast(Installation, context.obj)
 
 
 def services_of(context: typer.Context, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
-    """Open what a command works with: `async with services_of(context) as services: …`.
-
-    A command that only `reads` works on a database that cannot be written to.
-    """
+    """Open what a command works with; one that only `reads` works on a database that cannot be written to."""
     return installation_of(context).services(reads=reads)

@@ -1,12 +1,14 @@
 """Ask the user before a call runs: what writes or sends after text from outside was read, and what is asked each time.
 
 The question shows the arguments with which the tool will run. The call itself waits in the state
-(`agents.nodes.ask`), and runs after a yes with these arguments, once.
+(`agents.nodes.ask`), and runs after a yes with these arguments, once. If what it is about has changed meanwhile, so
+that the question would be another one, the user is asked anew.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 
@@ -19,51 +21,61 @@ from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.help import plain
 from agents.toolkit.questions.options import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
+from agents.toolkit.traits import Traits
 from prompts import FALLBACK, form_texts, phrase, table
 
-LONGEST_VALUE = 600
-"""Characters of an argument that the user is shown; of a longer one, also how many are left out."""
+LONGEST_VALUE, LONGEST_QUESTION = 600, 2_000
+"""Characters of an argument, and of all that the user is asked; of a longer one it is said how many are left out."""
+MOST_SHOWN = 20
+"""Entries of a list that the user is shown."""
 
 
 async def question_before(call: Call, asked_for: Json) -> Question | None:
     """Return what the user is asked before this call runs; None if it may run at once.
 
-    `call` has the real arguments, `asked_for` those that the model wrote.
-
-    Raises:
-        Refused: the user has said no to the same call already.
+    `call` has the real arguments, `asked_for` those that the model wrote. Raises Refused if the user has said no to
+    the same call already.
     """
-    args, state, lang, is_foreign = call.accepted, call.state, call.lang, call.state.get("foreign", False)
-    if args is None or (state.get("agreed") and state["agreed"] == call.raw["id"]):
+    args, state, is_foreign = call.accepted, call.state, call.state.get("foreign", False)
+    # A yes may cover calls that waited beside the one that was asked.
+    agreed = it if (it := state.get("agreed")) and it["call"] == call.raw["id"] else None
+    # What was asked is compared in the language in which it was.
+    lang = agreed.get("lang", call.lang) if agreed else call.lang
+    if args is None or (agreed and agreed.get("kind") != CONFIRM):
         return None
-    when = call.traits.asks(args, call.context)
-    if when == "never" or (when == "foreign" and not is_foreign):
+    when, mark = call.traits.asks(args, call.runtime), mark_of(call.traits, call.tool.name, asked_for)
+    is_allowed = not agreed and mark in state.get("allowed", ())
+    if is_allowed or (not agreed and (when == "never" or (when == "foreign" and not is_foreign))):
         return None
-    if mark_of(call.tool.name, asked_for) in state.get("declined", ()):
+    if mark in state.get("declined", ()):
         raise Refused(phrase("confirm_declined", lang, tool=call.tool.name))
-    words = await call.traits.question(args, call.runtime) if call.traits.question else ""
+    asking: ToolState = {**state, "lang": lang}
+    runtime = replace(call.runtime, state=asking)
+    words = await call.traits.question(args, runtime) if call.traits.question else ""
     if words is None:
         return None
-    what = words or worded(call.tool, args, state)
+    what = _cut(words or worded(call.tool, args, asking), LONGEST_QUESTION)
+    if agreed and what in agreed["prompt"]:
+        return None
     prompt = phrase("confirm_foreign" if is_foreign else "confirm_always", lang, what=what)
     options = [Option(str(answer["label"]), id=str(answer["id"])) for answer in yes_or_no(lang)]
     return Question(prompt, options, kind=CONFIRM)
 
 
-def mark_of(tool: str, args: Mapping[str, object]) -> str:
-    """Return a short mark of a call, by which the same call is known again."""
-    return hashlib.sha256(json.dumps([tool, args], sort_keys=True, default=str).encode()).hexdigest()[:16]
+def mark_of(traits: Traits, tool: str, args: Mapping[str, object]) -> str:
+    """Return a short mark of a call, by which the same call is known again; of a tool that asks once, any call."""
+    asked = [tool, {} if traits.asks_once else args]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
-    """Return a call in words for the user: what the tool does, and every argument with its value."""
+    """Return a call in words for the user: what the tool does, and every argument that has a value."""
     lang, labels, own = state["lang"], state.get("labels", {}), own_texts(tool)
     schema = parameters(tool)
     shown_args = Swap(schema, MARK, lambda _, identifier: labels.get(str(identifier), identifier))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
-    parts = [
-        f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in shown_args.items() if value is not None
-    ]
+    given_args = {name: value for name, value in shown_args.items() if value not in (None, "")}
+    parts = [f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in given_args.items()]
     shown = f" ({'; '.join(parts)})" if parts else ""
     return f"{title or tool.name.replace('_', ' ')}{shown}"
 
@@ -92,7 +104,7 @@ def _label(name: str, tool: BaseTool, state: ToolState) -> str:
 
 
 def _texts(section: str, state: ToolState) -> Mapping[str, str]:
-    """Return a section of `confirm.toml`; what the speaker's own `confirm.toml` says comes first."""
+    """Return a section of `confirm.toml`, where what the speaker's own file says comes first."""
     files = ("confirm", f"{state.get('speaker', '')}/confirm")
     return {name: text for file in files for name, text in table(file, state["lang"]).get(section, {}).items()}
 
@@ -101,13 +113,22 @@ def _value(value: object, lang: str) -> str:
     if isinstance(value, bool):
         return phrase("confirm_yes" if value else "confirm_no", lang)
     if isinstance(value, list):
-        return ", ".join(_value(entry, lang) for entry in value) or "-"
+        return ", ".join([*(_value(entry, lang) for entry in value[:MOST_SHOWN]), *more(value)]) or "-"
     if isinstance(value, str):
-        return f"“{_cut(value)}”"
-    return _cut(value if isinstance(value, int | float) else in_json(value))
+        return f"“{_in_line(value)}”"
+    return _in_line(value if isinstance(value, int | float) else in_json(value))
 
 
-def _cut(value: object) -> str:
+def more(entries: Sequence[object]) -> list[str]:
+    """Return how many entries of a list are not shown; nothing if all are."""
+    return [f"… (+{len(entries) - MOST_SHOWN})"] if len(entries) > MOST_SHOWN else []
+
+
+def _in_line(value: object) -> str:
     """Return a value in one line, without what could pass for the end of its quotation."""
     text = " ".join(plain(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… (+{len(text) - LONGEST_VALUE})"
+    return _cut(text, LONGEST_VALUE)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}… (+{len(text) - most})"

@@ -1,30 +1,34 @@
-"""What a turn is given: collaborators and trusted values that no model sees or sets."""
+"""What a turn, and each tool in it, is given: collaborators and trusted values that no model sees or sets."""
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from langchain_core.messages import AnyMessage
+from langchain_core.tools import InjectedToolArg
 from langgraph.prebuilt import ToolRuntime
-from langgraph.runtime import Runtime
+from langgraph.runtime import Runtime as NodeRuntime
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
-from agents.events import Event
+from agents.events import Event, ModelEnd, ModelStart
 from agents.language.identifiers import Aliases
-from agents.memory import Memory
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
-from agents.memory.preferences import machine_zone
+from agents.memory.preferences import machine_zone, zone_of_user
 from agents.memory.undo_log import UndoLog
 from agents.models import Models
 from agents.sources.attachments import Contents
+from agents.state.citations import CitedText
 from agents.state.limits import Limits
 from agents.state.person import Heard
-from agents.state.talk import Json
+from agents.state.talk import Json, Pending
 from agents.state.verdict import Ballot
 from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Service, Services
@@ -55,10 +59,23 @@ class Brake:
 
 
 @dataclass
-class HeldText:
-    """What a speaker's model has made of an answer that the user does not see yet."""
+class Spent:
+    """What the models of a turn have used up."""
 
-    text: str = ""
+    calls: int = 0
+    tokens: int = 0
+
+    def note(self, event: Event) -> None:
+        """Count a call that begins, and what it took when it ends."""
+        if isinstance(event, ModelStart):
+            self.calls += 1
+        elif isinstance(event, ModelEnd):
+            self.tokens += event.input_tokens + event.output_tokens
+
+    def leaves(self, limits: Limits) -> int:
+        """Return how many calls are left."""
+        is_over = 0 < limits.turn_tokens <= self.tokens
+        return 0 if is_over else max(limits.turn_calls - self.calls, 0)
 
 
 @dataclass(frozen=True)
@@ -94,11 +111,14 @@ class Context:
     ledger: Ledger | None = None
     """What was written; without it a write can be repeated."""
     limits: Limits = field(default_factory=Limits)
+    spent: Spent = field(default_factory=Spent)
+    has_failed: bool = False
+    """Whether the message before this one, or this one when it was tried before, failed."""
     undo: UndoLog | None = None
     """What was written in the last day, to be taken back; without it nothing can be."""
     brake: Brake = field(default_factory=Brake)
     """Stops the turn before a speaker's model is asked."""
-    held: HeldText = field(default_factory=HeldText)
+    held: list[CitedText] = field(default_factory=list)
     """The draft that is held back; transcripts keep it if the turn is stopped meanwhile."""
     notes: Notes | None = None
     """Notes for a person; None where there are none."""
@@ -112,48 +132,21 @@ class Context:
         return self.services.get(kind)
 
 
-def make_context(
-    memory: Memory,
-    thread: str,
-    user: str,
-    models: Models,
-    *,
-    zone: ZoneInfo | None,
-    device: str,
-    permissions: frozenset[str],
-    help: HelpChain,
-    limits: Limits,
-    services: Services,
-) -> Context:
-    """Return the context of a turn: what one database holds, and the trusted values of a user.
-
-    `zone` is the time zone that the user has set, None if there is none.
-    """
-    return Context(
-        thread,
-        user,
-        models,
-        now=memory.now,
-        locks=memory.locks,
-        zone=zone or machine_zone(),
-        device=device,
-        permissions=permissions,
-        help=help,
-        ledger=memory.ledger,
-        limits=limits,
-        undo=memory.undo,
-        notes=memory.notes,
-        services=services,
-    )
-
-
-def emitter(runtime: Runtime[Context] | ToolRuntime[Any, Any]) -> Callable[[Event], None]:
+def emitter(runtime: NodeRuntime[Context] | ToolRuntime[Any, Any]) -> Callable[[Event], None]:
     """Return the function that sends an event to whoever plays the turn.
 
     The sink is much cheaper than LangGraph's stream, which wakes the event loop through a socket for each token.
     """
-    sink: Callable[[Event], None] | None = getattr(runtime.context, "sink", None)
-    return sink or runtime.stream_writer
+    context = runtime.context
+    send: Callable[[Event], None] = getattr(context, "sink", None) or runtime.stream_writer
+    if not isinstance(context, Context):
+        return send
+
+    def counted(event: Event) -> None:
+        context.spent.note(event)
+        send(event)
+
+    return counted
 
 
 class ToolState(TypedDict, total=False):
@@ -178,7 +171,39 @@ class ToolState(TypedDict, total=False):
     """Whether text from outside was read since the user last spoke."""
     answers: list[str]
     """What the user has answered to the interrupts of the call that is run again."""
-    agreed: str
-    """The id of the call that the user has said yes to; empty if there is none."""
+    agreed: Pending | None
+    """The call that runs now, if the user has just said yes to it."""
     declined: list[str]
     """The marks of the calls that the user has said no to since they last spoke."""
+    allowed: list[str]
+    """The marks of the tools that ask once and whose question had a yes since then."""
+
+
+class _PassedOn(InjectedToolArg):
+    """Hands the runtime to a tool as it is.
+
+    LangChain serialises the checked arguments of every call and then uses only their names. Without this the whole
+    state would be written out each time, and every tool would build a schema of the state.
+    """
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        nothing = core_schema.plain_serializer_function_ser_schema(lambda _: None)
+        return core_schema.is_instance_schema(ToolRuntime, serialization=nothing)
+
+
+Runtime = Annotated[ToolRuntime[Context, ToolState], _PassedOn()]
+"""`runtime.context` is the turn's `Context` (user, thread, device …), `runtime.state` a `ToolState` with `lang`,
+`runtime.store` the user's long-term memory, `runtime.tool_call_id` the id of this call.
+
+A parameter of this type is set by the system; no model sees it.
+"""
+
+
+def present(runtime: Runtime) -> datetime:
+    """Return the present time by the clock that rings, to the second."""
+    return datetime.fromtimestamp(int(runtime.context.now()), UTC)
+
+
+async def zone_of(runtime: Runtime) -> ZoneInfo:
+    """Return the user's time zone as it is now; a tool of this turn may have set it."""
+    return await zone_of_user(runtime.store, runtime.context.user)

@@ -107,23 +107,15 @@ def _described(parameters: ToolSchema) -> ToolSchema:
     A parameter without a description has an empty one: one chat template fails without (Command R+).
     One that may be left out is no required one; that it may also be null says nothing more.
     """
-    properties = {
-        name: {"description": "", **_bare(_without_null(schema))}
-        for name, schema in parameters.get("properties", {}).items()
-    }
-    return {**parameters, "properties": properties}
-
-
-def _without_null(schema: ToolSchema) -> ToolSchema:
-    kinds = schema.get("anyOf", [])
-    if "default" not in schema or schema["default"] is not None or len(kinds) != 2 or {"type": "null"} not in kinds:
-        return schema
-    kind = next(each for each in kinds if each != {"type": "null"})
-    return {**{key: value for key, value in schema.items() if key not in ("anyOf", "default")}, **kind}
+    given = parameters.get("properties", {})
+    return {**parameters, "properties": {name: {"description": "", **_bare(given[name])} for name in given}}
 
 
 def _bare(schema: ToolSchema) -> ToolSchema:
-    """Return a parameter's schema without bounds that a model hardly meets; one that does is told of them."""
+    """Return a parameter's schema without null, and without bounds that a model hardly meets."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1 and schema.get("default", "") is None:
+        schema = {**{key: value for key, value in schema.items() if key not in ("anyOf", "default")}, **kinds[0]}
     unmet = [name for name, bound in IDLE_LOWER_BOUNDS.items() if schema.get(name) == bound]
     unmet += [name for name, bound in IDLE_UPPER_BOUNDS.items() if schema.get(name, 0) >= bound]
     bounded = {key: value for key, value in schema.items() if key not in unmet}

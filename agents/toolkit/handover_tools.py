@@ -14,9 +14,9 @@ from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
+from agents.toolkit.context import Runtime
 from agents.toolkit.questions.form import size_of
 from agents.toolkit.result import Misused
-from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import Traits, with_traits
 from agents.toolkit.undo import FORM, entered, form_changes
@@ -54,12 +54,8 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         name: (field.annotation | None, Field(default=None, description=field.description))  # type: ignore[operator]
         for name, field in form.model_fields.items()
     }
-    schema = create_model(
-        f"{form.__name__}Fields",
-        __config__=ConfigDict(arbitrary_types_allowed=True),
-        runtime=(Runtime, ...),
-        **optional,
-    )
+    config = ConfigDict(arbitrary_types_allowed=True)
+    schema = create_model(f"{form.__name__}Fields", __config__=config, runtime=(Runtime, ...), **optional)
 
     async def fill(runtime: Runtime, **values: object) -> Command[str]:
         new = {name: value for name, value in values.items() if value is not None}
@@ -69,12 +65,8 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
                 raise Misused(phrase("field_long", runtime.state["lang"], field=name, most=most, length=length))
         filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
         await entered(runtime, FORM, form_changes(runtime, {name: filled[name] for name in new}))
-        note = phrase(
-            "form_filled",
-            runtime.state["lang"],
-            filled=", ".join(new) or "-",
-            missing=", ".join(missing(form, filled)) or "-",
-        )
+        names, open_names = ", ".join(new) or "-", ", ".join(missing(form, filled)) or "-"
+        note = phrase("form_filled", runtime.state["lang"], filled=names, missing=open_names)
         answer = ToolMessage(note, tool_call_id=runtime.tool_call_id or "", name=FILL_FORM)
         return Command(update={"form": {name: filled[name] for name in new}, "messages": [answer]})
 

@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from agents.events.views import MOST_ENTRIES, CardList, Entry, View, is_web
 from agents.language.identifiers import Schema
-from agents.toolkit.questions.returned import wanted
+from agents.toolkit.questions import wanted
 from prompts import phrase
 
 LONGEST_OBJECT = 8_000
@@ -56,10 +56,8 @@ class Question:
     def __post_init__(self) -> None:
         if len(self.options) > MOST_ENTRIES:
             raise ValueError(f"a choice has {MOST_ENTRIES} options at most")
-        if any(
-            not isinstance(text, str) for option in self.options for text in (option.label, option.detail, option.id)
-        ):
-            raise ValueError("label, detail and id of an option are texts")
+        if any(not isinstance(text, str) for option in self.options for text in (option.label, option.id)):
+            raise ValueError("label and id of an option are texts")
         if self.url and not is_web(self.url):
             raise ValueError("a question may only link to http and https addresses")
         if self.back and not (self.url and is_web(self.back) and wanted(self.back)):
@@ -123,10 +121,9 @@ def result(object: object = None, *, message: str | None = None, view: View | No
 
 
 def choice(prompt: str, options: Sequence[Option]) -> Answer:
-    """Let the user choose; of one candidate there is no choice, of none an empty result.
+    """Let the user choose; one candidate is the result, and so is an empty list.
 
-    Raises:
-        TooMany: the model is told to narrow it down.
+    Raises TooMany if there are too many options: the model is told to narrow it down.
     """
     if len(options) > MOST_ENTRIES:
         raise TooMany(len(options))
@@ -148,12 +145,10 @@ def taken(option: Option) -> object:
     return option.value if option.value is not None else {"id": option.id or option.label, "label": option.label}
 
 
-def written(plain: object) -> str:
+def written(plain: object, longest: int = LONGEST_OBJECT) -> str:
     """Write an object for the model: compact JSON, the same for the same object; a long one is cut and says so."""
     text = plain if isinstance(plain, str) else in_json(plain)
-    if len(text) <= LONGEST_OBJECT:
-        return text
-    return f"{text[:LONGEST_OBJECT]}… ({len(text) - LONGEST_OBJECT} more characters were left out)"
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} more characters were left out)"
 
 
 def in_json(plain: object) -> str:
@@ -164,8 +159,7 @@ def in_json(plain: object) -> str:
 def plain(object: object) -> Any:
     """Return an object as JSON has it: a date as text, a model as an object, "NaN" for a float that is no number.
 
-    Raises:
-        ValueError: JSON has nothing for it.
+    Raises ValueError if JSON has nothing for it.
     """
     return to_jsonable_python(object, inf_nan_mode="strings")
 
@@ -180,8 +174,7 @@ def schema_of(stated: type[BaseModel] | Schema | None) -> Schema:
 def page_of(entries: Sequence[Entry], page: int, lang: str) -> CardList | None:
     """Return a page of a list, which says where it stands if there are several; None for an empty list.
 
-    Raises:
-        Refused: there is no such page.
+    Raises Refused if there is no such page.
     """
     if not entries:
         return None

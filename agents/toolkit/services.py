@@ -22,11 +22,7 @@ class Services:
         return next((service for service in self._services if isinstance(service, kind)), None)
 
     def get(self, kind: type[Service]) -> Service:
-        """Return the service of a type.
-
-        Raises:
-            LookupError: nobody has added one.
-        """
+        """Return the service of a type. Raises LookupError if nobody has added one."""
         service = self.find(kind)
         if service is None:
             raise LookupError(f"there is no service of the type {kind.__name__}; a dialog's `services` must yield it")

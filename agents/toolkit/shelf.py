@@ -1,27 +1,38 @@
-"""Tools that are too many to bind: a shelf from which the fitting ones are handed to the model.
+"""The tools of a speaker: those that its model is given, those that every speaker has, and those on a shelf.
 
-The list of bound tools never changes, so that a provider's cache serves it: the tools that are always at hand,
-`find_tools` and `call_tool`. The cards of fitting tools are appended after the history; a card that the
-history shows is not repeated. For a small model without a cache the fitting tools can be bound instead.
+A shelf holds tools that are too many to bind. The list of bound tools never changes, so that a provider's cache serves
+it: the tools that are always at hand, `find_tools` and `call_tool`. The cards of fitting tools are appended after the
+history; a card that the history shows is not repeated. For a small model without a cache the fitting tools can be
+bound instead. `assistant_help` is the way out when no other tool fits.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
-from langchain_core.tools import BaseTool
+from langchain_core.messages.tool import ToolCall
+from langchain_core.tools import BaseTool, StructuredTool, tool
 
 from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
+from agents.state.talk import Json
+from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import parameters, signature, texts_of
+from agents.toolkit.handover_tools import entry_tool, form_tool, hand_back
+from agents.toolkit.help import HelpRequest
+from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker, Speakers
-from agents.toolkit.traits import traits_of
+from agents.toolkit.traits import traits, traits_of
 from prompts import languages, phrase
 
-MOST_BOUND = 24
+FIND, CALL = "find_tools", "call_tool"
+FINDING = (FIND, CALL)
+"""The tools by which a speaker reaches tools that are not bound; other speakers do not have them."""
+MOST_BOUND = 16
 """Tools of a speaker that are simply bound; of more, most go on the shelf."""
 MOST_OFFERED = 6
 """Cards that a message brings, at most."""
@@ -64,19 +75,20 @@ class Shelf:
 
 def shelves(speakers: Speakers, mode: Mode = "append") -> dict[str, Shelf]:
     """Return the shelves of the speakers that have too many tools to bind, by their names."""
-    unbound = {
-        speaker.name: {tool.name: tool for tool in speaker.tools if not traits_of(tool).always}
-        for speaker in speakers
-        if len(speaker.tools) > MOST_BOUND
-    }
+    unbound = {speaker.name: _unbound(speaker) for speaker in speakers}
     return {name: Shelf(tools, mode) for name, tools in unbound.items() if tools}
+
+
+def _unbound(speaker: Speaker) -> dict[str, BaseTool]:
+    if len(speaker.tools) <= MOST_BOUND and not speaker.is_cramped:
+        return {}
+    return {tool.name: tool for tool in speaker.tools if not traits_of(tool).always}
 
 
 def at_hand(speaker: Speaker) -> list[BaseTool]:
     """Return a speaker's tools that are always bound: all of them, or of too many those that are marked so."""
-    if len(speaker.tools) <= MOST_BOUND:
-        return [*speaker.tools]
-    return [tool for tool in speaker.tools if traits_of(tool).always]
+    unbound = _unbound(speaker)
+    return [tool for tool in speaker.tools if tool.name not in unbound]
 
 
 def shown_in(messages: Sequence[AnyMessage]) -> set[str]:
@@ -99,3 +111,69 @@ def card_of(tool: BaseTool) -> Card:
         parameters=list(parameters(tool).get("properties", {})),
         shortcut=traits_of(tool).shortcut,
     )
+
+
+def bound_tools(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:
+    """Return the tools that are bound to a speaker's model, in an order that never changes."""
+    finding = [find_tools(shelf), call_tool] if shelf else []
+    return [*at_hand(speaker), *_protocol_tools(speaker, speakers, finding)]
+
+
+def tools_of(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
+    """Return every tool of a speaker, those on a shelf included."""
+    return [*speaker.tools, *_protocol_tools(speaker, speakers)]
+
+
+def entry_tools(speakers: Speakers) -> list[BaseTool]:
+    """Return the tools by which the supervisor hands over to the dialogs."""
+    return [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]
+
+
+def _protocol_tools(speaker: Speaker, speakers: Speakers, finding: Sequence[BaseTool] = ()) -> list[BaseTool]:
+    help = speakers.help or assistant_help
+    if speaker.is_supervisor:
+        return [*entry_tools(speakers), *finding, help]
+    form = [form_tool(speaker.form)] if speaker.form else []
+    return [*form, *finding, hand_back, help]
+
+
+@tool(CALL)
+def call_tool(name: str, runtime: Runtime, args: Json | None = None) -> str:
+    """Call a tool by its card. name: as on the card. args: its parameters by name."""
+    # `meant` puts the named tool in its place; only a call without a valid name comes here.
+    raise Misused(phrase("tool_unknown", runtime.state["lang"], tool=name, known=FIND))
+
+
+def find_tools(shelf: Shelf) -> BaseTool:
+    """Return the tool that looks for tools on a shelf."""
+
+    async def find(query: str, runtime: Runtime) -> str:
+        lang = runtime.state["lang"]
+        return cards_of(shelf.search(query), lang) or phrase("tools_none", lang)
+
+    return StructuredTool.from_function(
+        coroutine=find, name=FIND, description="Find more tools. query: what the tool shall do, in a few words."
+    )
+
+
+def meant(call: ToolCall) -> ToolCall:
+    """Return the call that a `call_tool` stands for; its arguments may be an object or JSON. Other calls stay."""
+    if call["name"] != CALL:
+        return call
+    name, args = call["args"].get("name"), call["args"].get("args") or {}
+    try:
+        args = json.loads(args) if isinstance(args, str) else args
+    except (ValueError, RecursionError):
+        return call
+    if isinstance(name, str) and name != CALL and isinstance(args, dict):
+        return {**call, "name": name, "args": args}
+    return call
+
+
+@traits(egress=lambda args, runtime: runtime.context.help.reaches_out, foreign=lambda context: context.help.is_foreign)
+@tool
+async def assistant_help(query: str, runtime: Runtime) -> str:
+    """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""
+    context = runtime.context
+    call, lang = runtime.tool_call_id or "", runtime.state["lang"]
+    return await context.help.ask(HelpRequest(query, lang, context.thread, call, context.user, emitter(runtime)))

@@ -4,26 +4,9 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import Protocol
 
 from agents.state.citations import Source
 from agents.state.person import FoundSources, NumberedSource
-
-
-class Citable(Protocol):
-    """A document that an answer can cite."""
-
-    @property
-    def title(self) -> str:
-        """What it is called."""
-
-    @property
-    def url(self) -> str:
-        """Where it stands."""
-
-    @property
-    def text(self) -> str:
-        """What it says."""
 
 
 class SourceBook:
@@ -32,10 +15,13 @@ class SourceBook:
     A document that the turn has had already keeps its number.
     """
 
-    def __init__(self, stored: FoundSources | None, turn: int, calls: Sequence[str]) -> None:
-        """`stored` are the sources of the last turn that searched, `calls` the ids of the calls that run now."""
+    def __init__(self, stored: FoundSources | None, turn: int, spoke: int, calls: Sequence[str]) -> None:
+        """`stored` are the sources of the last turn that searched, `calls` the ids of the calls that run now.
+
+        The user spoke in the turn `spoke`; later ones only answered what a tool asked, so that numbers run on.
+        """
         self._turn, self._former = turn, stored
-        self._sources = [*stored["sources"]] if stored and stored["turn"] == turn else []
+        self._sources = [*stored["sources"]] if stored and stored["turn"] >= spoke else []
         self._numbers = {source["mark"]: number for number, source in enumerate(self._sources)}
         self._over = {call: asyncio.Event() for call in calls}
 
@@ -44,10 +30,10 @@ class SourceBook:
         """The sources as they are stored: those of this turn, or if it has none those before."""
         return {"turn": self._turn, "sources": self._sources} if self._sources else self._former
 
-    async def number(self, call: str, documents: Sequence[Citable]) -> list[int]:
-        """Return the numbers of a call's documents, once the calls before it have theirs."""
+    async def number(self, call: str, documents: Sequence[tuple[str, str, str]]) -> list[int]:
+        """Return the numbers of a call's documents (title, address, text), once the calls before it have theirs."""
         await self._turn_of(call)
-        numbers = [self._number(document) for document in documents]
+        numbers = [self._number(*document) for document in documents]
         self.pass_by(call)
         return numbers
 
@@ -65,13 +51,12 @@ class SourceBook:
             self._over[call].set()
 
     async def _turn_of(self, call: str) -> None:
-        """Wait until the calls before this one have their numbers."""
         for earlier in takewhile(lambda each: each != call, self._over):
             await self._over[earlier].wait()
 
-    def _number(self, document: Citable) -> int:
-        mark = hashlib.sha256(f"{document.url}\n{document.title}\n{document.text}".encode()).hexdigest()[:16]
+    def _number(self, title: str, url: str, text: str) -> int:
+        mark = hashlib.sha256(f"{url}\n{title}\n{text}".encode()).hexdigest()[:16]
         if mark not in self._numbers:
             self._numbers[mark] = len(self._sources)
-            self._sources.append(NumberedSource(title=document.title, url=document.url, mark=mark))
+            self._sources.append(NumberedSource(title=title, url=url, mark=mark))
         return self._numbers[mark]

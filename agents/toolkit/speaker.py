@@ -53,6 +53,8 @@ class Speaker:
     """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
     forwarding: Forwarding | None = None
     """How its model gets messages: "standard", or "custom" with time and user; None: the application's setting."""
+    halts: bool = False
+    """Whether "stop" may be meant for what it does, such as playing; said twice, it ends the dialog all the same."""
     silence: Silence | None = None
     """When a silent user is asked whether they are there; None: the setting of the application."""
     version: int = 1
@@ -63,6 +65,8 @@ class Speaker:
     """Returns what a dialog's own model is told with each message: what plays now, which sources there are."""
     user_lines: UserLines | None = None
     """Returns what the supervisor is told of the user: what a dialog has learnt of them."""
+    is_cramped: bool = False
+    """Whether only the tools that are marked `always` are bound, however few there are: the model's window is small."""
     agent: Runnable[Any, Any] | None = None
     """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
 
@@ -88,6 +92,8 @@ class Speakers:
     dialogs: Mapping[str, Speaker] = field(default_factory=dict)
     help: BaseTool | None = None
     """A tool that replaces `assistant_help`; None: the tool itself."""
+    absent: Mapping[str, Speaker] = field(default_factory=dict)
+    """The dialogs that do not fit into the window of their model; nobody is led to them."""
 
     def __iter__(self) -> Iterator[Speaker]:
         """Go through the supervisor and every dialog."""
@@ -100,15 +106,13 @@ class Speakers:
     def with_defaults(self, forwarding: Forwarding = "standard", silence: Silence | None = None) -> Self:
         """Return the speakers with what is set, where they do not say it themselves.
 
-        An agent graph has a prompt of its own, and hears the user as they are unless its dialog says otherwise.
+        An agent graph has a prompt of its own: it gets plain messages unless its dialog says otherwise.
         """
 
         def completed(speaker: Speaker) -> Speaker:
             own = "standard" if speaker.agent else forwarding
             return replace(speaker, forwarding=speaker.forwarding or own, silence=speaker.silence or silence)
 
-        if forwarding == "standard" and silence is None:
-            return self
         dialogs = {name: completed(dialog) for name, dialog in self.dialogs.items()}
         return replace(self, supervisor=completed(self.supervisor), dialogs=dialogs)
 
@@ -119,6 +123,10 @@ class Speakers:
     def by_tool(self, tool: str) -> Speaker | None:
         """Return the dialog that a supervisor's tool hands over to."""
         return next((dialog for dialog in self.dialogs.values() if dialog.tool == tool), None)
+
+    def absent_by(self, name: str | None, tool: str | None) -> Speaker | None:
+        """Return the absent dialog that is called so, or that this supervisor's tool would hand over to."""
+        return next((it for it in self.absent.values() if it.name == name or (not name and it.tool == tool)), None)
 
     def successor(self, name: str) -> Speaker | None:
         """Return the dialog that goes by this name now, or once did; None when it is gone."""

@@ -6,12 +6,11 @@ from typing import Annotated
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
-from pydantic import AfterValidator, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import AfterValidator, Field
 
-from agents.memory.preferences import Preferences, zone_of_user
-from agents.toolkit.runtime import Runtime
+from agents.memory.preferences import Preferences
+from agents.state.talk import Json
+from agents.toolkit.context import Runtime, zone_of
 from agents.toolkit.traits import traits
 from agents.toolkit.undo import SETTINGS, enter_setting
 from prompts import languages, phrase, prompt, table, title_of
@@ -21,7 +20,7 @@ from prompts import languages, phrase, prompt, table, title_of
 @tool
 async def current_time(runtime: Runtime) -> str:
     """Tell the date, weekday and time now."""
-    now = datetime.now(await zone_of_user(runtime.store, runtime.context.user))
+    now = datetime.now(await zone_of(runtime))
     lang = runtime.state["lang"]
     weekday = table("texts", lang)["weekdays"][now.weekday()]
     return phrase("now", lang, weekday=weekday, date=f"{now:%Y-%m-%d}", time=f"{now:%H:%M}", zone=f"{now:%Z}")
@@ -42,11 +41,8 @@ def ability(name: str, use: str, lang: str) -> str:
     return str(able or f"{title_of(name, lang).replace('_', ' ')}: {use.removeprefix('Used for ').rstrip('.')};")
 
 
-class _LanguageSchema:
-    """Names the languages to the model: those that have prompts."""
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {**handler(schema), "enum": languages()}
+def _with_languages(schema: Json) -> None:
+    schema["enum"] = languages()
 
 
 def _has_prompts(language: str) -> str:
@@ -55,7 +51,7 @@ def _has_prompts(language: str) -> str:
     return language
 
 
-Language = Annotated[str, AfterValidator(_has_prompts), _LanguageSchema()]
+Language = Annotated[str, AfterValidator(_has_prompts), Field(json_schema_extra=_with_languages)]
 
 
 @traits(effect="write", repeatable=True, always=True, undo=SETTINGS)

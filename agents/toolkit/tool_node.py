@@ -2,53 +2,76 @@
 
 A call is announced, then checked: does the tool exist, is it no repetition, are its arguments allowed, has the user
 agreed? It runs once, and within a time. Its result, or what went wrong, is written for the model; where the call came
-to nothing, help is asked.
+to nothing, `assistant_help` is asked, whether or not the model asks for it: when the tool is unknown, when it fails,
+and when its arguments are wrong twice in a row. The model gets the answer with the problem.
+
+The question for help can be understood without the conversation. What the user said plainly is the question as it is.
+What points at something ("and that one?") or says little is rewritten by a model. A model of rules, or one that does
+not answer, leaves it to a rule: the words before are added.
 """
 
 import asyncio
 import json
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import cast
+from typing import Literal, cast
 
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 
 from agents.errors import ContractError
-from agents.events import PrivateMessage, ToolEnd, ToolStart
+from agents.events import PrivateMessage
 from agents.events.views import MOST_ENTRIES, Notice
 from agents.language.identifiers import AliasError
-from agents.state.message_notes import notes
+from agents.language.text.stems import stems
+from agents.language.text.vocabulary import mentions, small_words
+from agents.models.reply import Listener, reply
+from agents.state.message_notes import notes, notes_of
 from agents.state.talk import Json
-from agents.toolkit.bound_tools import assistant_help
-from agents.toolkit.call import Call, Execute, Outcome, ToolReply, call_facts
+from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeated, started, this_turn
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.descriptions import parameters
-from agents.toolkit.interrupts import answering, question_of
+from agents.toolkit.help import LONGEST_QUESTION
+from agents.toolkit.help import plain as readable
 from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
-from agents.toolkit.repeats import refuse_repeated
-from agents.toolkit.rescue import Trouble, add_help
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
+from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker
+from agents.toolkit.tool_code import answer_to, answering, question_of, wrapped
 from agents.toolkit.traits import traits_of
-from agents.toolkit.wrap import wrapped
 from agents.toolkit.write_once import failed, run_once
-from prompts import phrase
+from prompts import phrase, prompt
 
 TIMEOUT = 60
 """Seconds a tool may take."""
 MOST_NAMED = 40
 """Tools that are named to a model that called one that does not exist."""
-LONGEST_IDENTIFIER = 100
-"""Characters of a wrong identifier that the model is told."""
+LONGEST_NUMBER = 4
+"""Digits of a wrong number that the model is told."""
+Trouble = Literal["unknown", "arguments", "failed", "refused"]
+LONGEST_HELP = 600
+"""Characters of help that a model is told with a problem."""
+FEW_WORDS = 3
+"""A message of fewer words that say something is not clear by itself."""
+MOST_SHOWN = 6
+"""Messages before the user's last one that the model is shown."""
+LONGEST_SHOWN = 300
+"""Characters of each."""
+PATIENCE = 10
+"""Seconds that rewriting may take."""
+REWRITING = "help query"
+"""The speaker of the model call in events; no real speaker has this name."""
+ROLE = "observer"
+"""Whose model rewrites: the small, quick one."""
 LOG = logging.getLogger(__name__)
 
 
@@ -62,8 +85,8 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
 
     async def watch(request: ToolCallRequest, execute: Execute) -> ToolReply:
         call, emit = request.tool_call, emitter(request.runtime)
-        facts = call_facts(speaker.name, call)
-        emit(ToolStart(**facts))
+        start = started(speaker.name, call)
+        emit(start)
         begun = time.perf_counter()
         try:
             outcome = await _outcome(request, execute, by_name)
@@ -75,8 +98,8 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
             emit(private)
         if outcome.result.question is None:
             ms = round((time.perf_counter() - begun) * 1000)
-            emit(ToolEnd(**facts, ok=message.status != "error", object=message.text, ms=ms))
-            await add_help(request, message, execute, speaker=speaker.name, help=help)
+            emit(start.ended(ok=message.status != "error", object=message.text, ms=ms))
+            await _add_help(request, message, execute, speaker=speaker.name, help=help)
         if isinstance(outcome.result.view, Notice):
             emit(outcome.result.view)
         return outcome.reply()
@@ -88,8 +111,8 @@ async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[st
     name, lang = request.tool_call["name"], request.state["lang"]
     tool = tools.get(name)
     if tool is None:
-        named = ", ".join(_near(name, tools))
-        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=named))
+        named = sorted(tools) if len(tools) <= MOST_NAMED else get_close_matches(name, tools, n=6, cutoff=0.4)
+        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=", ".join(named)))
     try:
         async with asyncio.timeout(TIMEOUT):
             return await _checked_and_run(Call(request, tool, execute), tools)
@@ -104,7 +127,9 @@ async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[st
     except Failed as failure:
         return _trouble(request, "failed", failed(tool, lang), ToolResult(view=failure.view))
     except ToolInvocationError as wrong:
-        return _trouble(request, "arguments", phrase("tool_arguments", lang, tool=name, problem=_problems(wrong)))
+        details = wrong.filtered_errors or wrong.source.errors()
+        problem = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
+        return _trouble(request, "arguments", phrase("tool_arguments", lang, tool=name, problem=problem))
     except (Exception, asyncio.CancelledError) as failure:
         task = asyncio.current_task()
         if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():
@@ -118,8 +143,7 @@ async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome
     refuse_repeated(call, tools)
     real = call.with_args(_real_args(call))
     if question := await question_before(real, call.raw["args"]):
-        artifact = ToolResult(question=question)
-        return Outcome(ToolMessage("", tool_call_id=call.raw["id"], name=call.raw["name"], artifact=artifact))
+        return Outcome(answer_to(call.raw, ToolResult(question=question)))
     brake = call.context.brake
     brake.is_needed = brake.is_needed or call.traits.irreversible
     with answering(call.state.get("answers", ()), call.lang):
@@ -134,9 +158,7 @@ async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome
 def _real_args(call: Call) -> Json:
     """Return the arguments with real identifiers in place of the model's numbers.
 
-    Raises:
-        Misused: a model may not set an argument, or an identifier is unknown.
-        Refused: the user lacks the permission.
+    Raises Misused if a model may not set an argument or an identifier is unknown, Refused without the permission.
     """
     schema, lang = parameters(call.tool), call.lang
     allowed = schema.get("properties", {})
@@ -147,13 +169,14 @@ def _real_args(call: Call) -> Json:
     try:
         args: Json = call.state["aliases"].restore(call.raw["args"], schema, _said_by_user(call.state))
     except AliasError as wrong:
-        numbers, identifier = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)[:LONGEST_IDENTIFIER]
-        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=identifier, known=numbers)) from None
+        numbers, given = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)
+        # A number may be told again; what looks like an identifier stays hidden.
+        given = given if given.isdecimal() and len(given) <= LONGEST_NUMBER else "…"
+        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=given, known=numbers)) from None
     return args
 
 
 def _said_by_user(state: ToolState) -> list[str]:
-    """Return the user's texts in the speaker's history and now, without those of buttons and pages."""
     heard = state["heard"]
     now = [] if heard["source"] in ANSWERS else [heard["text"] or ""]
     return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
@@ -197,23 +220,87 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
 
 
 def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> Outcome:
-    call = request.tool_call
-    message = ToolMessage(
-        written(text),
-        tool_call_id=call["id"],
-        name=call["name"],
-        status="error",
-        artifact=result or ToolResult(),
-        additional_kwargs=notes(trouble=kind),
-    )
+    message = answer_to(request.tool_call, result or ToolResult(), written(text))
+    message.status, message.additional_kwargs = "error", notes(trouble=kind)
     return Outcome(message)
 
 
-def _near(name: str, names: Collection[str]) -> list[str]:
-    """Return the names that a wrong one may have meant: all of them, or of many those that look like it."""
-    return sorted(names) if len(names) <= MOST_NAMED else get_close_matches(name, names, n=6, cutoff=0.4)
+async def _add_help(
+    request: ToolCallRequest, message: ToolMessage, execute: Execute, *, speaker: str, help: BaseTool
+) -> None:
+    """Add to the message of a failed call what help says, if this kind of trouble needs help; once a turn for a tool.
+
+    The call of the tool `help` has events of its own.
+    """
+    lang = request.state["lang"]
+    if not _ends_in_help(message, request.state) or not (query := await _help_query(request)):
+        return
+    call = ToolCall(name=help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
+    start, emit = started(speaker, {**call, "id": f"{call['id']}-help"}), emitter(request.runtime)
+    emit(start)
+    begun = time.perf_counter()
+    try:
+        answer = await execute(request.override(tool_call=call, tool=help))
+        text = readable(answer.text, LONGEST_HELP) if isinstance(answer, ToolMessage) else ""
+    except Exception:
+        LOG.exception("tool %s failed", help.name)
+        text = ""
+    ms = round((time.perf_counter() - begun) * 1000)
+    shown = text or phrase("tool_failed", lang, tool=call["name"])
+    emit(start.ended(ok=bool(text), object=shown, ms=ms))
+    if text:
+        message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
+        notes_of(message)["rescued"] = text
 
 
-def _problems(wrong: ToolInvocationError) -> str:
-    details = wrong.filtered_errors or wrong.source.errors()
-    return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
+def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:
+    kind = notes_of(message).get("trouble")
+    if kind in (None, "refused") or (kind == "failed" and message.name == assistant_help.name):
+        return False
+    worked = this_turn(state.get("talk", ()), state["heard"]["id"])
+    answers = [answer for answer in worked if isinstance(answer, ToolMessage)]
+    before = [answer for answer in answers if answer.name == message.name]
+    if any(notes_of(answer).get("rescued") for answer in before):
+        return False
+    return kind != "arguments" or (bool(before) and notes_of(before[-1]).get("trouble") == "arguments")
+
+
+async def _help_query(request: ToolCallRequest) -> str:
+    """Return what the user asks, in words that are clear without the conversation; empty if they said nothing."""
+    state: ToolState = request.state
+    context, lang = cast(Context, request.runtime.context), state["lang"]
+    text = readable(state["heard"]["text"] or "", LONGEST_QUESTION)
+    earlier = [message for message in state.get("talk", ()) if message.id != state["heard"]["id"]]
+    wishes = [wish for message in earlier if (wish := _wish(message))]
+    content = set(stems(text, lang)) - small_words(lang)
+    is_clear = len(content) >= FEW_WORDS and not mentions("pointing", text, lang)
+    if not text or not wishes or is_clear:
+        return text
+    by_rule = f"{readable(wishes[-1], max(LONGEST_QUESTION - len(text) - 1, 1))}\n{text}".strip()
+    listener = Listener(REWRITING, emitter(request.runtime), role=ROLE, thread=context.thread)
+    talk = "\n".join([line for message in earlier if (line := _line(message))][-MOST_SHOWN:])
+    question: list[AnyMessage] = [
+        SystemMessage(prompt("help_query", lang), additional_kwargs=notes(lang=lang)),
+        HumanMessage(text, additional_kwargs=notes(context=[phrase("said_before", lang, talk=talk)])),
+    ]
+    try:
+        async with asyncio.timeout(PATIENCE):
+            answer = await reply(context.models.chain(ROLE), question, [], listener)
+    except Exception as failure:
+        # Help is a way out: whatever is wrong with the model, the question is asked as it is.
+        LOG.warning("thread %s: a help query was not rewritten (%s)", context.thread, type(failure).__name__)
+        return by_rule
+    return readable(" ".join(answer.text.split()), LONGEST_QUESTION) or by_rule
+
+
+def _line(message: AnyMessage) -> str:
+    """Return what was said, and by whom; empty for results of tools and notes without a brief."""
+    who, text = ("assistant", message.text) if isinstance(message, AIMessage) else ("user", _wish(message))
+    return f"{who}: {readable(' '.join(text.split()), LONGEST_SHOWN)}" if text.strip() else ""
+
+
+def _wish(message: AnyMessage) -> str:
+    """Return the user's words, or the brief of a hand-over."""
+    if isinstance(message, HumanMessage):
+        return message.text
+    return notes_of(message).get("brief") or "" if isinstance(message, SystemMessage) else ""

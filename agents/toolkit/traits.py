@@ -1,9 +1,4 @@
-"""What the code says of a tool beside its signature: its traits. With the texts of `prompts/` they make its card.
-
-@traits(effect="write", key=("order",), result=Return)
-@tool(response_format="content_and_artifact")
-async def submit_return(order: OrderNumber, runtime: Runtime) -> Answer: ...
-"""
+"""What the code says of a tool beside its signature: its traits. With the texts of `prompts/` they make its card."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,8 +11,7 @@ from pydantic import BaseModel
 from agents.errors import ContractError
 from agents.language.identifiers import Schema
 from agents.state.talk import Json
-from agents.toolkit.context import Context
-from agents.toolkit.runtime import Runtime
+from agents.toolkit.context import Context, Runtime
 
 Kind = Literal["general", "selector", "breaker"]
 Effect = Literal["read", "write"]
@@ -48,9 +42,9 @@ class Items(Protocol):
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put an item back as it was; None: there was none."""
 
-    def same(self, one: Json | None, other: Json | None) -> bool:
+    def same(self, item: Json | None, other: Json | None) -> bool:
         """Tell whether two values, or None, are the same item in the same state."""
-        return one == other
+        return item == other
 
     def worded(self, value: Json, lang: str) -> str:
         """Return an item in words for the user."""
@@ -116,8 +110,10 @@ class Traits:
     """Words that question; without it the user is shown the tool's title and its arguments."""
     foreign: bool | Callable[[Context], bool] = False
     """Whether it returns text that others wrote: pages, documents, messages, answers of services."""
-    egress: bool | Callable[[Context], bool] = False
+    egress: bool | Callable[[Json, Runtime], bool] = False
     """Whether a read carries its arguments to somebody outside, which counts as sending."""
+    asks_once: bool = False
+    """Whether the user's answer holds for its further calls too, until the user speaks again; only for a read."""
     cited: bool = False
     """Whether it gives documents with numbers of `runtime.state["sources"]`, which the answer may cite."""
     undo: Items | Sequence[Items] | Inverse | None = None
@@ -145,12 +141,14 @@ class Traits:
     def _check_consent(self) -> None:
         if self.confirm is not None and not callable(self.confirm) and self.confirm not in get_args(Confirm):
             raise ContractError(f"confirm must be one of {get_args(Confirm)} or a function of the arguments")
+        if self.asks_once and self.effect == "write":
+            raise ContractError("only a read asks once: each write has a question of its own")
         if self.irreversible and self.effect == "read":
             raise ContractError("only a write is irreversible: set effect='write'")
         if self.undo is not None and (self.irreversible or self.effect == "read"):
             raise ContractError("only a write that is not irreversible has an undo")
 
-    def asks(self, args: Json, context: Context) -> Confirm:
+    def asks(self, args: Json, runtime: Runtime) -> Confirm:
         """Return when the user is asked before a call with these arguments."""
         if callable(self.confirm):
             return self.confirm(args)
@@ -158,7 +156,8 @@ class Traits:
             return self.confirm
         if self.irreversible:
             return "always"
-        return "foreign" if self.effect == "write" or _holds(self.egress, context) else "never"
+        sends = self.egress(args, runtime) if callable(self.egress) else self.egress
+        return "foreign" if self.effect == "write" or sends else "never"
 
     @property
     def items(self) -> Sequence[Items]:
@@ -174,11 +173,7 @@ class Traits:
 
     def is_foreign(self, context: Context) -> bool:
         """Tell whether what it returns was written by others."""
-        return _holds(self.foreign, context)
-
-
-def _holds(trait: bool | Callable[[Context], bool], context: Context) -> bool:
-    return trait(context) if callable(trait) else trait
+        return self.foreign(context) if callable(self.foreign) else self.foreign
 
 
 def _is_model(kind: object) -> bool:
@@ -195,8 +190,7 @@ def traits(
 ) -> Callable[[Marked], Marked]:
     """Say how a tool may be used, or the tools of a class; see `Traits` for the further ones.
 
-    Raises:
-        ContractError: there is no such trait, or they contradict each other or the tool's parameters.
+    Raises ContractError if there is no such trait, or if traits contradict each other or the tool's parameters.
     """
     names = {field.name for field in fields(Traits)}
     if unknown := sorted(set(further) - names):
@@ -214,11 +208,7 @@ def traits(
 
 
 def with_traits(tool: BaseTool, stated: Traits) -> BaseTool:
-    """Put traits on a tool and return it.
-
-    Raises:
-        ContractError: the key names arguments that the tool does not have.
-    """
+    """Put traits on a tool and return it. Raises ContractError if the tool lacks an argument of the key."""
     if unknown := sorted(set(stated.key) - set(tool.args)):
         raise ContractError(f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}")
     tool.metadata = {**(tool.metadata or {}), _TRAITS: stated}

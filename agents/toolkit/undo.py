@@ -1,17 +1,4 @@
-"""Take back what a tool has written.
-
-A tool that keeps things of the user says what kind of `Items` it writes, and enters each change before it makes it:
-
-    @traits(effect="write", repeatable=True, undo=TODOS)
-    @tool
-    async def add_todo(text: str, runtime: Runtime) -> str:
-        await entered(runtime, TODOS, {key: (None, todo)})
-        ...
-
-A tool that does something elsewhere names the function that takes it back:
-
-    @traits(effect="write", key=("hotel",), undo=cancel_booking)
-"""
+"""Take back what a tool has written; `docs/write-a-tool.md` shows how a tool says what it writes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +9,7 @@ from langgraph.store.base import BaseStore
 from agents.memory.store import namespace_of
 from agents.memory.undo_log import Changes, ToolWrite
 from agents.state.talk import Json
-from agents.toolkit.runtime import Runtime
+from agents.toolkit.context import Runtime
 from agents.toolkit.traits import Items
 from prompts import fact_label, form_texts, language, phrase
 
@@ -75,14 +62,14 @@ def sentences(taken: TakenBack, lang: str) -> list[str]:
 async def taken_back(runtime: Runtime, items: Items, changes: Changes) -> TakenBack:
     """Put items back as they were, unless they were changed since; what is told is read after the write."""
     now = await items.read(runtime, [*changes])
-    stale = [
-        key
-        for key, (before, after) in changes.items()
-        if not (items.same(now.get(key), after) or items.same(now.get(key), before))
-    ]
-    for key, (before, _) in changes.items():
-        if key not in stale and not items.same(now.get(key), before):
+    stale: list[str] = []
+    for key, (before, after) in changes.items():
+        if items.same(now.get(key), before):
+            continue
+        if items.same(now.get(key), after):
             await items.write(runtime, key, before)
+        else:
+            stale.append(key)
     there = await items.read(runtime, [*changes])
 
     def worded(keys: Sequence[str], *, otherwise: int) -> list[str]:
@@ -143,11 +130,9 @@ def field_value(speaker: str, field: str, value: object) -> Json | None:
 def form_changes(runtime: Runtime, filled: Mapping[str, object]) -> Changes:
     """Return what these values change in the form of the speaker whose tool runs."""
     form, speaker = runtime.state["form"], runtime.state.get("speaker", "")
-    pairs = {
-        name: (field_value(speaker, name, form.get(name)), field_value(speaker, name, value))
-        for name, value in filled.items()
-    }
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    before = {name: field_value(speaker, name, form.get(name)) for name in filled}
+    after = {name: field_value(speaker, name, value) for name, value in filled.items()}
+    return {name: (before[name], after[name]) for name in filled if before[name] != after[name]}
 
 
 class RememberedFacts(Items):
@@ -163,12 +148,7 @@ class RememberedFacts(Items):
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put a fact back."""
         kind, _, name = key.partition("/")
-        place = namespace_of(runtime.context.user, kind)
-        assert runtime.store is not None  # the graph is always compiled with a store
-        if value is None:
-            await runtime.store.adelete(place, name)
-        else:
-            await runtime.store.aput(place, name, value["fact"])
+        await _put(runtime, kind, name, value and value["fact"])
 
     def worded(self, value: Json, lang: str) -> str:
         """Return a fact with what it is called."""
@@ -199,18 +179,13 @@ class UserSettings(Items):
 
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put a setting back; the conversation goes on in the language that it had."""
-        assert runtime.store is not None  # as above
-        place = namespace_of(runtime.context.user, "settings")
-        if value is None or UNSET in value:
-            await runtime.store.adelete(place, key)
-        else:
-            await runtime.store.aput(place, key, value)
+        await _put(runtime, "settings", key, _stored(value))
         if value and "lang" in value:
             runtime.state["lang"] = value["lang"]
 
-    def same(self, one: Json | None, other: Json | None) -> bool:
+    def same(self, item: Json | None, other: Json | None) -> bool:
         """Compare two settings; a setting that was not set equals no setting."""
-        return _stored(one) == _stored(other)
+        return _stored(item) == _stored(other)
 
     def worded(self, value: Json, lang: str) -> str:
         """Return a setting in words."""
@@ -233,3 +208,10 @@ async def enter_setting(runtime: Runtime, key: str, value: Json) -> None:
 
 def _stored(value: Json | None) -> Json | None:
     return None if value is None or UNSET in value else value
+
+
+async def _put(runtime: Runtime, kind: str, name: str, value: Json | None) -> None:
+    """Keep an item in the user's long-term memory; None deletes it."""
+    assert runtime.store is not None  # the graph is always compiled with a store
+    place = namespace_of(runtime.context.user, kind)
+    await (runtime.store.adelete(place, name) if value is None else runtime.store.aput(place, name, value))

@@ -26,8 +26,7 @@ HARMLESS = (Refused, ToolInvocationError, GraphBubbleUp)
 async def run_once(call: Call) -> Outcome:
     """Run a tool; one that writes only if it has not done the same before, else return what it answered then.
 
-    Raises:
-        Refused: the state of things forbids the write, or nobody knows whether it took effect before.
+    Raises Refused if the state of things forbids the write, or nobody knows whether it took effect before.
     """
     traits, args, ledger = call.traits, call.accepted, call.context.ledger
     if traits.effect == "read" or args is None:
@@ -48,10 +47,9 @@ async def run_once(call: Call) -> Outcome:
 
     try:
         text = await ledger.once(write, perform, ready=lambda: _check_state(call, args), harmless=HARMLESS)
-    except Doubtful:
-        raise Refused(phrase("write_unknown", call.lang, tool=call.tool.name)) from None
-    except Busy:
-        raise Refused(phrase("write_busy", call.lang, tool=call.tool.name)) from None
+    except (Doubtful, Busy) as failure:
+        name = "write_busy" if isinstance(failure, Busy) else "write_unknown"
+        raise Refused(phrase(name, call.lang, tool=call.tool.name)) from None
     outcome = fresh[0] if fresh else _again(text or "", call)
     if traits.transaction and (fresh or not traits.key):
         # The tool had the file's write lock until now. What a key tells to be done may be of an earlier message.
@@ -67,20 +65,12 @@ def failed(tool: BaseTool, lang: str) -> str:
 
 
 async def _check_state(call: Call, args: Json) -> None:
-    """Run the tool's own check of a write with these accepted arguments.
-
-    Raises:
-        Refused: the check found a reason against the write.
-    """
     if call.traits.check and (problem := await call.traits.check(args, call.runtime)):
         raise Refused(problem)
 
 
 async def _note(call: Call, args: Json, outcome: Outcome, key: str = "") -> None:
-    """Enter a write that was done in the undo log, unless the tool enters its changes itself.
-
-    `key` is that of the write in the ledger.
-    """
+    """Enter a write that was done in the undo log, unless the tool does it itself; `key` is that of the ledger."""
     undo = call.context.undo
     if undo is None or call.traits.items or not outcome.is_done:
         return

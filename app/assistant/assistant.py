@@ -4,19 +4,22 @@ import json
 import logging
 import sqlite3
 import uuid
+from collections import deque
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
+from dataclasses import replace
 from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
-from agents.conversation.forgetting import EVERYTHING, worded
+from agents.conversation.forgetting import worded
 from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import UsageError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
-from agents.memory.inbox import TO, UNASKED, TranscriptLine, now_ms
+from agents.memory.forgettings import Deletion
+from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences
 from agents.memory.typed_file import TypedFile
@@ -100,34 +103,64 @@ class Assistant(ThreadReader):
             return False
 
     async def _play(self, turn: Turn) -> AsyncGenerator[Event, None]:
-        forgets: Forgetting | None = None
-        end: TurnEnd | None = None
-        async with self.memory.locks.hold(turn.thread):
-            stamp = Stamp(turn.thread)
-            if (refusal := self._refusal(turn)) is not None:
-                for event in await self._refused(turn, refusal):
-                    yield stamp(event, 0)
-                return
-            for entry in await self.memory.transcript.accept_in_order(turn.entry()):
-                async with aclosing(self._player.play(entry, turn, stamp)) as events:
-                    async for event in events:
-                        forgets = event if isinstance(event, Forgetting) else forgets
-                        if forgets and isinstance(event, TurnEnd):
-                            end = event
-                        else:
+        stamp, ends, waiting = Stamp(turn.thread), dict[str, TurnEnd](), deque[InboxEntry]()
+        is_over = False
+        while not is_over:
+            async with self.memory.locks.hold(turn.thread):
+                due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
+                if not due and (notice := _told(deleted) if deleted else self._refusal(turn)):
+                    for event in await self._beside(turn, stamp, notice, ends.get(turn.id)):
+                        yield event
+                    return
+                if not due:
+                    for entry in waiting:
+                        # What came behind the wish was perhaps deleted with all the rest.
+                        await self.memory.transcript.accept(entry)
+                    waiting = deque(await self._due_with(turn))
+                    ended_before = len(ends)
+                    async with aclosing(self._answered(waiting, turn, stamp, ends)) as events:
+                        async for event in events:
                             yield event
-        if forgets and end:
-            # What is deleted is of many threads, and each must be free.
-            lang = turn.lang or (await self.state(turn.thread, turn.owner) or {}).get("lang") or self._player.lang
-            with suppress(UsageError):
-                # All rows are gone; only their bytes wait for another reader of the file to close it.
-                await self.forgetting.forget(turn.owner, forgets.what)
-            if forgets.what != EVERYTHING:
-                # An undo behind it must not reach for an older write.
-                await self.memory.undo.note_forgotten(turn.thread, turn.owner, turn.id)
-            text = worded("forgotten", forgets.what, lang)
-            yield stamp(Message(speaker=SUPERVISOR, text=text), end.turn)
-            yield stamp(end, end.turn)
+                    is_over = len(ends) == ended_before
+            for deletion in due:
+                # It is of many threads, and each must be free.
+                await self.forgetting.carry_out(deletion)
+                is_own = deletion.thread == turn.thread and deletion.user == turn.owner
+                if is_own and deletion.message_id != turn.id:
+                    end = ends.get(deletion.message_id)
+                    for event in await self._beside(replace(turn, text=None), stamp, _told(deletion), end):
+                        yield event
+
+    async def _answered(
+        self, entries: deque[InboxEntry], turn: Turn, stamp: Stamp, ends: dict[str, TurnEnd]
+    ) -> AsyncGenerator[Event, None]:
+        """Answer messages in their order, up to one by which something is to be deleted; `ends` keeps its end."""
+        while entries:
+            entry, forgets = entries.popleft(), False
+            async with aclosing(self._player.play(entry, turn, stamp)) as events:
+                async for event in events:
+                    forgets = forgets or isinstance(event, Forgetting)
+                    if forgets and isinstance(event, TurnEnd) and await self.forgets(entry.thread, entry.message_id):
+                        ends[entry.message_id] = event
+                        return
+                    # What somebody else asked is shown when their own message is played.
+                    if entry.user == turn.owner:
+                        yield event
+
+    def refuses(self, turn: Turn) -> bool:
+        """Tell whether a message will not be taken: it is too long, or its user has sent too many."""
+        return self._refusal(turn) is not None
+
+    async def _due_with(self, turn: Turn) -> list[InboxEntry]:
+        """Return what is to be played for a message: its writer's open ones before it, and it.
+
+        Of somebody else only the message that a crash left half done comes before. The caller holds the thread.
+        """
+        waiting = await self.memory.transcript.accept_in_order(turn.entry())
+        if all(entry.user == turn.owner for entry in waiting):
+            return waiting
+        begun = await self._player.begun(turn.thread)
+        return [entry for entry in waiting if entry.user == turn.owner or entry.message_id == begun]
 
     async def receive(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
         """Store a message that is to be played later, also by another process; False if it was answered before.
@@ -139,12 +172,19 @@ class Assistant(ThreadReader):
             UsageError: the id was used before with another text.
             sqlite3.Error: it could not be stored.
         """
+        if await self.forgets(turn.thread, turn.id):
+            # What it has deleted is told again; nothing of it is stored anew.
+            return True
         stored = await self.memory.transcript.entry(turn.thread, turn.id)
         if stored and stored.status not in ("open", "failed"):
             return False
         if stored or self._refusal(turn) is None:
             await self.memory.transcript.accept(turn.entry(), updates)
         return True
+
+    async def forgets(self, thread: str, id: str) -> bool:
+        """Tell whether the user has agreed by a message to have something deleted, within a day."""
+        return await self.memory.forgettings.of(thread, id) is not None
 
     async def extend(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
         """Store a message anew that was received and whose turn has not begun; False if it would be too long.
@@ -157,6 +197,10 @@ class Assistant(ThreadReader):
         if self._refusal(turn) is not None:
             return False
         return await self.memory.transcript.extend(turn.entry(), updates)
+
+    def is_too_long(self, turn: Turn) -> bool:
+        """Tell whether a message will not be taken for its length."""
+        return len(turn.text or "") > self._player.limits.message_length
 
     async def withdraw(self, thread: str, id: str) -> None:
         """Drop a message that was received and will not be played."""
@@ -274,17 +318,26 @@ class Assistant(ThreadReader):
     def _refusal(self, turn: Turn) -> Error | None:
         """Return why a message is not taken: it is too long, or its user has sent too many."""
         limits, lang = self._player.limits, turn.lang or self._player.lang
-        length = len(turn.text or "")
-        if length > limits.message_length:
-            text = phrase("sorry_message_long", lang, length=length, most=limits.message_length)
+        if self.is_too_long(turn):
+            text = phrase("sorry_message_long", lang, length=len(turn.text or ""), most=limits.message_length)
             return Error(code="message_long", text=text)
         if turn.device != TERMINAL and not self._turn_count.admits(turn.owner, f"{turn.thread} {turn.id}"):
             return Error(code="many_turns", text=phrase("sorry_many_turns", lang, most=limits.turns_per_hour))
         return None
 
-    async def _refused(self, turn: Turn, refusal: Error) -> list[Event]:
-        """Return the events of a message that is not taken; nothing of it is stored."""
+    async def _beside(self, turn: Turn, stamp: Stamp, notice: Event, end: TurnEnd | None = None) -> list[Event]:
+        """Return the events of a message that is not played: what is said of it; nothing of it is stored.
+
+        `end` ends a turn that has begun.
+        """
+        if end is not None:
+            return [stamp(notice, end.turn), stamp(end, end.turn)]
         values = seen_by(await self._values(turn.thread), turn.owner)
         start = TurnStart(text=turn.text and turn.text[:MOST_ECHOED], source=turn.source)
         holder = values.get("dialog")
-        return [start, refusal, TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(values.get("pending")))]
+        end = TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(values.get("pending")))
+        return [stamp(event, 0) for event in (start, notice, end)]
+
+
+def _told(deletion: Deletion) -> Message:
+    return Message(speaker=SUPERVISOR, text=worded("forgotten", deletion.what, deletion.lang))

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from itertools import takewhile
 
 from agents.memory import Memory
-from agents.memory.inbox import SILENCE, TranscriptLine
+from agents.memory.inbox import SILENCE
 from agents.memory.notices import Due, NoticeSource
 from agents.memory.preferences import Preferences, machine_zone
 from app.assistant.thread_reader import ThreadReader
@@ -117,12 +117,8 @@ class Clock(Beside):
             if due.at_ms > now:
                 waits.append(due.at_ms - now)
             elif due.id not in self._ringing:
-                task = self._ringing[due.id] = asyncio.create_task(self._attempt(source, due))
-                task.add_done_callback(partial(self._end, due.id))
+                self._ringing[due.id] = asyncio.create_task(self._attempt(source, due))
         return min(waits)
-
-    def _end(self, id: str, task: asyncio.Task[None]) -> None:
-        del self._ringing[id]
 
     async def _sleep(self, ms: float) -> None:
         changes = [asyncio.create_task(source.changed.wait()) for source in self._sources]
@@ -136,12 +132,14 @@ class Clock(Beside):
             while True:
                 try:
                     return await self._ring(source, due)
-                except Unreachable:
-                    LOG.warning("%s waits: its user cannot be reached", due.id)
+                except Unreachable as reason:
+                    LOG.warning("%s waits: its user cannot be reached %s", due.id, reason)
                     await self._return_to(due.thread)
         except Exception:
             LOG.exception("%s could not be delivered", due.id)
             await asyncio.sleep(RETRY_SECONDS / self._speed)
+        finally:
+            del self._ringing[due.id]
 
     async def _return_to(self, thread: str) -> None:
         waiting = self._away.setdefault(thread, asyncio.Event())
@@ -232,29 +230,21 @@ class SilenceClock(Beside):
             return None
         silence, now_ms = self._reader.silence(state["dialog"]), int(self._memory.now() * 1000)
         lines = await self._memory.transcript.lines(thread, limit=silence.times + 1)
-        nudge_count = _trailing(lines)
-        if not lines or not silence.seconds or nudge_count >= silence.times or not _awaits(lines[-1]):
+        nudge_count = len([*takewhile(lambda line: line.metadata.get("source") == SILENCE, reversed(lines))])
+        if not lines or not silence.seconds or nudge_count >= silence.times:
+            return None
+        if lines[-1].metadata.get("source") not in AWAITING or lines[-1].metadata.get("interrupted"):
             return None
         due_ms = lines[-1].at_ms + silence.seconds * 1000
         if now_ms < due_ms:
             return due_ms
         last = await self._memory.transcript.last(thread)
-        if last is None or now_ms > due_ms + LATE_MS or await self._sleeps(last.user):
+        if last is None or now_ms > due_ms + LATE_MS or await self._is_asleep(last.user):
             return None
         id = f"silence-{lines[-1 - nudge_count].message_id}-{nudge_count + 1}"
         is_asked = await self._deliver(Ring(id, thread, last.user, phrase("still_there", state["lang"])))
         return None if is_asked else now_ms
 
-    async def _sleeps(self, user: str) -> bool:
+    async def _is_asleep(self, user: str) -> bool:
         zone = (await Preferences.of(self._memory.store, user)).zone or machine_zone()
         return datetime.fromtimestamp(self._memory.now(), UTC).astimezone(zone).hour not in DAY
-
-
-def _trailing(lines: list[TranscriptLine]) -> int:
-    """Return how often the user was asked since they last said something."""
-    return next((n for n, line in enumerate(reversed(lines)) if line.metadata.get("source") != SILENCE), len(lines))
-
-
-def _awaits(line: TranscriptLine) -> bool:
-    """Tell whether the user is expected to say something after a line."""
-    return line.metadata.get("source") in AWAITING and not line.metadata.get("interrupted")

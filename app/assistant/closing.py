@@ -1,6 +1,7 @@
 """Store the outcome of a message: answered, stopped by the user, or failed."""
 
 import logging
+import sqlite3
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -8,12 +9,13 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Overwrite
 
 from agents.conversation.changes import Update
-from agents.conversation.heard import heard_message
 from agents.conversation.persons import turn_to
+from agents.conversation.prompt import heard_message
 from agents.errors import ModelUnavailable
 from agents.events import Error, Message
 from agents.graph import Graph
 from agents.memory import Memory
+from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.state import SUPERVISOR, State
 from agents.state.history import mend
@@ -38,6 +40,9 @@ class Closing:
 
     async def close(self, run: Run, entry: InboxEntry, message_update: Update | None) -> Message | Error | None:
         """Store the outcome of a message; return the event that ends it: a stopped message, an error, or None."""
+        if isinstance(run.failure, sqlite3.Error):
+            # The database failed, and the message stays open until it is in order.
+            raise run.failure
         if run.failure is not None:
             return await self._failed(run, entry, run.failure)
         if run.stopped and not run.ended:
@@ -102,30 +107,29 @@ class Closing:
     async def _store(
         self, run: Run, entry: InboxEntry, status: Literal["done", "failed", "interrupted"], error: Error | None = None
     ) -> None:
-        now = now_ms()
-        lines = []
         to = {TO: entry.user} if run.context.is_shared else {}
+
+        def line(speaker: str, text: str, at_ms: int, metadata: dict[str, object]) -> TranscriptLine:
+            return TranscriptLine("assistant", speaker, text, run.turn, entry.message_id, at_ms, {**metadata, **to})
+
+        lines = []
         for message, said_ms in zip(run.messages, run.said_ms, strict=True):
-            stopped = {"interrupted": True, "interrupt_timestamp": run.stopped_ms} if message.interrupted else {}
-            original = {"original": message.original} if message.original or message.interrupted else {}
-            pictures = {"images": run.images} if run.images and message is run.messages[0] else {}
-            source = "llm" if entry.text is not None else "greeting"
-            metadata = {"source": source, **stopped, **original, **_citing(message), **pictures, **to}
-            lines.append(
-                TranscriptLine(
-                    "assistant", message.speaker, message.text, run.turn, entry.message_id, said_ms, metadata
-                )
-            )
+            facts: dict[str, object] = {
+                "source": "llm" if entry.text is not None else "greeting",
+                "original": message.original,
+                "citations": [*message.citations],
+                "unknown_sources": message.unknown_sources,
+                "images": run.images if message is run.messages[0] else [],
+            }
+            metadata = {name: value for name, value in facts.items() if value}
+            if message.interrupted:
+                metadata |= {"interrupted": True, "interrupt_timestamp": run.stopped_ms, "original": message.original}
+            lines.append(line(message.speaker, message.text, said_ms, metadata))
         if error is not None:
             made = {"original": run.made} if run.made.strip() else {}
-            failure = {"source": FAILURE, "code": error.code, **made, **to}
-            lines.append(TranscriptLine("assistant", SUPERVISOR, error.text, run.turn, entry.message_id, now, failure))
+            lines.append(line(SUPERVISOR, error.text, now_ms(), {"source": FAILURE, "code": error.code, **made}))
         # Of a turn that was stopped or failed nobody knows whether the guess was right.
         guess = run.guess.logged() if status == "done" else None
-        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess)
-
-
-def _citing(message: Message) -> dict[str, object]:
-    """Return what the transcript keeps of a message's sources; nothing for a message without any."""
-    metadata = {"citations": [*message.citations], "unknown_sources": message.unknown_sources}
-    return {name: value for name, value in metadata.items() if value}
+        forgets = run.state.get("forgets") if status == "done" else None
+        agreed = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"]) if forgets else None
+        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, agreed)

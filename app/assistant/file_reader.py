@@ -10,9 +10,9 @@ from langchain_core.messages.content import ImageContentBlock
 
 from agents.sources.attachments import MOST_PICTURES, Contents, marks, picture
 from agents.sources.attachments.transcriber import NotHeard, Transcriber
-from agents.sources.documents.attached_text import text_of
 from agents.sources.documents.files import Unreadable
-from agents.state.person import ASR, Quoted
+from agents.sources.documents.reading import text_of
+from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted
 from app.assistant.assistant import Assistant
 from app.assistant.turn import Turn
 from prompts import phrase
@@ -61,6 +61,8 @@ class _Parts:
     pictures: list[ImageContentBlock] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     spoken: list[str] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
+    """What somebody else says in a recording."""
     failures: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -77,19 +79,18 @@ class FileReader:
 
     def takes(self, part: Quoted) -> bool:
         """Tell whether a file or a place can be used at all."""
-        match part["kind"]:
-            case "photo":
-                return self._assistant.sees
-            case "voice":
-                return self._transcriber is not None
-            case "file" | "location" | "contact":
-                return self._assistant.reads
-        return False
+        if part["kind"] in ("file", "location", "contact"):
+            return self._assistant.reads
+        is_used = {"photo": self._assistant.sees, "voice": self._transcriber is not None}
+        return is_used.get(part["kind"], False)
 
     async def read(self, turn: Turn, fetch: Fetch, lang: str) -> Reading:
         """Return a message with what its files hold; what the user said goes on without what cannot be read."""
         if not any(part["kind"] in UNUSED for part in turn.quoted):
             return Reading(turn, ())
+        if self._assistant.refuses(turn):
+            # Nothing is fetched or written down for a message that will not be taken.
+            return Reading(replace(turn, quoted=()), ())
         parts = _Parts()
         until = asyncio.get_running_loop().time() + SECONDS
         for part in turn.quoted:
@@ -97,17 +98,13 @@ class FileReader:
                 async with asyncio.timeout_at(until):
                     await self._take(part, parts, fetch, lang)
             except (NotFetched, TimeoutError) as failure:
-                key = str(failure) if isinstance(failure, NotFetched) else "file_lost"
+                key = str(failure) or "file_lost"
                 parts.failures.append(phrase(key, lang, name=part["by"]))
-                parts.quoted.append(Quoted(kind="caption", by="", text=part["kind"], foreign=False))
+                parts.quoted.append(Quoted(kind="caption", by="", text=part["kind"], origin=Origin.USER))
         return self._put_together(turn, parts, lang)
 
     async def _take(self, part: Quoted, parts: _Parts, fetch: Fetch, lang: str) -> None:
-        """Add what a part of the message holds.
-
-        Raises:
-            NotFetched: it cannot be used.
-        """
+        """Add what a part of the message holds. Raises NotFetched if it cannot be used."""
         if part["kind"] in UNUSED and not self.takes(part):
             raise NotFetched(UNUSED[part["kind"]])
         match part["kind"]:
@@ -117,7 +114,7 @@ class FileReader:
                 await self._look_into(part, parts, fetch)
             case "voice":
                 text = await self._hear(part, fetch, lang)
-                parts.spoken.append(text)
+                (parts.spoken if part.get("origin") in OWN else parts.passed).append(text)
                 shown = text if len(text) <= ECHOED else f"{text[: ECHOED - 1]}…"
                 parts.remarks.append(phrase("file_heard", lang, text=shown))
             case _:
@@ -143,9 +140,8 @@ class FileReader:
         except Unreadable as wrong:
             LOG.info("a file could not be read: %s", wrong)
             raise NotFetched("file_unreadable") from None
-        parts.texts[part.get("file", "")] = (
-            text if len(text) <= characters_left else text[: max(characters_left, 0)] + CUT
-        )
+        is_whole = len(text) <= characters_left
+        parts.texts[part.get("file", "")] = text if is_whole else text[: max(characters_left, 0)] + CUT
         parts.quoted.append(part)
 
     async def _hear(self, part: Quoted, fetch: Fetch, lang: str) -> str:
@@ -158,12 +154,18 @@ class FileReader:
 
     def _put_together(self, turn: Turn, parts: _Parts, lang: str) -> Reading:
         words = [text for text in (turn.text or "", *parts.spoken) if text.strip()]
+        source = turn.source
+        if parts.passed and words and source in OF_USER:
+            passed = "\n\n".join(parts.passed)
+            parts.quoted.append(Quoted(kind="forward_beside", by="", text=passed, origin=Origin.FILE))
+        elif parts.passed:
+            words, source = [*words, *parts.passed], FORWARDED
         beside = marks(parts.quoted, lang)
         failures = [*dict.fromkeys(parts.failures), *([phrase("file_by_words", lang)] if words else [])]
         remarks = [*parts.remarks, *([" ".join(failures)] if parts.failures else [])]
         if not words and not beside:
             return Reading(None, remarks)
-        is_spoken = bool(parts.spoken) and turn.source == "message" and not (turn.text or "").strip()
-        text = "\n\n".join(words) or beside
-        source, contents = ASR if is_spoken else turn.source, Contents(parts.pictures, parts.texts)
+        is_spoken = bool(parts.spoken) and source == "message" and not (turn.text or "").strip()
+        text, source = "\n\n".join(words) or beside, ASR if is_spoken else source
+        contents = Contents(parts.pictures, parts.texts)
         return Reading(replace(turn, text=text, source=source, quoted=parts.quoted, contents=contents), remarks)

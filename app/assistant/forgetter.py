@@ -1,5 +1,6 @@
 """Delete a thread, somebody's part of a shared thread, a remembered form, or all that is known of a person."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,12 +12,13 @@ from agents.conversation.persons import others_in, without, without_forms
 from agents.errors import UsageError
 from agents.graph import Graph
 from agents.memory import Memory
+from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TOLD
 from agents.memory.typed_file import TypedFile
 from agents.state import State
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
-from app.assistant.turn_input import REMEMBERED
+from app.assistant.turn import REMEMBERED
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Forgetter:
                 await (self.part(thread, user) if await self.is_shared(thread, user) else self.thread(thread))
             except UsageError as unscrubbed:
                 fault = unscrubbed
+        await self.memory.forgettings.close_all(user)
         if fault is not None:
             raise fault
 
@@ -87,6 +90,20 @@ class Forgetter:
                 if values := await self._values(thread):
                     await self._write(thread, without_forms(values, user, {dialog}, field))
         await self.memory.forget_form(user, dialog, field)
+
+    async def carry_out(self, deletion: Deletion) -> None:
+        """Remove what a user has agreed to have deleted, unless that is done: also what a killed process has begun."""
+        # No thread's name begins so. Who finds it undone as well must not delete what was said since.
+        async with self.memory.locks.hold(f"\0forget {deletion.user}"):
+            if await self.memory.forgettings.of(deletion.thread, deletion.message_id) != deletion:
+                return
+            with suppress(UsageError):
+                # All rows are gone; only their bytes wait for another reader of the file to close it.
+                await self.forget(deletion.user, deletion.what)
+            if deletion.what != EVERYTHING:
+                # An undo behind it must not reach for an older write.
+                await self.memory.undo.note_forgotten(deletion.thread, deletion.user, deletion.message_id)
+            await self.memory.forgettings.close(deletion)
 
     async def forget(self, user: str, what: str) -> None:
         """Remove what the user has asked for, as `agents.conversation.forgetting` names it."""

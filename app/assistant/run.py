@@ -2,27 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
+from agents import events
 from agents.conversation.changes import Update
-from agents.events import (
-    RETRY,
-    Error,
-    Event,
-    Guessed,
-    Images,
-    Message,
-    ModelStart,
-    Observed,
-    Replied,
-    ShownImage,
-    Token,
-    ToolStart,
-)
 from agents.events.views import Notice
 from agents.graph import Graph
 from agents.memory.gate_log import Logged, Outcome
@@ -35,8 +22,6 @@ from app.recording import Recording
 from app.tasks import cancel
 from prompts import FALLBACK, phrase
 
-STEPS = 40
-"""Supersteps that a turn may take: about eighteen rounds of tools. A turn that needs more is in a loop."""
 GRACE = 1.0
 """Seconds that a run may take to end by itself when it is stopped after its complete answer."""
 INTERRUPT = "__interrupt__"
@@ -52,10 +37,10 @@ class Stamp:
     def __init__(self, thread: str) -> None:
         self._thread, self._seq = thread, 0
 
-    def __call__(self, event: Event, turn: int) -> Event:
+    def __call__(self, event: events.Event, turn: int) -> events.Event:
         """Return the event of a turn with its place."""
         self._seq += 1
-        return replace(event, seq=self._seq, thread=self._thread, turn=turn)
+        return event.model_copy(update={"seq": self._seq, "thread": self._thread, "turn": turn})
 
 
 class Run:
@@ -65,19 +50,20 @@ class Run:
     """
 
     def __init__(self, graph: Graph, context: Context, snapshot: StateSnapshot, *, is_resumed: bool) -> None:
-        self._events: asyncio.Queue[Event | Literal["stored"] | None] = asyncio.Queue()
+        self._events: asyncio.Queue[events.Event | Literal["stored"] | None] = asyncio.Queue()
         self.graph, self.context = graph, replace(context, sink=self._events.put_nowait)
         self.state = cast(State, snapshot.values)
         self.turn: int = self.state.get("turn", 0) + (0 if is_resumed else 1)
         lines = self.state.get("said", []) if is_resumed else []
         self.messages = [
-            Message(speaker=line["speaker"], text=line["text"], citations=line.get("citations", [])) for line in lines
+            events.Message(speaker=line["speaker"], text=line["text"], citations=line.get("citations", []))
+            for line in lines
         ]
         self.said_ms = [now_ms() for _ in lines]
         """When each of the messages was complete."""
         self.stopped_ms = 0
         """When the run was first told to stop; 0 if it was not."""
-        self.images: list[ShownImage] = []
+        self.images: list[events.ShownImage] = []
         self.shown = ""
         """The text shown since the last complete message."""
         self.citations: list[Citation] = []
@@ -99,7 +85,7 @@ class Run:
         """The graph's configuration for the thread."""
         return config_of(self.context.thread)
 
-    async def events(self, update: Update | None) -> AsyncGenerator[Event, None]:
+    async def stream(self, update: Update | None) -> AsyncGenerator[events.Event, None]:
         """Run the graph on `update` (None: go on where it was left) and yield its events.
 
         Ends without an exception when the run is stopped or fails; see `stopped` and `failure`.
@@ -107,6 +93,8 @@ class Run:
         if self.stopped:
             return
         self._task, self.context.brake.halted = asyncio.create_task(self._drive(update)), self._halt
+        # A task that is cancelled before its first step runs no line of its own.
+        self._task.add_done_callback(lambda _: self._events.put_nowait(None))
         try:
             async for event in self._when_stored():
                 yield event
@@ -120,12 +108,12 @@ class Run:
             # A context that held the run would keep it, and the connections of its models, for the garbage collector.
             self.context.brake.halted = nothing
 
-    async def _when_stored(self) -> AsyncGenerator[Event, None]:
+    async def _when_stored(self) -> AsyncGenerator[events.Event, None]:
         """Note the events of the graph and yield them: a message, and what follows it, once its step is stored.
 
         A model that was asked again after a crash would say something else than what was shown.
         """
-        held: list[Event] = []
+        held: list[events.Event] = []
         while (event := await self._events.get()) is not None:
             if event == STORED:
                 for each in held:
@@ -133,9 +121,9 @@ class Run:
                 held.clear()
                 continue
             self._note(event)
-            if isinstance(event, Replied | Guessed):
+            if isinstance(event, events.Replied | events.Guessed):
                 continue
-            if held or isinstance(event, Message):
+            if held or isinstance(event, events.Message | events.Interrupt):
                 held.append(event)
             else:
                 yield event
@@ -165,7 +153,7 @@ class Run:
         """Stop the run before its next model call, after the tools that run now; an answer is spoken to its end."""
         self.context.brake.is_pulled = True
 
-    def note_message(self, message: Message) -> None:
+    def note_message(self, message: events.Message) -> None:
         """Take the next message that is complete."""
         self.messages.append(message)
         self.said_ms.append(now_ms())
@@ -173,7 +161,7 @@ class Run:
     @property
     def made(self) -> str:
         """What a model has made since the last complete message, whether it was shown or is held back."""
-        return self.shown or self.context.held.text
+        return self.shown or "".join(piece.text for piece in self.context.held)
 
     def _note_stop(self) -> None:
         self.stopped, self.stopped_ms = True, self.stopped_ms or now_ms()
@@ -184,48 +172,45 @@ class Run:
             self._task.cancel()
 
     async def _drive(self, update: Update | None) -> None:
-        try:
-            stream = self.graph.astream(
-                update,
-                {**self.config, "recursion_limit": STEPS},
-                context=self.context,
-                stream_mode="values",
-                durability="sync",
-            )
-            async for values in stream:
-                self.state = cast(State, {name: value for name, value in values.items() if name != INTERRUPT})
-                # LangGraph yields the values of a step when its checkpoint is written, before the next step begins.
-                self._events.put_nowait(STORED)
-            self.ended = True
-        finally:
-            self._events.put_nowait(None)
+        stream = self.graph.astream(
+            update,
+            {**self.config, "recursion_limit": self.context.limits.steps},
+            context=self.context,
+            stream_mode="values",
+            durability="sync",
+        )
+        async for values in stream:
+            self.state = cast(State, {name: value for name, value in values.items() if name != INTERRUPT})
+            # LangGraph yields the values of a step when its checkpoint is written, before the next step begins.
+            self._events.put_nowait(STORED)
+        self.ended = True
 
-    def _note(self, event: Event) -> None:
-        if isinstance(event, Guessed):
-            self.guess.begin(event)
+    def _note(self, event: events.Event) -> None:
+        if isinstance(event, events.Guessed):
+            self.guess.guess = event
             return
         self.recording.note(event)
         match event:
-            case Observed():
+            case events.Observed():
                 self.guess.note(event)
-            case Token():
+            case events.Token():
                 self.citations += shifted(event.citations, len(self.shown))
                 self.shown, self.speaker = self.shown + event.text, event.speaker
-            case Images(images=images):
+            case events.Images(images=images):
                 self.images += images
-            case Message():
+            case events.Message():
                 self.note_message(event)
                 self._show_nothing()
                 self.speaker, self._answered = None, True
-            case ModelStart():
+            case events.ModelStart():
                 self.model_calls += 1
                 self._show_nothing()
                 # A model that observes adds nothing to the answer.
                 if event.speaker in self.state.get("talks", {}):
                     self._go_on()
-            case ToolStart():
+            case events.ToolStart():
                 self._go_on()
-            case Error(code=code) if code == RETRY:
+            case events.Error(code=code) if code == events.RETRY:
                 self._show_nothing()
 
     def _show_nothing(self) -> None:
@@ -250,29 +235,24 @@ UNDO = "undo"
 """The decision by which the user takes the switch of the turn before back."""
 
 
+@dataclass
 class GuessOutcome:
     """Gather from the events of a turn whether the gate guessed right."""
 
-    def __init__(self) -> None:
-        self._guess: Guessed | None = None
-        self._watched = self._leaves = self._takes_back = False
+    guess: events.Guessed | None = None
+    _is_watched: bool = False
+    _leaves: bool = False
+    _takes_back: bool = False
 
-    def begin(self, guess: Guessed) -> None:
-        """Take the guess itself."""
-        self._guess = guess
-
-    def note(self, event: Observed) -> None:
+    def note(self, event: events.Observed) -> None:
         """Take a decision on who holds the conversation."""
-        self._takes_back = self._takes_back or (
-            event.observer == UNDO and event.by == "free" and event.verdict == "switch"
-        )
-        if event.by in ("observer", "dialog"):
-            self._watched = self._watched or event.by == "observer"
-            self._leaves = self._leaves or event.verdict in LEFT
+        self._takes_back |= event.observer == UNDO and event.by == "free" and event.verdict == "switch"
+        self._is_watched |= event.by == "observer"
+        self._leaves |= event.by in ("observer", "dialog") and event.verdict in LEFT
 
     def logged(self) -> Outcome | None:
         """Return what the log keeps of the turn; None if there is nothing to learn."""
-        if self._guess is None:
+        if self.guess is None:
             return Outcome(takes_back=True) if self._takes_back else None
-        logged = Logged(self._guess.score, self._watched, self._leaves)
-        return Outcome(logged, self._guess.model, self._takes_back)
+        logged = Logged(self.guess.score, self._is_watched, self._leaves)
+        return Outcome(logged, self.guess.model, self._takes_back)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agents.conversation.persons import name_of, seen_by
+from agents.conversation.persons import lang_of, name_of, seen_by
 from agents.events import Interrupt
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, lines_of
 from agents.memory.preferences import Preferences
@@ -42,7 +42,7 @@ class ThreadReader:
         if not values:
             return None
         if user is not None:
-            return _facts(thread, seen_by(values, user))
+            return _facts(thread, seen_by(values, user)) | {"lang": lang_of(values, user)}
         persons = {person: _facts(thread, seen_by(values, person)) for person in values.get("persons", {})}
         return _facts(thread, values) | ({"persons": persons} if persons else {})
 
@@ -60,14 +60,12 @@ class ThreadReader:
     async def question(self, thread: str, user: str) -> Interrupt | None:
         """Return the open question of a tool to a user in a thread; None if there is none."""
         values = seen_by(await self._values(thread), user)
-        pending = values.get("pending")
-        return ask(pending[0], values["lang"]) if pending else None
+        return ask(values["pending"][0], values["lang"]) if values.get("pending") else None
 
     async def fits(self, thread: str, user: str, text: str) -> bool:
         """Tell whether a tool waits for the user and the text, sent as a `CHOICE`, answers it."""
         values = seen_by(await self._values(thread), user)
-        pending = values.get("pending")
-        return fits(pending[0], text, values["lang"]) if pending else False
+        return bool(values.get("pending")) and fits(values["pending"][0], text, values["lang"])
 
     async def message(self, thread: str, id: str) -> InboxEntry | None:
         """Return a message of a thread as it was received, and what came of it."""

@@ -1,16 +1,31 @@
-"""A user message on its way into the conversation: its form, its language, and whether its user may send it."""
+"""A user message on its way into the conversation: its form, its language, its limits, and its update of the state."""
 
 import json
+import logging
 import time
 import uuid
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import takewhile
+from typing import cast
 
+from langchain_core.messages import AIMessage, AnyMessage
+from langgraph.types import StateSnapshot
+
+from agents.conversation.changes import Update
+from agents.conversation.migration import from_transcript
+from agents.conversation.persons import BLANK, name_of
+from agents.conversation.prompt import heard_message
 from agents.language.text.stems import letters_of
-from agents.memory.inbox import InboxEntry
+from agents.memory.inbox import TO, TOLD, UNASKED, InboxEntry, TranscriptLine, lines_of, writers_of
 from agents.sources.attachments import Contents
-from agents.state.person import Quoted
+from agents.state import SUPERVISOR, State
+from agents.state.history import dangling, set_before
+from agents.state.message_notes import Metadata, StoppedAnswer, notes
+from agents.state.person import Heard, Person, Quoted
+from agents.state.talk import TalkUpdate
+from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS
 
 
@@ -60,24 +75,20 @@ class TurnCount:
     """Admit so many turns of a user within an hour; 0: all of them."""
 
     most: int
-    _turns: dict[str, deque[tuple[float, str]]] = field(default_factory=dict)
-    """By user: when each turn was admitted, and its key."""
+    _turns: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By user and key of a turn: when the turn was admitted."""
 
     def admits(self, user: str, key: str) -> bool:
         """Tell whether a turn may begin, and count it; one that was admitted before is."""
         if not self.most:
             return True
         now = time.monotonic()
-        turns = self._turns.setdefault(user, deque())
-        while turns and now - turns[0][0] > HOUR:
-            turns.popleft()
-        if any(admitted == key for _, admitted in turns):
-            return True
-        if len(turns) >= self.most:
+        turns = {admitted: at for admitted, at in self._turns.get(user, {}).items() if now - at <= HOUR}
+        if key not in turns and len(turns) >= self.most:
             return False
-        turns.append((now, key))
+        self._turns[user] = {key: now} | turns
         if len(self._turns) > MOST_USERS:
-            self._turns = {name: recent for name, recent in self._turns.items() if now - recent[-1][0] <= HOUR}
+            self._turns = {name: own for name, own in self._turns.items() if now - max(own.values()) <= HOUR}
         return True
 
 
@@ -107,3 +118,157 @@ class Languages:
         counts = {lang: letters_of(text, lang) for lang in self.names}
         best = max(self.names, key=counts.__getitem__, default=current)
         return best if not counts.get(current) and counts.get(best, 0) >= SURE else current
+
+
+LOG = logging.getLogger(__name__)
+REMEMBERED = 20
+"""Lines of a transcript from which a lost state is rebuilt."""
+
+
+def update_for(
+    entry: InboxEntry,
+    lang: str,
+    snapshot: StateSnapshot,
+    lines: Sequence[TranscriptLine],
+    *,
+    is_shared: bool = False,
+    name: str = "",
+) -> Update:
+    """Return the state update of a message; it includes the message before it, if no model has read that one.
+
+    `lines` are the last ones of the transcript. `name` is what the writer is called where several people write.
+    """
+    state = cast(State, snapshot.values)
+    heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source, "user": entry.user}
+    if entry.quoted:
+        heard["quoted"] = json.loads(entry.quoted)
+    update: Update = {"heard": heard, "lang": lang}
+    unasked = [*takewhile(lambda line: line.metadata.get("source") in TOLD, reversed(lines))][::-1]
+    if is_shared:
+        update |= shared_update(entry, state, lines, name)
+        # Where several write, a reminder is told with what else was said.
+        unasked_for: Sequence[TranscriptLine] = []
+    else:
+        unasked_for = unasked
+    answered = lines[: len(lines) - len(unasked)]
+    if snapshot.tasks and not snapshot.interrupts and "heard" in state and not _only_stored(snapshot, answered):
+        holder = state.get("dialog") or SUPERVISOR
+        is_writers = state["heard"].get("user", "") in ("", state.get("writer", ""))
+        talk = state.get("talks", {}).get(holder, {})
+        unheard = heard_message(state["heard"], talk, state["lang"]) if is_writers else None
+        return {**update, "talks": _caught_up(state, unasked_for, unheard)}
+    if answered and answered[-1].message_id != state.get("heard", {}).get("id"):
+        LOG.warning("thread %s: its state is older than its transcript; rebuilt", entry.thread)
+        return {**update, **(_anew(entry, state) if is_shared else from_transcript(lines))}
+    return {**update, "talks": _caught_up(state, unasked_for)}
+
+
+def _anew(entry: InboxEntry, state: State) -> Update:
+    """Return a lost state where several people write: everybody begins anew, and is told what was said aloud."""
+    ended: TalkUpdate = {"messages": [], "form": {}, "status": "finished"}
+    talks = dict.fromkeys(state.get("talks", {}), ended)
+    return cast(Update, {**BLANK, "talks": talks, "writer": entry.user})
+
+
+def _only_stored(snapshot: StateSnapshot, answered: Sequence[TranscriptLine]) -> bool:
+    """Whether a crash left nothing but the input of a turn: the message that the state holds was answered before it."""
+    last = answered[-1] if answered else None
+    if last is None or last.role == "user" or last.metadata.get("interrupted"):
+        return False
+    return last.message_id == snapshot.values["heard"]["id"] and snapshot.next == ("__start__",)
+
+
+def _caught_up(
+    state: State, unasked: Sequence[TranscriptLine], unheard: AnyMessage | None = None
+) -> dict[str, TalkUpdate]:
+    """Return the unasked messages that the supervisor and the holder of the conversation have not seen."""
+    talks, holder = state.get("talks", {}), state.get("dialog") or SUPERVISOR
+    missed: dict[str, TalkUpdate] = {}
+    for name in dict.fromkeys((SUPERVISOR, holder)):
+        messages = talks.get(name, {}).get("messages", [])
+        ids = {message.id for message in messages}
+        additions: list[AnyMessage] = [
+            AIMessage(line.text, id=line.message_id, additional_kwargs=notes(told=line.metadata["source"]))
+            for line in unasked
+        ]
+        additions = [message for message in additions if message.id not in ids]
+        heard: list[AnyMessage] = [unheard] if unheard and name == holder else []
+        if additions and dangling(messages):
+            # Behind a call that waits for the user's answer nothing but its answer may stand.
+            missed[name] = {"messages": set_before(messages, additions), "add": heard}
+        elif added := [*heard, *additions]:
+            missed[name] = {"add": added}
+    return missed
+
+
+MOST_LINES_ALOUD = 10
+"""Lines that a speaker is told."""
+LONGEST_LINE_ALOUD = 300
+"""Characters of such a line."""
+
+
+def shared_update(entry: InboxEntry, state: State, lines: Sequence[TranscriptLine], name: str) -> Update:
+    """Return what a message changes where several people write.
+
+    `lines` are the last ones of the transcript, `name` is what the writer is called; empty: as before.
+    """
+    writer = state.get("writer", entry.user)
+    persons = dict(state.get("persons", {}))
+    update: Update = {}
+    if "writer" not in state and state.get("talks"):
+        # Of a state that several people made nobody is the writer.
+        users = writers_of(lines)
+        update["writer"] = writer = users.pop() if len(users) == 1 else ""
+    if "lang" in state and writer != entry.user:
+        persons[writer] = cast(Person, {**persons.get(writer, {}), "lang": state["lang"]})
+    if name or entry.user not in persons:
+        persons[entry.user] = cast(Person, {**persons.get(entry.user, {}), "name": name})
+    named = cast(State, {**state, "persons": persons})
+    return {**update, "persons": persons, "beside": said_by_others(named, entry.user, lines)}
+
+
+def said_by_others(state: State, user: str, lines: Sequence[TranscriptLine]) -> list[str]:
+    """Return what others said while several could read it, and what rang for this user, a line each, oldest first.
+
+    What somebody said before anybody else was there, and what they were answered, stays between them and the assistant.
+    """
+    aloud = {line.message_id for line in lines if TO in line.metadata}
+    others = (line for line in lines if line.message_id in aloud and _is_told(line, user))
+    return [_worded(state, line) for line in [*others][-MOST_LINES_ALOUD:]]
+
+
+def _is_told(line: TranscriptLine, user: str) -> bool:
+    if line.role == "user":
+        return line.speaker != user
+    return line.metadata.get("source") == UNASKED and line.metadata.get(TO) == user
+
+
+def _worded(state: State, line: TranscriptLine) -> str:
+    text = " ".join(line.text.split())[:LONGEST_LINE_ALOUD]
+    return f"{name_of(state, line.speaker) if line.role == 'user' else SUPERVISOR}: {text}"
+
+
+LONGEST_ORIGINAL = 2000
+"""Characters of a stopped answer that are told."""
+
+
+def metadata_of(entry: InboxEntry, lines: Sequence[TranscriptLine], context: Context, name: str) -> Metadata:
+    """Return a message's metadata; `lines` are the last ones of the transcript, `name` is what its writer is called."""
+    metadata = Metadata(time=_time(entry.received_ms, context), user=name or entry.user, source=entry.source)
+    answers = [
+        line
+        for line in lines_of(entry.user, lines)
+        if line.role == "assistant" and line.metadata.get("source") not in TOLD
+    ]
+    if answers and answers[-1].metadata.get("interrupted"):
+        stopped = answers[-1].metadata
+        original = str(stopped.get("original", ""))[:LONGEST_ORIGINAL]
+        metadata["stopped"] = StoppedAnswer(time=_time(stopped["interrupt_timestamp"], context), original=original)
+    elif answers:
+        metadata["answered"] = _time(answers[-1].at_ms, context)
+    return metadata
+
+
+def _time(ms: int, context: Context) -> str:
+    """Return a time (Unix ms) as the user's clock shows it, to the second."""
+    return datetime.fromtimestamp(ms / 1000, UTC).astimezone(context.zone).isoformat(timespec="seconds")

@@ -4,35 +4,35 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 from typing import cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.types import StateSnapshot
 
 from agents.conversation.changes import Update
-from agents.conversation.persons import others_in, seen_by
+from agents.conversation.persons import lang_of, others_in, seen_by
 from agents.errors import BrokenState
-from agents.events import REBUILT, Error, Event, Images, Message, TurnEnd, TurnStart
+from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, TurnEnd, TurnStart
 from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
-from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.memory.preferences import Preferences
+from agents.memory.inbox import InboxEntry
+from agents.memory.preferences import Preferences, machine_zone
 from agents.models import Models
 from agents.sources.attachments import Contents
 from agents.state import State
 from agents.state.limits import Limits
-from agents.state.verdict import Ballot, Verdict, read_votes
-from agents.toolkit.context import Context, make_context
+from agents.state.verdict import Ballot, read_votes
+from agents.toolkit.context import Context
 from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
 from app.assistant.closing import Closing
 from app.assistant.run import Run, Stamp, config_of
-from app.assistant.turn import Languages, Turn
-from app.assistant.turn_input import REMEMBERED, metadata_of, update_for
+from app.assistant.turn import REMEMBERED, Languages, Turn, metadata_of, update_for
 from app.permissions import NOBODY_MAY, Permissions
 from prompts import phrase
 
@@ -111,15 +111,23 @@ class TurnPlayer:
             if is_mended:
                 yield stamp(Error(code=REBUILT, text=phrase("state_rebuilt", (update or run.state)["lang"])), run.turn)
             if progress is not Progress.ENDED:
-                async with aclosing(run.events(update)) as events:
+                async with aclosing(run.stream(update)) as events:
                     async for event in events:
                         yield stamp(event, run.turn)
             if last := await self._closing.close(run, entry, update):
                 yield stamp(last, run.turn)
+            elif is_resumed and (what := run.state.get("forgets")):
+                yield stamp(Forgetting(what=what), run.turn)
         finally:
             del self._runs[entry.thread]
         ms = round((time.perf_counter() - begun) * 1000)
-        yield stamp(replace(_end(run.state), model_calls=run.model_calls, ms=ms), run.turn)
+        end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms})
+        yield stamp(end, run.turn)
+
+    async def begun(self, thread: str) -> str:
+        """Return the id of the message with which the graph was last at work in a thread; empty for none."""
+        snapshot, _ = await mended_state(thread, self.snapshot, self.memory.saver)
+        return str(snapshot.values.get("heard", {}).get("id", ""))
 
     async def snapshot(self, thread: str) -> StateSnapshot:
         """Return where a thread stands; LangGraph plans the next step only of a thread in which a node is due.
@@ -137,28 +145,40 @@ class TurnPlayer:
         """Return the events of a message that was answered before: what was asked, said, and is still open."""
         lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
         answers = [line for line in lines if line.role == "assistant"]
-        messages = [message_of(line) for line in answers]
+        messages = [
+            Message(
+                speaker=line.speaker,
+                text=line.text,
+                interrupted=bool(line.metadata.get("interrupted")),
+                citations=line.metadata.get("citations", []),
+            )
+            for line in answers
+        ]
         images = [Images(images=line.metadata["images"]) for line in answers if line.metadata.get("images")]
         return [TurnStart(text=entry.text, source=entry.source), *images, *_as_shown(messages, state), _end(state)]
 
     def _context(self, entry: InboxEntry, turn: Turn, snapshot: StateSnapshot, preferences: Preferences) -> Context:
-        context = make_context(
-            self.memory,
+        written = [task.result.get("votes") for task in snapshot.tasks if task.result]
+        votes_before_crash = [votes for votes in written if isinstance(votes, list)]
+        return Context(
             entry.thread,
             entry.user,
             self.models,
-            zone=preferences.zone,
+            now=self.memory.now,
+            locks=self.memory.locks,
+            ledger=self.memory.ledger,
+            undo=self.memory.undo,
+            notes=self.memory.notes,
+            zone=preferences.zone or machine_zone(),
             device=turn.device,
             permissions=self.permissions.of(entry.user),
             help=self.help,
             limits=self.limits,
+            has_failed=any(task.error for task in snapshot.tasks),
             services=self.services,
-        )
-        return replace(
-            context,
             is_interruptable=preferences.busy == "interrupt",
             is_shared=turn.is_group or bool(others_in(cast(State, snapshot.values), entry.user)),
-            ballot=Ballot(_votes(snapshot)),
+            ballot=Ballot(read_votes(vote for vote in chain.from_iterable(votes_before_crash) if vote)),
             contents=turn.contents if turn.id == entry.message_id else Contents(),
         )
 
@@ -169,7 +189,7 @@ class TurnPlayer:
 
         Of a transcript that is not ahead of the state, in a thread of one person, one line is read.
         """
-        before = snapshot.values.get("persons", {}).get(entry.user, {}).get("lang", snapshot.values.get("lang"))
+        before = lang_of(cast(State, snapshot.values), entry.user)
         chosen = self.languages.choose(entry, set_lang or turn.lang, before)
         lines = await self.memory.transcript.lines(entry.thread, limit=1)
         if context.is_shared or (lines and lines[-1].message_id != snapshot.values.get("heard", {}).get("id")):
@@ -179,16 +199,6 @@ class TurnPlayer:
         if self.tells_metadata:
             update["heard"]["metadata"] = metadata_of(entry, lines, context, name)
         return update
-
-
-def message_of(line: TranscriptLine) -> Message:
-    """Return what a line of the transcript says, as it was shown."""
-    return Message(
-        speaker=line.speaker,
-        text=line.text,
-        interrupted=bool(line.metadata.get("interrupted")),
-        citations=line.metadata.get("citations", []),
-    )
 
 
 def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:
@@ -210,18 +220,12 @@ def _as_shown(messages: Sequence[Message], state: State) -> list[Event]:
     question = ask(pending[0], state["lang"])
     if messages[-1].text != worded(question, state["lang"]):
         return [*messages]
-    return [*messages[:-1], question, replace(messages[-1], shown=True)]
+    return [*messages[:-1], question, messages[-1].model_copy(update={"shown": True})]
 
 
 def _end(state: State) -> TurnEnd:
     holder = state.get("dialog")
     return TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(state.get("pending")))
-
-
-def _votes(snapshot: StateSnapshot) -> dict[str, Verdict]:
-    """Return the votes that observers cast before a crash in the same step."""
-    written = [task.result.get("votes") for task in snapshot.tasks if task.result]
-    return read_votes(vote for votes in written if isinstance(votes, list) for vote in votes if vote)
 
 
 Read = Callable[[str], Awaitable[StateSnapshot]]
@@ -244,7 +248,7 @@ async def sound_state(thread: str, read: Read) -> StateSnapshot:
     """Return the latest state of a thread as `read` finds it.
 
     Raises:
-        BrokenState: what is stored cannot be read, or is no state.
+        BrokenState: the stored values cannot be read, or have wrong types.
     """
     snapshot = await read(thread)
     if not _is_sound(snapshot.values):

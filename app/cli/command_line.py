@@ -23,7 +23,7 @@ from app.cli import demo, installation, setup, talk, threads, tools
 from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation, results_alone
 from app.cli.ring import ring
-from app.composition.services import dialogs_of
+from app.composition import dialogs_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE, USAGE
 from app.settings import read_settings
 from app.tasks import cancelled_by
@@ -44,13 +44,21 @@ telegram = typer.Typer(name="telegram")
 @telegram.callback(invoke_without_command=True)
 def telegram_or_pair(context: typer.Context) -> Coroutine[Any, Any, int] | None:
     """Answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped."""
-    return None if context.invoked_subcommand else serve()
+    return None if context.invoked_subcommand else _serve()
 
 
-async def serve() -> int:
-    """Answer in Telegram until stopped."""
+async def _serve() -> int:
     # Its library takes half a second to import, which no other command should wait for.
     return int(await import_module("app.doors.telegram.service").serve(read_settings()))
+
+
+Host = Annotated[str, typer.Option(help="Where it listens; only this machine unless API_KEYS are set.")]
+Port = Annotated[int, typer.Option(min=0, max=65535)]
+
+
+async def serve(*, host: Host = "127.0.0.1", port: Port = 8000) -> int:
+    """Answer over HTTP, until stopped."""
+    return int(await import_module("app.doors.http.service").serve(read_settings(), host, port))
 
 
 @telegram.command()
@@ -75,6 +83,8 @@ def main(arguments: Sequence[str]) -> int:
         return _told(f"{fault}; the database cannot be used", TROUBLE[STORAGE])
     except KeyboardInterrupt:
         return INTERRUPTED
+    except EOFError:
+        return _told("the input ended before everything was answered", FAILED)
     except BrokenPipeError:
         # Nobody reads any more; what is left in the buffer must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -84,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
 def application() -> TyperGroup:
     """Return all commands; a broken dialog's own ones are left out, so that `check` can tell what is wrong."""
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
-    for command in COMMANDS:
+    for command in (*COMMANDS, serve):
         every.command()(command)
     for part in (tools.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)

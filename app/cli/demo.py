@@ -45,42 +45,33 @@ async def demo(*, lang: Lang = None, trace: Trace = False, fast: Fast = False) -
     console = Console(highlight=False)
     play = table("demo", lang)
     console.print(Text(play["opening"], "dim"), end="\n\n")
+    pace = SECONDS_PER_CHARACTER if console.is_terminal and not fast else 0
     with log_on_stderr(detailed=False, content=False), tempfile.TemporaryDirectory() as folder:
-        async with open_assistant(_alone(settings, folder)) as assistant:
-            tracer = TraceTree(
-                Console(stderr=True, highlight=False, width=None if console.is_terminal else TRACE_WIDTH)
-            )
-            heard = _Heard()
-            screens: list[Screen] = [LiveMarkdown(console, lang), heard]
-            door = TerminalDoor(assistant, screens, tracer, is_traced=trace)
-            visit = Visit(assistant, door, THREAD, lang=lang)
-            pace = SECONDS_PER_CHARACTER if console.is_terminal and not fast else 0
+        async with open_assistant(_alone(settings, folder)) as assistant, pressed_keys(sys.stdin) as key:
+            width = None if console.is_terminal else TRACE_WIDTH
+            tracer = TraceTree(Console(stderr=True, highlight=False, width=width))
+            pause = _Pause(pace, key)
+            door = TerminalDoor(assistant, [LiveMarkdown(console, lang), pause], tracer, is_traced=trace)
             if pace and sys.stdin.isatty():
                 console.print(Text(say("demo_keys", lang), "dim"), end="\n\n")
-            async with pressed_keys(sys.stdin) as key:
-                code = await _play(play["steps"], visit, console, heard, _Pause(pace, key))
+            code = await _play(play["steps"], Visit(assistant, door, THREAD, lang=lang), console, pause)
     if not code:
         console.print(Text(play["closing"], "dim"))
     return code
 
 
-class _Heard(Screen):
-    """A screen that counts how much there is to read."""
-
-    length = 0
-
-    def show(self, event: Event) -> None:
-        """Count what is said."""
-        self.length += len(event.text) if isinstance(event, Message) else 0
-
-
 @dataclass
-class _Pause:
-    """Waits for a reader, who may go on by a key."""
+class _Pause(Screen):
+    """Waits for a reader, who may go on by a key; as a screen it counts how much there is to read."""
 
     pace: float
     """Seconds a reader takes for a character; 0 waits for nobody."""
     key: asyncio.Event
+    length: int = 0
+
+    def show(self, event: Event) -> None:
+        """Count what is said."""
+        self.length += len(event.text) if isinstance(event, Message) else 0
 
     async def wait(self, seconds: float) -> None:
         """Wait until the time is over or a key is pressed."""
@@ -93,7 +84,7 @@ class _Pause:
         self.key.clear()
 
 
-async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, heard: _Heard, pause: _Pause) -> int:
+async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, pause: _Pause) -> int:
     """Play the steps; a key ends the wait for the reader, or the typing, of one step."""
     code = 0
     for step in steps:
@@ -102,12 +93,12 @@ async def _play(steps: list[dict[str, str]], visit: Visit, console: Console, hea
         pause.go_on()
         await _type(step.get("says"), console, pause)
         pause.go_on()
-        heard.length = 0
+        pause.length = 0
         ended = await visit.play(visit.turn(step.get("says")))
         if ended == INTERRUPTED:
             return ended
         code = ended if ended not in (0, WAITING) else code
-        await pause.wait(max(LEAST_SECONDS, pause.pace * heard.length))
+        await pause.wait(max(LEAST_SECONDS, pause.pace * pause.length))
         pause.go_on()
     return code
 

@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -16,17 +16,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.memory import database_path
-from agents.sources.documents.index import DocumentIndex, index_file
-from agents.sources.documents.indexing import Tell, index_folder, index_help
-from agents.sources.documents.indexing import remove as remove_folder
+from agents.sources.documents.files import READERS, files_in
+from agents.sources.documents.index import DocumentIndex, Tell, index_file, index_folder, index_help
+from agents.sources.documents.index import remove as remove_folder
 from agents.toolkit.commands import CommandResult
 from app.doors.visit import FAILED
 from app.settings import Settings, read_settings
 from app.texts import say
 
-application = typer.Typer(name="index", help="Index your own documents for searches: add, list, remove.")
-Added = Annotated[Path, typer.Argument(metavar="PATH", help="Markdown, HTML, PDF and text files are read.")]
+application = typer.Typer(name="index", help="Index your own documents for searches: add, watch, list, remove.")
+Added = Annotated[Path, typer.Argument(metavar="PATH", help=f"Read are: {' '.join(READERS)}.")]
 Removed = Annotated[str, typer.Argument(metavar="PATH", help="As it was added; help: our help pages.")]
+Seconds = Annotated[float, typer.Option(min=0.1, help="Seconds between two looks at the folder.")]
 Url = Annotated[str, typer.Option(help="Where readers find the folder, such as https://docs.example/.")]
 
 
@@ -43,9 +44,12 @@ async def add(path: Added, *, url: Url = "") -> CommandResult:
         report = await asyncio.to_thread(index_folder, index, path, url, tell)
     for line in report.unreadable:
         sys.stderr.write(f"python -m app: {clean(line)}\n")
-    facts = {**asdict(report), "unreadable": len(report.unreadable)}
-    line_of_result = say("indexed", settings.app_lang, path=path, **facts)
-    return CommandResult(asdict(report), [line_of_result], FAILED if report.unreadable else 0)
+    facts = {"added": report.added, "unchanged": report.unchanged, "removed": report.removed}
+    lines = [say("indexed", settings.app_lang, path=path, unreadable=len(report.unreadable), **facts)]
+    if report.skipped:
+        kinds = ", ".join(f"{clean(kind)} {count}" for kind, count in sorted(report.skipped.items()))
+        lines.append(say("skipped", settings.app_lang, kinds=kinds))
+    return CommandResult(asdict(report), lines, FAILED if report.unreadable else 0)
 
 
 @application.command("list")
@@ -75,13 +79,30 @@ async def remove(path: Removed) -> CommandResult:
     return CommandResult({"removed": path}, [say("unindexed", settings.app_lang, path=path)])
 
 
-@contextmanager
-def _opened(settings: Settings) -> Iterator[DocumentIndex]:
-    index = DocumentIndex(index_file(database_path(settings.database_url)))
-    try:
-        yield index
-    finally:
-        index.close()
+@application.command()
+async def watch(path: Added, *, url: Url = "", every: Seconds = 5) -> CommandResult:
+    """Index a folder, and again whenever something in it has changed, until stopped.
+
+    Raises:
+        UsageError: there is no such place, or it overlaps one that is indexed.
+    """
+    before = None
+    while True:
+        if (state := await asyncio.to_thread(_state, path)) != before:
+            result, before = await add(path, url=url), state
+            sys.stdout.write("".join(f"{clean(line)}\n" for line in result.lines))
+            sys.stdout.flush()
+        await asyncio.sleep(every)
+
+
+def _state(path: Path) -> frozenset[tuple[str, int, int]]:
+    """Return what tells whether a folder has changed: its files with their sizes and times."""
+    files = [(str(file), file.lstat()) for file in files_in(path) if file.exists()]
+    return frozenset((name, about.st_size, about.st_mtime_ns) for name, about in files)
+
+
+def _opened(settings: Settings) -> closing[DocumentIndex]:
+    return closing(DocumentIndex(index_file(database_path(settings.database_url))))
 
 
 @contextmanager

@@ -2,22 +2,23 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from agents.conversation.gate.trained import calibrate as fit
-from agents.conversation.gate.trained import weights
+from agents.conversation.gate import calibrate as fit
+from agents.conversation.gate import weights
 from agents.errors import ConfigError, ContractError
 from agents.memory import open_memory
 from agents.toolkit.card import faults, warnings
 from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
-from app.composition import discover, open_assistant
+from app.composition import THRESHOLDS_ITEM, check_help, dialogs_of, discover, load_thresholds, open_assistant
 from app.composition.remote_tools import with_remote_tools
-from app.composition.services import check_help, dialogs_of, drop_thresholds, load_thresholds, store_thresholds
+from app.composition.windows import fitting
 from app.doors.visit import USAGE
 from app.listing import note_lines, report_lines
 from app.settings import Settings, read, read_settings
@@ -45,13 +46,13 @@ async def check() -> CommandResult:
     settings = read_settings()
     result = report(settings)
     if not result["faults"]:
-        try:
-            absent: list[ConfigError] = []
+        absent: list[ConfigError] = []
+        broken_files: list[str] = []
+        with _noting(broken_files):
             async with with_remote_tools(settings, discover()[0], absent.append) as speakers:
                 result = report(settings, speakers, complete=not absent)
-            result["faults"] += map(str, absent)
-        except ConfigError as wrong:
-            result["faults"].append(str(wrong))
+                result["warnings"] += (await fitting(speakers, settings.models(), settings.app_lang))[1]
+        result["faults"] += [*map(str, absent), *broken_files]
     return CommandResult(result, report_lines(result, settings.app_lang), USAGE if result["faults"] else 0)
 
 
@@ -64,11 +65,12 @@ async def calibrate(*, reset: Reset = False) -> CommandResult:
     async with open_memory(settings.database_url) as memory:
         used = await load_thresholds(memory.store) or model.thresholds
         if reset:
-            await drop_thresholds(memory.store)
+            await memory.store.adelete(*THRESHOLDS_ITEM)
             return CommandResult(asdict(model.thresholds), [say("calibration_dropped", settings.app_lang)])
         chosen = fit(await memory.transcript.guesses(model.name), model.thresholds, used)
-        await store_thresholds(memory.store, chosen)
-    limits = chosen.thresholds
+        limits = chosen.thresholds
+        kept = {"model": model.name, "low": limits.low, "high": limits.high}
+        await memory.store.aput(*THRESHOLDS_ITEM, {**kept, "turns": chosen.turns, "switches": chosen.switches})
     facts = {
         "turns": chosen.turns,
         "switches": chosen.switches,
@@ -90,19 +92,18 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     """
     problems: list[str] = []
     models: dict[str, str] = {}
-    try:
+    with _noting(problems):
         chosen = settings.models()
         models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
-    except ConfigError as wrong:
-        problems.append(str(wrong))
-    try:
+    with _noting(problems):
         check_help(settings)
-    except ConfigError as wrong:
-        problems.append(str(wrong))
     try:
         discovered, observers = discover()
-        problems += _wrong_settings()
+        for dialog in dialogs_of().values():
+            with _noting(problems):
+                if dialog.settings:
+                    read(dialog.settings)
     except (ContractError, PromptError) as broken:
         nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": []}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
@@ -133,13 +134,12 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     }
 
 
-def _wrong_settings() -> Iterator[str]:
-    for dialog in dialogs_of().values():
-        try:
-            if dialog.settings:
-                read(dialog.settings)
-        except ConfigError as wrong:
-            yield str(wrong)
+@contextmanager
+def _noting(problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as wrong:
+        problems.append(str(wrong))
 
 
 def _dialog(dialog: Speaker) -> dict[str, object]:

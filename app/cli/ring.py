@@ -1,17 +1,14 @@
-"""`ring`: a small service that rings notices, such as on the desktop, while no conversation is open; and its unit."""
+"""`ring`: a small service that rings notices, such as on the desktop, while no conversation is open."""
 
 import asyncio
 import hashlib
 import html
-import logging
-import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,13 +26,11 @@ from app.cli.invocation import Lang
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.doors.visit import TROUBLE
-from app.files import replace_file, write_env
 from app.logs import log_on_stderr
 from app.settings import Settings, read_settings
 from app.tasks import cancelled_by
 from app.texts import say
 
-LOG = logging.getLogger(__name__)
 APP = "Dialog Supervisor"
 CHATS = "telegram[-@]*"
 """The threads of Telegram's chats, as a GLOB pattern."""
@@ -56,15 +51,9 @@ STAYS_UNTIL_SEEN = 0
 """The lifetime of a notification that stays until the user has seen it."""
 HINTS = {"urgency": ("y", 2), "category": ("s", "reminder"), "sound-name": ("s", "alarm-clock-elapsed")}
 MARKUP = "body-markup"
-UNIT_NAME = "dialog-supervisor-ring.service"
-TEMPLATE = Path(__file__).parents[2] / "docs" / "deploy" / UNIT_NAME
-PLACEHOLDER = "%h/dialog-supervisor"
-Ask = Callable[[str, bool], Awaitable[str]]
-"""Takes a question and whether the answer is a secret."""
-Say = Callable[..., str]
 
 
-class NoDesktop(Exception):
+class NoDesktop(Unreachable):
     """Nothing on this machine shows notifications now; says why in one line."""
 
 
@@ -76,8 +65,8 @@ class Desktop:
 
     async def check(self) -> str:
         """Return the name of the server that shows notifications. Raises NoDesktop if there is none."""
-        async with _router() as router:
-            return str((await _call(router, "GetServerInformation"))[0])
+        async with _connected() as call:
+            return await call("GetServerInformation")
 
     async def show(self, id: str, title: str, text: str) -> None:
         """Show a notification. One with the same id takes the place of the one before, where the server keeps ids.
@@ -85,50 +74,39 @@ class Desktop:
         Raises:
             NoDesktop: it could not be shown.
         """
-        async with _router() as router:
-            capabilities = str((await _call(router, "GetCapabilities"))[0])
+        # The upper half of the numbers, which servers do not count up to.
+        number = int.from_bytes(hashlib.sha256(id.encode()).digest()[:4]) | 1 << 31
+        async with _connected() as call:
             # Where markup is read, the words of a user must not be taken for it.
-            body = html.escape(clean(text), quote=False) if MARKUP in capabilities else clean(text)
-            arguments: tuple[object, ...] = (
-                self._app_name,
-                _number(id),
-                "appointment-soon",
-                clean(title),
-                body,
-                [],
-                HINTS,
-                STAYS_UNTIL_SEEN,
-            )
-            await _call(router, "Notify", NOTIFY, arguments)
+            reads_markup = MARKUP in await call("GetCapabilities")
+            body = html.escape(clean(text), quote=False) if reads_markup else clean(text)
+            head = (self._app_name, number, "appointment-soon", clean(title), body)
+            await call("Notify", NOTIFY, (*head, [], HINTS, STAYS_UNTIL_SEEN))
+
+
+Call = Callable[..., Awaitable[str]]
+"""Takes a method, with a signature and its arguments if it has some; returns the first value of the reply as text."""
 
 
 @asynccontextmanager
-async def _router() -> AsyncIterator[DBusRouter]:
+async def _connected() -> AsyncIterator[Call]:
     """Be connected to the session bus during the block; what fails there is a NoDesktop."""
     try:
         async with asyncio.timeout(BUS_SECONDS):
             connection = await open_dbus_connection("SESSION")
             async with connection, DBusRouter(connection) as router:
-                yield router
+
+                async def call(method: str, signature: str | None = None, body: tuple[object, ...] = ()) -> str:
+                    message = new_method_call(NOTIFICATION_SERVER, method, signature, body)
+                    return str(unwrap_msg(await router.send_and_get_reply(message))[0])
+
+                yield call
     except KeyError:
         raise NoDesktop("there is no session bus (DBUS_SESSION_BUS_ADDRESS is not set)") from None
     except DBusErrorResponse as refusal:
         raise NoDesktop(f"no server shows notifications ({refusal.name})") from refusal
     except (OSError, RuntimeError, ValueError, EOFError, RouterClosed, TimeoutError) as failure:
         raise NoDesktop(f"the session bus cannot be reached ({type(failure).__name__})") from failure
-
-
-async def _call(
-    router: DBusRouter, method: str, signature: str | None = None, body: tuple[object, ...] = ()
-) -> tuple[object, ...]:
-    reply = await router.send_and_get_reply(new_method_call(NOTIFICATION_SERVER, method, signature, body))
-    values: tuple[object, ...] = unwrap_msg(reply)
-    return values
-
-
-def _number(id: str) -> int:
-    """Return the notification's number for an id: the upper half, which servers do not count up to."""
-    return int.from_bytes(hashlib.sha256(id.encode()).digest()[:4]) | 1 << 31
 
 
 async def ring(*, user: Whose = None, lang: Lang = None) -> int:
@@ -165,8 +143,8 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
         begin = partial(Clock, assistant.memory, assistant.sources, user=user)
         if token:
             # Its library takes half a second to import, which other commands should not wait for.
-            telegram = import_module("app.doors.telegram.notices")
-            opened = telegram.open_sender(assistant, token, settings.telegram_api_url, lang)
+            telegram = import_module("app.doors.telegram.service")
+            opened = telegram.open_sender(assistant, settings)
             door = await stack.enter_async_context(opened)
             await stack.enter_async_context(begin(door.deliver, threads=door.threads))
             ways.append(say("ring.telegram", lang))
@@ -189,50 +167,6 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
 
 
 async def _notify(assistant: Assistant, desktop: Desktop, title: str, ring: Ring) -> None:
-    """Show a notice on the desktop, then take note that it was told.
-
-    Raises:
-        Unreachable: it could not be shown.
-    """
-    try:
-        await desktop.show(ring.id, title, ring.text)
-    except NoDesktop as lack:
-        LOG.warning("%s", lack)
-        raise Unreachable from lack
+    """Show a notice on the desktop, then take note that it was told."""
+    await desktop.show(ring.id, title, ring.text)
     await assistant.tell(ring.thread, ring.text, ring.id, ring.user)
-
-
-def can_ring() -> bool:
-    """Tell whether this machine has a systemd of the user's own, and the application its unit."""
-    return shutil.which("systemctl") is not None and TEMPLATE.is_file()
-
-
-async def set_up_ring(settings: Settings, env_file: Path, ask: Ask, words: Say, tell: Callable[[str], None]) -> None:
-    """Write the unit, and on wish the Telegram chat to ring in; tell how it is started.
-
-    Raises:
-        ConfigError: a file cannot be written.
-    """
-    chat = ""
-    while settings.telegram_bot_token is not None:
-        chat = (await ask(words("ring_chat"), False)).strip()
-        if not chat or chat.removeprefix("-").isdecimal():
-            break
-        tell(words("no_such", answer=repr(chat)))
-    path = Path.home() / ".config" / "systemd" / "user" / UNIT_NAME
-    try:
-        if chat:
-            write_env(env_file, {"RING_TELEGRAM_CHAT": chat})
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, unit(Path.cwd(), Path(sys.executable)))
-    except OSError as fault:
-        raise ConfigError(f"{fault.filename or path}: {fault.strerror or fault}") from None
-    tell(words("ring_written", path=path, name=UNIT_NAME.removesuffix(".service")))
-
-
-def unit(folder: Path, python: Path) -> str:
-    """Return the unit for an application in `folder`, run by this interpreter."""
-    text = TEMPLATE.read_text("utf-8")
-    # A percent sign begins a placeholder of systemd's own.
-    text = text.replace(f"{PLACEHOLDER}/.venv/bin/python", str(python).replace("%", "%%"))
-    return text.replace(PLACEHOLDER, str(folder).replace("%", "%%"))

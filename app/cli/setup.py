@@ -1,32 +1,67 @@
 """`setup`: find a model server or ask for a provider, try it once, and write what was found to `.env`."""
 
 import os
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from prompt_toolkit import PromptSession
+from pydantic import SecretStr
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
-from agents.models.factory import KEY_OF
-from app.cli.model_servers import PLACES, models_of, servers_here, verdict
-from app.cli.ring import Ask, Say, can_ring, set_up_ring
+from agents.models.factory import KEY_OF, Endpoint, make_models
+from app.cli.model_servers import PLACES, Server, models_of, servers_here, verdict
+from app.composition import discover
+from app.composition.windows import facts_of, fitting
 from app.doors.visit import FAILED, TROUBLE
-from app.files import read_env, write_env
+from app.files import read_env, replace_file, write_env
 from app.settings import Settings, read_settings
 from app.texts import say
 
 FILE = Path(".env")
 OPENAI = "openai"
+SECRETS = ("ask_key", "ask_telegram")
+"""The questions whose answers are not shown while they are typed."""
 MOST_LISTED = 30
 """Models of a server that are listed; any other can be named as well."""
+UNIT_NAME = "dialog-supervisor-ring.service"
+TEMPLATE = Path(__file__).parents[2] / "docs" / "deploy" / UNIT_NAME
+PLACEHOLDER = "%h/dialog-supervisor"
+Ask = Callable[[str, bool], Awaitable[str]]
+"""Takes a question and whether the answer is a secret."""
+
+
+@dataclass(frozen=True)
+class _Interview:
+    """Asks the person at the terminal, if there is one, and tells what becomes of the answers."""
+
+    lang: str
+    ask: Ask | None
+
+    def text(self, key: str, **variables: object) -> str:
+        """Return a sentence of the setup."""
+        return say(f"setup.{key}", self.lang, **variables)
+
+    def tell(self, key: str, **variables: object) -> None:
+        """Print a sentence of the setup."""
+        _print(self.text(key, **variables))
+
+    async def answer(self, key: str, **variables: object) -> str:
+        """Return the answer to a question. Raises UsageError if there is nobody to ask."""
+        if self.ask is None:
+            raise UsageError(self.text("cannot_ask"))
+        return (await self.ask(self.text(key, **variables), key in SECRETS)).strip()
+
+    async def agrees(self, key: str, **variables: object) -> bool:
+        """Ask a question to be answered with yes or no."""
+        return (await self.answer(key, **variables)).lower() in ("y", self.text("yes"))
 
 
 @dataclass(frozen=True)
@@ -76,68 +111,83 @@ async def set_up_model(
         ConfigError: `.env` cannot be written.
         UsageError: an answer is needed and there is nobody to give it.
     """
-    words = partial(_say, settings.app_lang)
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    preset = _preset(model, base_url, key)
+    interview = _Interview(settings.app_lang, None if asks_nothing else ask)
     if asks_nothing and not model:
-        raise UsageError(words("need_model"))
+        raise UsageError(interview.text("need_model"))
+    if not asks_nothing and ask is None:
+        raise UsageError(interview.text("cannot_ask"))
+    choice = _preset(model, base_url, settings.openai_api_key.get_secret_value() if settings.openai_api_key else None)
     if asks_nothing:
-        return await _try_and_write(preset, settings, None, words)
-    if ask is None:
-        raise UsageError(words("cannot_ask"))
+        return await _try_and_write(choice, settings, interview)
     try:
-        code = await _try_and_write(await _choose(preset, ask, words), settings, ask, words)
+        code = await _try_and_write(await _choose(choice, interview), settings, interview)
     except EOFError:
-        _tell(words("unchanged"))
+        interview.tell("unchanged")
         return FAILED
     if code == 0:
         with suppress(EOFError):
-            await _offer_more(settings, ask, words)
+            if settings.telegram_bot_token is None:
+                await _set_up_telegram(settings, interview)
+            if can_ring() and await interview.agrees("ring_offer"):
+                await _set_up_ring(settings, interview)
     return code
 
 
-async def _try_and_write(choice: Choice, settings: Settings, ask: Ask | None, words: Say) -> int:
+async def _try_and_write(choice: Choice, settings: Settings, interview: _Interview) -> int:
     """Ask the model once, and write the choice if the model works or the person insists."""
-    _tell(words("trying", model=choice.name if choice.provider != OPENAI else choice.model))
+    interview.tell("trying", model=choice.name if choice.provider != OPENAI else choice.model)
     if choice.provider != OPENAI and choice.key:
         # Other providers' clients read the key where the application will find it later.
         os.environ[KEY_OF[choice.provider]] = choice.key
-    outcome = await verdict(choice.name, choice.base_url or None, choice.key, settings.model_timeout)
-    _tell(words(outcome))
-    if outcome not in ("good", "no_tools") and not (ask and await _agreed("keep_anyway", ask, words)):
-        _tell(words("unchanged"))
+    trial = await verdict(choice.name, choice.base_url or None, choice.key, settings.model_timeout)
+    outcome = trial.outcome
+    interview.tell("rejected" if trial.is_rejected else outcome)
+    if trial.cause:
+        _print(clean(trial.cause))
+    if outcome not in ("good", "no_tools") and not (interview.ask and await interview.agrees("keep_anyway")):
+        interview.tell("unchanged")
         return TROUBLE.get(outcome, FAILED)
-    changed = _changed(choice.values)
-    if changed and ask and not await _agreed("overwrite", ask, words, path=FILE, names=", ".join(changed)):
-        _tell(words("unchanged"))
+    values, before = {**choice.values, **await _for_its_room(choice, interview)}, read_env(FILE)
+    changed = [name for name, value in values.items() if before.get(name) and before[name] != value]
+    if changed and interview.ask and not await interview.agrees("overwrite", path=FILE, names=", ".join(changed)):
+        interview.tell("unchanged")
         return FAILED
-    _write(choice.values, words)
+    _write({name: value for name, value in values.items() if value or before.get(name)})
+    interview.tell("written", path=FILE)
+    stronger = [name for name, value in values.items() if os.environ.get(name, value) != value]
+    if stronger:
+        interview.tell("environment", names=", ".join(stronger))
     return 0
 
 
-async def _offer_more(settings: Settings, ask: Ask, words: Say) -> None:
-    """Offer a bot and a service for reminders, once a model is written."""
-    if settings.telegram_bot_token is None:
-        await _set_up_telegram(settings, ask, words)
-    if can_ring() and await _agreed("ring_offer", ask, words):
-        await set_up_ring(settings, FILE, ask, words, _tell)
+async def _for_its_room(choice: Choice, interview: _Interview) -> Mapping[str, str]:
+    """Tell how much text the model takes and what does not fit; return what to set for a server with one slot."""
+    if choice.provider != OPENAI or not choice.base_url:
+        return {}
+    facts = await facts_of(choice.base_url, choice.model, choice.key)
+    endpoint = Endpoint(key=SecretStr(choice.key) if choice.key else None, base_url=choice.base_url)
+    _, misfits = await fitting(discover()[0], make_models(choice.name, {}, None, endpoint), interview.lang)
+    interview.tell("window" if facts.window else "no_window", window=f"{facts.window or 0:,}")
+    for misfit in misfits:
+        _print(misfit)
+    if facts.slots is None:
+        return {}
+    interview.tell("one_slot" if facts.slots == 1 else "slots", slots=facts.slots)
+    return {"OBSERVERS_ASKED": "first"} if facts.slots == 1 else {}
 
 
-async def _set_up_telegram(settings: Settings, ask: Ask, words: Say) -> None:
+async def _set_up_telegram(settings: Settings, interview: _Interview) -> None:
     """Ask for a bot's token until one works or none is given; show the link that lets the operator in."""
-    while token := (await ask(words("ask_telegram"), True)).strip():
+    while token := await interview.answer("ask_telegram"):
         # Its library takes half a second to import.
         pairing = import_module("app.doors.telegram.access")
         try:
             link = await pairing.new_link(settings, token)
         except ConfigError as refused:
-            _tell(words("telegram_refused", why=refused))
+            interview.tell("telegram_refused", why=refused)
             continue
-        try:
-            write_env(FILE, {"TELEGRAM_BOT_TOKEN": token})
-        except OSError as fault:
-            raise ConfigError(f"{FILE}: {fault.strerror or fault}") from None
-        _tell(words("telegram_link", path=FILE, link=link))
+        _write({"TELEGRAM_BOT_TOKEN": token})
+        interview.tell("telegram_link", path=FILE, link=link)
         return
 
 
@@ -148,18 +198,50 @@ async def set_up_ring_alone(settings: Settings, ask: Ask | None) -> int:
         ConfigError: a file cannot be written.
         UsageError: a chat has to be named and there is nobody to ask.
     """
-    words = partial(_say, settings.app_lang)
+    interview = _Interview(settings.app_lang, ask)
     if not can_ring():
-        _tell(words("ring_none"))
+        interview.tell("ring_none")
         return FAILED
-    if settings.telegram_bot_token is not None and ask is None:
-        raise UsageError(words("cannot_ask"))
     try:
-        await set_up_ring(settings, FILE, ask or _typed, words, _tell)
+        await _set_up_ring(settings, interview)
     except EOFError:
-        _tell(words("unchanged"))
+        interview.tell("unchanged")
         return FAILED
     return 0
+
+
+def can_ring() -> bool:
+    """Tell whether this machine has a systemd of the user's own, and the application its unit."""
+    return shutil.which("systemctl") is not None and TEMPLATE.is_file()
+
+
+async def _set_up_ring(settings: Settings, interview: _Interview) -> None:
+    """Write the unit, and on wish the Telegram chat to ring in; tell how it is started."""
+    chat = ""
+    while settings.telegram_bot_token is not None:
+        chat = await interview.answer("ring_chat")
+        if not chat or chat.removeprefix("-").isdecimal():
+            break
+        interview.tell("no_such", answer=repr(chat))
+    if chat:
+        _write({"RING_TELEGRAM_CHAT": chat})
+    path = _write_unit()
+    interview.tell("ring_written", path=path, name=UNIT_NAME.removesuffix(".service"))
+
+
+def _write_unit() -> Path:
+    """Write the unit for the application in this folder, run by this interpreter, and return where it stands."""
+    path = Path.home() / ".config" / "systemd" / "user" / UNIT_NAME
+    text = TEMPLATE.read_text("utf-8")
+    # A percent sign begins a placeholder of systemd's own.
+    text = text.replace(f"{PLACEHOLDER}/.venv/bin/python", sys.executable.replace("%", "%%"))
+    text = text.replace(PLACEHOLDER, str(Path.cwd()).replace("%", "%%"))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text)
+    except OSError as fault:
+        raise ConfigError(f"{path}: {fault.strerror or fault}") from None
+    return path
 
 
 def _preset(model: str, base_url: str, key: str | None) -> Choice:
@@ -170,94 +252,74 @@ def _preset(model: str, base_url: str, key: str | None) -> Choice:
     return Choice(bare if bare and provider == OPENAI else model, base_url, key)
 
 
-async def _choose(preset: Choice, ask: Ask, words: Say) -> Choice:
+async def _choose(preset: Choice, interview: _Interview) -> Choice:
     """Offer the servers of this machine, unless an address is preset; else ask for everything."""
     if preset.provider != OPENAI:
-        return replace(preset, key=await _key(preset.provider, ask, words))
-    models: list[str] = []
+        return replace(preset, key=await _key(preset.provider, interview))
     # A key that is set already goes to whichever endpoint is set later; it is tried as it will be used.
-    base_url, key = preset.base_url, preset.key
-    if not base_url:
-        _tell(words("looking", places=", ".join(name for name, _ in PLACES)))
-        servers = await servers_here()
-        for number, server in enumerate(servers, 1):
-            about = {"name": server.name, "url": server.base_url, "models": ", ".join(server.models)}
-            _tell(words("server", number=number, **about))
-        _tell(words("other" if servers else "none"))
-        place = await _number(len(servers), ask, words) if servers else 0
-        if place:
-            base_url, models = servers[place - 1].base_url, [*servers[place - 1].models]
-    if not base_url:
-        base_url = (await ask(words("ask_url", providers=", ".join(KEY_OF)), False)).strip()
+    if not preset.base_url and (server := await _server_here(interview)):
+        model = preset.model or await _model(server.models, interview, only=bool(server.models))
+        return replace(preset, base_url=server.base_url, model=model)
+    base_url = preset.base_url or await interview.answer("ask_url", providers=", ".join(KEY_OF))
     if base_url in KEY_OF:
-        return Choice(preset.model or await _model([], ask, words), "", await _key(base_url, ask, words), base_url)
-    is_found_here = bool(models)
-    if not is_found_here:
-        key = (await ask(words("ask_key"), True)).strip() or key
-        if base_url and not preset.model:
-            models = await models_of(base_url, key)
-    return Choice(preset.model or await _model(models, ask, words, only=is_found_here), base_url, key)
+        model = preset.model or await _model([], interview)
+        return Choice(model, "", await _key(base_url, interview), base_url)
+    key = await interview.answer("ask_key") or preset.key
+    models = await models_of(base_url, key) if base_url and not preset.model else []
+    return Choice(preset.model or await _model(models, interview), base_url, key)
 
 
-async def _key(provider: str, ask: Ask, words: Say) -> str | None:
+async def _key(provider: str, interview: _Interview) -> str | None:
     """Return the key of a provider, which may be set already; None if it needs none."""
     variable = KEY_OF[provider]
-    return (await ask(words("ask_key"), True)).strip() or os.environ.get(variable) if variable else None
+    return await interview.answer("ask_key") or os.environ.get(variable) if variable else None
 
 
-async def _number(most: int, ask: Ask, words: Say) -> int:
-    while True:
-        answer = (await ask(words("choose_server"), False)).strip() or "1"
-        if answer.isdecimal() and int(answer) <= most:
-            return int(answer)
-        _tell(words("no_such", answer=answer))
+async def _server_here(interview: _Interview) -> Server | None:
+    """Return the server of this machine that the person chooses; None if there is none, or another one is meant."""
+    interview.tell("looking", places=", ".join(name for name, _ in PLACES))
+    servers = await servers_here()
+    for number, server in enumerate(servers, 1):
+        models = ", ".join(server.models)
+        interview.tell("server", number=number, name=server.name, url=server.base_url, models=models)
+    interview.tell("other" if servers else "none")
+    while servers:
+        answer = await interview.answer("choose_server") or "1"
+        if answer == "0":
+            break
+        if answer.isdecimal() and int(answer) <= len(servers):
+            return servers[int(answer) - 1]
+        interview.tell("no_such", answer=answer)
+    return None
 
 
-async def _model(models: Sequence[str], ask: Ask, words: Say, *, only: bool = False) -> str:
+async def _model(models: Sequence[str], interview: _Interview, *, only: bool = False) -> str:
     """Return the model that is chosen, by its name or its number in the list; with `only` one of these."""
     if len(models) == 1:
         return models[0]
     for number, name in enumerate(models[:MOST_LISTED], 1):
-        _tell(f"{number:>4}  {clean(name)}")
+        _print(f"{number:>4}  {clean(name)}")
     if len(models) > MOST_LISTED:
-        _tell(words("more_models", count=len(models) - MOST_LISTED))
+        interview.tell("more_models", count=len(models) - MOST_LISTED)
     while True:
-        answer = (await ask(words("choose_model"), False)).strip()
+        answer = await interview.answer("choose_model")
         if answer and (answer in models or not (only or answer.isdecimal())):
             return answer
         if answer.isdecimal() and 0 < int(answer) <= len(models):
             return models[int(answer) - 1]
-        _tell(words("no_such", answer=repr(answer)) if answer else words("need_answer"))
+        interview.tell("no_such" if answer else "need_answer", answer=repr(answer))
 
 
-async def _agreed(question: str, ask: Ask, words: Say, **variables: object) -> bool:
-    return (await ask(words(question, **variables), False)).strip().lower() in ("y", words("yes"))
-
-
-def _changed(values: Mapping[str, str]) -> list[str]:
-    before = read_env(FILE)
-    return [name for name, value in values.items() if before.get(name) and before[name] != value]
-
-
-def _write(values: Mapping[str, str], words: Say) -> None:
-    unset = [name for name, value in values.items() if not value and not read_env(FILE).get(name)]
+def _write(values: Mapping[str, str]) -> None:
     try:
-        write_env(FILE, {name: value for name, value in values.items() if name not in unset})
+        write_env(FILE, values)
     except OSError as fault:
         raise ConfigError(f"{FILE}: {fault.strerror or fault}") from None
-    _tell(words("written", path=FILE))
-    stronger = [name for name, value in values.items() if os.environ.get(name, value) != value]
-    if stronger:
-        _tell(words("environment", names=", ".join(stronger)))
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-def _say(lang: str, key: str, **variables: object) -> str:
-    return say(f"setup.{key}", lang, **variables)
 
 
 async def _typed(question: str, secret: bool) -> str:

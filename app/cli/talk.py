@@ -1,11 +1,13 @@
 """`ask`, `resume` and `chat`: turns on the command line, for a person at a terminal or a script at a pipe."""
 
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
@@ -14,16 +16,15 @@ from rich.text import Text
 from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.commands import readable
-from app.assistant import Assistant
+from agents.toolkit.questions import CHOICE
+from app.assistant import Assistant, Turn
 from app.assistant.clocks import SilenceClock
 from app.assistant.closing import TERMINAL
 from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User, results_alone
-from app.composition import open_assistant
-from app.composition.services import make_file_reader
+from app.composition import make_file_reader, open_assistant
 from app.doors.slash_commands.talk import file_at
 from app.doors.terminal.door import TerminalDoor, with_files
-from app.doors.terminal.prompt_line import Typed
-from app.doors.terminal.repl import Repl
+from app.doors.terminal.repl import Repl, Typed
 from app.doors.terminal.screens import Chunks, JsonLines, LiveMarkdown, PlainText
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import incoming_lines
@@ -44,15 +45,15 @@ AsChunks = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Talk:
-    """Whose conversation it is, who answers in which language, and how it is shown."""
+    """The options of every command that talks: whose conversation it is, who answers, and how it is shown."""
 
-    thread: str
-    user: str | None
-    lang: str | None
-    model: str | None
-    is_traced: bool
-    as_json: bool
-    as_chunks: bool
+    thread: Thread = DEFAULT_THREAD
+    user: User = None
+    lang: Lang = None
+    model: Model = None
+    is_traced: Trace = False
+    as_json: AsJson = False
+    as_chunks: AsChunks = False
 
     @property
     def is_for_scripts(self) -> bool:
@@ -60,115 +61,138 @@ class Talk:
         return self.as_json or self.as_chunks
 
 
+Command = Callable[..., Awaitable[int]]
+
+
+def _talking(command: Command) -> Command:
+    """Return a command that has the options of a `Talk` on the command line, and passes the talk on."""
+    own, options = signature(command), signature(Talk).parameters
+
+    @wraps(command)
+    async def run(**given: Any) -> int:
+        talk = Talk(**{name: given.pop(name) for name in options if name in given})
+        return await command(talk, **given)
+
+    parameters = [*own.parameters.values()][1:]
+    # Typer reads the options from the signature.
+    run.__signature__ = own.replace(parameters=[*parameters, *options.values()])  # type: ignore[attr-defined]
+    return run
+
+
+@_talking
 async def ask(
+    talk: Talk,
     text: Annotated[str, typer.Argument(help="What to say; - reads standard input.")] = "",
     *,
     file: Annotated[list[str], typer.Option(help="A picture, recording or document to go with it.")] = [],  # noqa: B006
     message_id: Annotated[str | None, typer.Option(help="The same id again does nothing twice.")] = None,
-    thread: Thread = DEFAULT_THREAD,
-    user: User = None,
-    lang: Lang = None,
-    model: Model = None,
-    trace: Trace = False,
-    json: AsJson = False,
-    chunks: AsChunks = False,
 ) -> int:
     """Play one turn."""
     settings = read_settings()
-    shown_lang = lang or settings.app_lang
-    talk = Talk(thread=thread, user=user, lang=lang, model=model, is_traced=trace, as_json=json, as_chunks=chunks)
-    message = await _message(text)
-    paths = [_path(name, shown_lang) for name in file]
+    lang = talk.lang or settings.app_lang
+    piped = [line async for line in incoming_lines(sys.stdin)] if text == "-" else []
+    message = "\n".join(piped) if text == "-" else readable(text)
+    paths = [_path(name, lang) for name in file]
     if not message.strip() and not paths:
-        raise UsageError(say("no_text", shown_lang))
-    async with _open_visit(talk, settings) as visit:
+        raise UsageError(say("no_text", lang))
+    async with _opened(talk, settings) as (assistant, results, _):
+        visit = _visit(assistant, talk, _screen(talk, results, lang))
         turn = visit.turn(message, **({"id": message_id} if message_id else {}))
-        reading = await with_files(make_file_reader(settings, visit.assistant), turn, paths, shown_lang)
+        reading = await with_files(make_file_reader(settings, assistant), turn, paths, lang)
         for remark in reading.remarks:
             Console(stderr=True, highlight=False).print(Text(clean(remark), "dim"), soft_wrap=True)
         return await visit.play(reading.turn) if reading.turn else FAILED
 
 
+@_talking
 async def resume(
-    thread: Thread,
-    choose: Annotated[str, typer.Option(metavar="X", help="A number, an id, a label, or a form's values.")],
+    talk: Talk,
     *,
-    user: User = None,
-    lang: Lang = None,
-    model: Model = None,
-    trace: Trace = False,
-    json: AsJson = False,
-    chunks: AsChunks = False,
+    choose: Annotated[str, typer.Option(metavar="X", help="A number, an id, a label, or a form's values.")],
+    question: Annotated[str, typer.Option(metavar="ID", help="Which question, as it was shown with it.")] = "",
 ) -> int:
     """Answer what a tool has asked."""
     settings = read_settings()
-    talk = Talk(thread=thread, user=user, lang=lang, model=model, is_traced=trace, as_json=json, as_chunks=chunks)
-    async with _open_visit(talk, settings) as visit:
-        return await answer(visit, readable(choose), lang or settings.app_lang)
-
-
-async def answer(visit: Visit, choice: str, lang: str) -> int:
-    """Answer the question of a thread, for the one who was asked if the visit names nobody; return the exit code.
-
-    Raises:
-        UsageError: nothing was asked, or the choice does not answer it.
-    """
-    # The process that put the question may have been killed before it was stored.
-    for turn in await visit.assistant.unanswered(visit.thread, TERMINAL):
-        if (code := await visit.play(turn)) not in (0, WAITING):
+    lang = talk.lang or settings.app_lang
+    async with _opened(talk, settings) as (assistant, results, _):
+        visit = _visit(assistant, talk, _screen(talk, results, lang))
+        seen, code, played = question or await _open_question(visit), 0, ""
+        # The process that put the question may have been killed before its turn was stored.
+        for turn in await assistant.unanswered(talk.thread, TERMINAL):
+            played = turn.id
+            if (code := await visit.play(turn)) not in (0, WAITING):
+                return code
+        asked, choice = await _open_question(visit), readable(choose)
+        if (repeated := await _repeated(visit, choice, question)) is not None:
+            return code if repeated.id == played else await visit.play(repeated)
+        if not asked:
+            raise UsageError(say("nothing_asked", lang, thread=repr(talk.thread)))
+        if question and asked != question:
+            raise UsageError(say("other_question", lang, question=repr(question), open=asked))
+        if asked != seen:
+            # Nobody has seen it before: it is shown now.
             return code
+        code_of_answer = await visit.answer(choice)
+        if code_of_answer is None:
+            raise UsageError(say("no_answer", lang, choice=repr(choose), known=answers(visit.question)))
+        return code_of_answer
+
+
+async def _open_question(visit: Visit) -> str:
+    """Return the id of the open question, or nothing; a visit that names nobody is that of the one who was asked."""
     people = await visit.assistant.asked(visit.thread)
     if visit.user is None and len(people) == 1:
         visit.user = people[0]
-    if not (await visit.state()).get("pending"):
-        raise UsageError(say("nothing_asked", lang, thread=repr(visit.thread)))
-    code_of_answer = await visit.answer(choice)
-    if code_of_answer is None:
-        raise UsageError(say("no_answer", lang, choice=repr(choice), known=answers(visit.question)))
-    return code_of_answer
+    await visit.state()
+    return visit.question.id if visit.question else ""
 
 
-async def chat(
-    *,
-    thread: Thread = DEFAULT_THREAD,
-    user: User = None,
-    lang: Lang = None,
-    model: Model = None,
-    trace: Trace = False,
-    json: AsJson = False,
-    chunks: AsChunks = False,
-) -> int:
+async def _repeated(visit: Visit, choice: str, question: str) -> Turn | None:
+    """Return the last message if it is this very answer: a command that is run again does not answer what came next."""
+    last = await visit.assistant.last_message(visit.thread, visit.owner)
+    if last is None or last.source != CHOICE or last.text != choice:
+        return None
+    answered, still_open = last.message_id.rpartition("#")[2], visit.question
+    if (question and answered != question) or (still_open and still_open.id == answered):
+        return None
+    return visit.turn(choice, source=CHOICE, id=last.message_id)
+
+
+@_talking
+async def chat(talk: Talk) -> int:
     """Talk; from a pipe, one message a line."""
     settings = read_settings()
-    talk = Talk(thread=thread, user=user, lang=lang, model=model, is_traced=trace, as_json=json, as_chunks=chunks)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not talk.is_for_scripts
-    with _streams(talk) as results, _log(talk, settings, held=at_terminal) as log:
-        async with open_assistant(settings, models=settings.models(model)) as assistant:
-            state = await assistant.state(thread)
-            shown_lang = lang or (state or {}).get("lang") or settings.app_lang
-            console = Console(stderr=not at_terminal, highlight=False)
-            for remark in _welcome(talk, settings, shown_lang, greets=not state, at_terminal=at_terminal):
-                console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
-            if not at_terminal:
-                return await _lines(_visit(assistant, talk, _screen(talk, results, shown_lang)), is_new=not state)
-            screen = LiveMarkdown(console, shown_lang)
-            visit = _visit(assistant, talk, screen, log)
-            visit.reader = make_file_reader(settings, assistant)
-            repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
-            async with (
-                assistant.ringing(repl.ring, user=visit.owner),
-                SilenceClock(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
-            ):
-                repl.noted = clock.heard
-                return await repl.run()
+    async with _opened(talk, settings, holds_log=at_terminal) as (assistant, results, log):
+        state = await assistant.state(talk.thread)
+        lang = talk.lang or (state or {}).get("lang") or settings.app_lang
+        console = Console(stderr=not at_terminal, highlight=False)
+        for remark in _welcome(talk, settings, lang, greets=not state, at_terminal=at_terminal):
+            console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
+        if not at_terminal:
+            return await _lines(_visit(assistant, talk, _screen(talk, results, lang)), is_new=not state)
+        screen = LiveMarkdown(console, lang)
+        visit = _visit(assistant, talk, screen, log)
+        visit.reader = make_file_reader(settings, assistant)
+        repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
+        async with (
+            assistant.ringing(repl.ring, user=visit.owner),
+            SilenceClock(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
+        ):
+            repl.noted = clock.heard
+            return await repl.run()
 
 
 @asynccontextmanager
-async def _open_visit(talk: Talk, settings: Settings) -> AsyncIterator[Visit]:
-    """Open the assistant for a command that plays no more than it was told."""
-    with _streams(talk) as results, _log(talk, settings):
+async def _opened(
+    talk: Talk, settings: Settings, *, holds_log: bool = False
+) -> AsyncIterator[tuple[Assistant, TextIO, HeldLog]]:
+    """Yield the assistant, the stream for results, and the log, which waits for the end of a turn if it is held."""
+    streams = results_alone() if talk.is_for_scripts else nullcontext(sys.stdout)
+    log_to = log_on_stderr(detailed=talk.is_traced, content=settings.log_content, held=holds_log)
+    with streams as results, log_to as log:
         async with open_assistant(settings, models=settings.models(talk.model)) as assistant:
-            yield _visit(assistant, talk, _screen(talk, results, talk.lang or settings.app_lang))
+            yield assistant, results, log
 
 
 async def _lines(visit: Visit, *, is_new: bool) -> int:
@@ -207,21 +231,7 @@ def _welcome(talk: Talk, settings: Settings, lang: str, *, greets: bool, at_term
     return [*remarks, say("keys", lang), ""] if at_terminal else remarks
 
 
-async def _message(argument: str) -> str:
-    if argument == "-":
-        return "\n".join([line async for line in incoming_lines(sys.stdin)])
-    return readable(argument)
-
-
 def _path(name: str, lang: str) -> Path:
     if (path := file_at(name)) is None:
         raise UsageError(say("no_file", lang, name=name))
     return path
-
-
-def _streams(talk: Talk) -> AbstractContextManager[TextIO]:
-    return results_alone() if talk.is_for_scripts else nullcontext(sys.stdout)
-
-
-def _log(talk: Talk, settings: Settings, *, held: bool = False) -> AbstractContextManager[HeldLog]:
-    return log_on_stderr(detailed=talk.is_traced, content=settings.log_content, held=held)

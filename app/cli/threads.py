@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -10,16 +10,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from agents.errors import UsageError
-from agents.language.text.clean import clean, safe_json
+from agents.language.text.clean import safe_json
 from agents.memory.inbox import TOLD, TranscriptLine, writers_of
 from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.assistant.run import config_of
-from app.cli.invocation import AsJson, OptionalThread, Thread, results_alone
+from app.cli.invocation import OptionalThread, Thread, results_alone
 from app.cli.trace_test import rehearse, trace_test
 from app.composition import open_assistant
 from app.doors.visit import FAILED
-from app.listing import history_lines, markdown_lines, state_lines, thread_lines
+from app.listing import conversation_markdown, history_lines, state_lines, thread_lines
 from app.recording import Record
 from app.settings import Settings, read_settings
 from app.short_term_memory import contents
@@ -104,19 +104,23 @@ async def forget(
             raise UsageError(say("forget.nothing", lang, user=user))
         if sys.stdin.isatty() and not yes and not context.obj.as_json:
             question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
-            if not await _agreed(question, lang):
+            if (await asyncio.to_thread(_typed, question)) not in ("y", "yes", say("setup.yes", lang)):
                 return CommandResult({}, [say("forget.left", lang)], FAILED)
-        await _delete(assistant, scope, thread or "", user or "", lang)
+        if scope == "person":
+            await assistant.forgetting.person(user or "")
+        elif scope == "part":
+            await assistant.forgetting.part(thread or "", user or "")
+        elif not await assistant.forget(thread or ""):
+            raise UsageError(say("no_thread", lang, thread=repr(thread)))
     result = {**{name: value for name, value in about.items() if value}, "forgotten": True}
     return CommandResult(result, [say(f"forget.done_{scope}", lang, **about)])
 
 
-async def _agreed(question: str, lang: str) -> bool:
+def _typed(question: str) -> str:
     try:
-        typed = await asyncio.to_thread(input, question)
+        return input(question).strip().lower()
     except EOFError:
-        return False
-    return typed.strip().lower() in ("y", "yes", say("setup.yes", lang))
+        return ""
 
 
 async def _scope(assistant: Assistant, thread: str | None, user: str | None) -> str | None:
@@ -129,38 +133,21 @@ async def _scope(assistant: Assistant, thread: str | None, user: str | None) -> 
     return "part" if user in writers else None
 
 
-async def _delete(assistant: Assistant, scope: str, thread: str, user: str, lang: str) -> None:
-    if scope == "person":
-        await assistant.forgetting.person(user)
-    elif scope == "part":
-        await assistant.forgetting.part(thread, user)
-    elif not await assistant.forget(thread):
-        raise UsageError(say("no_thread", lang, thread=repr(thread)))
-
-
 AsTest = Annotated[bool, typer.Option("--as-test", help="A trace test, the models' replies as its script.")]
 Format = Annotated[Literal["markdown", "json"] | None, typer.Option(help="Default: markdown.")]
 
 
-async def export(
-    thread: Thread,
-    *,
-    format: Format = None,
-    json: AsJson = False,
-    as_test: AsTest = False,
-) -> None:
+async def export(thread: Thread, *, format: Format = None, as_test: AsTest = False) -> None:
     """Print a thread: to read, as JSON, or as a test.
 
     Raises:
         UsageError: two forms are asked for, there is no such thread, or nothing of it can be played again.
     """
-    settings = read_settings()
-    forms = {format or "", *(["json"] if json else []), *(["test"] if as_test else [])} - {""}
-    if len(forms) > 1:
-        raise UsageError("choose one of --format, --json and --as-test")
+    if format and as_test:
+        raise UsageError("choose one of --format and --as-test")
     # What it prints is a file, in any form.
     with results_alone() as results:
-        results.write(await exported(settings, thread, *forms))
+        results.write(await exported(read_settings(), thread, "test" if as_test else format or "markdown"))
 
 
 async def exported(settings: Settings, thread: str, form: str = "markdown") -> str:
@@ -170,30 +157,15 @@ async def exported(settings: Settings, thread: str, form: str = "markdown") -> s
         UsageError: there is no such thread, or nothing of it can be played again.
     """
     async with open_assistant(settings, remote=False, reads=True) as assistant:
-        state = await assistant.state(thread)
         lines = await assistant.history(thread)
+        state = await assistant.state(thread) if lines else await _state(assistant, thread, settings.app_lang)
         records = await assistant.records(thread)
-    if state is None and not lines:
-        raise UsageError(say("no_thread", settings.app_lang, thread=repr(thread)))
-    filled_in = (state or {}).get("forms", {})
+    forms = (state or {}).get("forms", {})
     if form == "test":
         return await _test(records, lines, settings.app_lang)
     if form == "json":
-        return safe_json({"thread": thread, "contents": contents(lines), "forms": filled_in}, indent=2) + "\n"
-    return markdown(thread, lines, filled_in, settings.app_lang)
-
-
-def markdown(thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str) -> str:
-    """Return a conversation to be read: who said what and when, and what the dialogs found out."""
-    parts = [f"# {say('export.title', lang, thread=thread)}"]
-    parts += markdown_lines(lines, lang)
-    if forms:
-        parts.append(f"## {say('export.forms', lang)}")
-    for name, form in forms.items():
-        values = (", ".join(map(str, value)) if isinstance(value, list) else value for value in form.values())
-        rows = [f"- {field}: {value}" for field, value in zip(form, values, strict=True) if value not in (None, "")]
-        parts.append("\n".join([f"### {name}", "", *rows]))
-    return clean("\n\n".join(parts)) + "\n"
+        return safe_json({"thread": thread, "contents": contents(lines), "forms": forms}, indent=2) + "\n"
+    return conversation_markdown(thread, lines, forms, settings.app_lang)
 
 
 async def _test(records: Sequence[Record], lines: Sequence[TranscriptLine], lang: str) -> str:
@@ -203,16 +175,11 @@ async def _test(records: Sequence[Record], lines: Sequence[TranscriptLine], lang
     play = await rehearse(records)
     covered, all_turns = len(play.turns), len(records)
     if covered < all_turns:
-        why = say(f"export.{_obstacle(records[covered])}", lang)
+        status = records[covered].status if records[covered].status in ("interrupted", "large") else "unrecorded"
+        why = say(f"export.{'differs' if records[covered].is_playable else status}", lang)
         remark = say("export.ends_early", lang, turns=covered, whole=all_turns, turn=covered + 1, why=why)
         if not covered:
             raise UsageError(remark)
         sys.stderr.write(f"{remark}\n")
     day = datetime.fromtimestamp(lines[0].at_ms / 1000).astimezone().strftime("%Y-%m-%d") if lines else ""
     return trace_test(play, day)
-
-
-def _obstacle(turn: Record) -> str:
-    if turn.is_playable:
-        return "differs"
-    return turn.status if turn.status in ("interrupted", "large") else "unrecorded"

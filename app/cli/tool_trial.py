@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -15,13 +16,12 @@ from pydantic import BaseModel, ValidationError
 from agents.errors import UsageError
 from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
-from agents.language.identifiers import MARK, Aliases, NumberedIds, resolved
+from agents.language.identifiers import MARK, Aliases, NumberedIds, Schema, resolved
 from agents.memory import Memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
 from agents.nodes.tools import ToolCalls
 from agents.state import State
-from agents.state.person import Heard
 from agents.state.talk import Json, Pending
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import parameters
@@ -44,14 +44,14 @@ class Trial:
     lang: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass
 class Finding:
     """The result: what a model would read, what a user would see, and the question a user would be asked."""
 
-    ok: bool
+    ok: bool = True
     object: str = ""
     view: View | None = None
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
     question: Interrupt | None = None
     aliases: NumberedIds = field(default_factory=dict)
     """What the small numbers in the object stand for."""
@@ -59,11 +59,14 @@ class Finding:
 
     def plain(self) -> dict[str, Any]:
         """Return the finding as a JSON object; an object is told as such, a sentence as text."""
+        result: Any = self.object
+        with suppress(ValueError):
+            result = json.loads(self.object)
         return {
             "ok": self.ok,
-            "object": _read(self.object),
+            "object": result,
             "view": self.view.body() if self.view else None,
-            "notices": [notice.message for notice in self.notices],
+            "notices": self.notices,
             "question": self.question.body() if self.question else None,
             "aliases": self.aliases,
             "ms": self.ms,
@@ -76,16 +79,14 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
     Raises:
         ConfigError: a setting is wrong.
     """
-    async with (
-        open_parts(settings, remote=False, speakers=speakers) as parts,
-        parts.memory.locks.hold(trial.user),
-    ):
+    user = trial.user
+    async with open_parts(settings, remote=False, speakers=speakers) as parts, parts.memory.locks.hold(user):
         graph = StateGraph(State, context_schema=Context)
         graph.add_node("tools", ToolCalls(trial.speaker, speakers, shelves(speakers).get(trial.speaker.name)))
         graph.add_edge(START, "tools")
         events: list[Event] = []
-        zone = (await Preferences.of(parts.memory.store, trial.user)).zone
-        context = replace(parts.context(trial.user, trial.user, zone, TERMINAL), sink=events.append)
+        zone = (await Preferences.of(parts.memory.store, user)).zone
+        context = replace(parts.context(user, user, zone, TERMINAL), sink=events.append)
         state = await _state(trial, parts.memory)
         values = await graph.compile(store=parts.memory.store).ainvoke(state, context=context)
     return _finding(events, cast(State, values))
@@ -93,58 +94,46 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
 
 async def _state(trial: Trial, memory: Memory) -> State:
     """Return a conversation in which the tool has just been called; identifiers are put in as numbers."""
-    aliases = Aliases()
+    aliases, speaker, id = Aliases(), trial.speaker.name, uuid.uuid4().hex
     args = cast(Json, aliases.hide(trial.args, parameters(trial.tool)))
-    call = ToolCall(name=trial.tool.name, args=args, id=uuid.uuid4().hex, type="tool_call")
-    stored = await memory.store.aget(namespace_of(trial.user, "forms"), trial.speaker.name)
-    heard: Heard = {"id": call["id"] or "", "text": None, "source": COMMAND}
+    call = ToolCall(name=trial.tool.name, args=args, id=id, type="tool_call")
+    stored = await memory.store.aget(namespace_of(trial.user, "forms"), speaker)
+    form = dict(stored.value) if stored else {}
+    # Who tries a tool has said yes to it.
+    agreed = cast(Pending, {"call": id, "speaker": speaker, "tool": trial.tool.name, "args": args, "kind": ""})
     return {
         "lang": trial.lang,
-        "heard": heard,
+        "heard": {"id": id, "text": None, "source": COMMAND},
         "aliases": aliases.by_kind,
-        # Who tries a tool has said yes to it.
-        "agreed": cast(
-            Pending, {"call": call["id"], "speaker": trial.speaker.name, "tool": trial.tool.name, "args": args}
-        ),
-        "talks": {
-            trial.speaker.name: {
-                "messages": [AIMessage("", tool_calls=[call])],
-                "form": dict(stored.value) if stored else {},
-            }
-        },
+        "agreed": agreed,
+        "talks": {speaker: {"messages": [AIMessage("", tool_calls=[call])], "form": form}},
     }
 
 
 def _finding(events: list[Event], state: State) -> Finding:
-    end = next((event for event in events if isinstance(event, ToolEnd)), None)
-    view = state.get("view")
-    return Finding(
-        ok=end is None or end.ok,
-        object=end.object if end else "",
-        view=read_view(view) if view else None,
-        notices=[event for event in events if isinstance(event, Notice)],
-        question=next((event for event in events if isinstance(event, Interrupt)), None),
-        aliases=state.get("aliases", {}),
-        ms=end.ms if end else 0,
-    )
+    finding = Finding(aliases=state.get("aliases", {}))
+    if view := state.get("view"):
+        finding.view = read_view(view)
+    for event in events:
+        match event:
+            case ToolEnd():
+                finding.ok, finding.object, finding.ms = event.ok, event.object, event.ms
+            case Notice():
+                finding.notices.append(event.message)
+            case Interrupt():
+                finding.question = event
+    return finding
 
 
-def _read(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, Any]:
+def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, object]:
     """Return the arguments that these pairs stand for: a text as it is, anything else as JSON.
 
     Raises:
-        UsageError: a pair is none, names what the tool does not take, or the tool's schema refuses it.
+        UsageError: a pair has no equals sign, names no parameter of the tool, or breaks the tool's schema.
     """
     schema = parameters(tool)
     fields = schema.get("properties", {})
-    args: dict[str, Any] = {}
+    args: dict[str, object] = {}
     for pair in pairs:
         name, separator, raw = pair.partition("=")
         if not separator or name in args:
@@ -156,25 +145,19 @@ def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, Any]:
     return args
 
 
-def _value(name: str, raw: str, field: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    resolved_field = resolved(field, root)
-    branches = [
-        resolved(branch, root)
-        for branch in resolved_field.get("anyOf") or resolved_field.get("oneOf") or [resolved_field]
-    ]
-    allowed = [value for branch in branches for value in (*branch.get("enum", ()), branch.get("const"))]
-    if raw in (by_text := {str(value): value for value in allowed if value is not None}):
-        return by_text[raw]
-    if any(branch.get("type") == "string" or MARK in branch for branch in branches):
+def _value(name: str, raw: str, field: Schema, root: Schema) -> object:
+    """Return a value as its parameter takes it: what may be a text or an identifier as it is, all else from JSON."""
+    whole = resolved(field, root)
+    branches = [resolved(branch, root) for branch in whole.get("anyOf") or whole.get("oneOf") or [whole]]
+    if any(branch.get("type") == "string" or MARK in branch or raw in branch.get("enum", ()) for branch in branches):
         return raw
     try:
         return json.loads(raw)
     except ValueError:
-        kinds = " or ".join(str(branch.get("type", "any")) for branch in branches if branch.get("type") != "null")
-        raise UsageError(f'{name} is {kinds}, written as JSON (2, true, [1, 2], ["a"]); found {raw!r}') from None
+        raise UsageError(f'{name} is written as JSON (2, true, [1, 2], ["a"]); found {raw!r}') from None
 
 
-def _check(tool: BaseTool, args: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+def _check(tool: BaseTool, args: Mapping[str, object], schema: Schema) -> None:
     """Hold the arguments against the schema; what only a JSON schema says is for the tool to refuse."""
     if missing := [name for name in schema.get("required", ()) if name not in args]:
         raise UsageError(f"{tool.name} needs {', '.join(missing)}")

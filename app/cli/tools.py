@@ -7,9 +7,8 @@ import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -35,10 +34,6 @@ from app.settings import Settings, read_settings
 from app.tasks import on_signal
 from app.texts import say
 from prompts import card_file, languages
-
-Owned = Mapping[str, Sequence[tuple[Speaker, BaseTool]]]
-"""By name, the tools and whose they are."""
-
 
 application = typer.Typer(name="tools")
 ToolName = Annotated[str, typer.Argument(metavar="NAME", help="The tool's.")]
@@ -70,7 +65,7 @@ async def show(name: ToolName) -> CommandResult:
     """Show all there is to review of a tool."""
     settings = read_settings()
     async with _everyone(settings, name) as (speakers, _):
-        _owners(name, owned_tools(speakers), settings.app_lang)
+        _owners(name, speakers, settings.app_lang)
         card = next(card for card in cards(speakers, languages()) if card.name == name)
     return CommandResult(card.plain(), card_lines(card))
 
@@ -94,7 +89,7 @@ async def try_tool(
             finding = await tried(trial, speakers, settings)
     if not context.obj.as_json:
         for notice in finding.notices:
-            sys.stderr.write(f"{clean(notice.message)}\n")
+            sys.stderr.write(f"{clean(notice)}\n")
     facts = {"tool": name, "args": trial.args, **finding.plain()}
     return CommandResult(facts, _finding_lines(finding, trial.lang), 0 if finding.ok else FAILED)
 
@@ -102,12 +97,8 @@ async def try_tool(
 def _trial(
     name: str, pairs: Sequence[str], speakers: Speakers, user: str, lang: str, own_lang: str, *, may_write: bool
 ) -> Trial:
-    """Return what is to be tried.
-
-    Raises:
-        UsageError: there is no such tool, it hands over, an argument does not fit, or it writes and may not.
-    """
-    speaker, tool = _owners(name, owned_tools(speakers), own_lang)[0]
+    """Return what is to be tried. Raises UsageError where that makes no sense, or the tool may not write."""
+    speaker, tool = _owners(name, speakers, own_lang)[0]
     card = next(card for card in cards(speakers, [lang]) if card.name == name)
     if card.kind == HAND_OVER:
         raise UsageError(say("tools.hands_over", own_lang, tool=name))
@@ -129,16 +120,20 @@ async def edit(
     """Change a card's texts; without options in your editor."""
     settings = read_settings()
     async with _everyone(settings, name) as (speakers, _):
-        owners = _owners(name, owned_tools(speakers), settings.app_lang)
-    file = CardFile(card_file(name, lang), slots([tool for _, tool in owners]))
-    if description is not None or add_example or remove_example:
-        written = file.replace(changed(file.text, description, add_example, remove_example))
-    elif sys.stdin.isatty() and sys.stdout.isatty():
-        written = await edited(file)
-    else:
-        raise UsageError(say("tools.no_change", settings.app_lang))
-    key = "tools.written" if written else "tools.unchanged"
-    sys.stdout.write(say(key, settings.app_lang, path=file.path) + "\n")
+        owners = _owners(name, speakers, settings.app_lang)
+    path, parameters = card_file(name, lang), slots([tool for _, tool in owners])
+    try:
+        before = path.read_text("utf-8") if path.exists() else ""
+        if description is not None or add_example or remove_example:
+            is_written = _replace(path, before, _changed(before, description, add_example, remove_example), parameters)
+        elif sys.stdin.isatty() and sys.stdout.isatty():
+            is_written = await _edit_by_hand(path, before, parameters)
+        else:
+            raise UsageError(say("tools.no_change", settings.app_lang))
+    except (OSError, UnicodeDecodeError) as fault:
+        raise ConfigError(f"{path}: {fault}") from None
+    key = "tools.written" if is_written else "tools.unchanged"
+    sys.stdout.write(say(key, settings.app_lang, path=path) + "\n")
 
 
 @asynccontextmanager
@@ -158,10 +153,10 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
         yield everyone, not absent
 
 
-def _owners(name: str, owned: Owned, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
-    if name not in owned:
-        raise UsageError(say("tools.none", lang, tool=repr(name)))
-    return owned[name]
+def _owners(name: str, speakers: Speakers, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
+    if owners := owned_tools(speakers).get(name):
+        return owners
+    raise UsageError(say("tools.none", lang, tool=repr(name)))
 
 
 def _short(card: ToolCard) -> dict[str, object]:
@@ -177,97 +172,59 @@ def _finding_lines(finding: Finding, lang: str) -> list[str]:
     return [clean("\n\n".join(parts))]
 
 
-EDITORS = ("VISUAL", "EDITOR")
+def _replace(path: Path, before: str, after: str, parameters: Sequence[str]) -> bool:
+    """Write a card; return False if its text is the same as before. Raises UsageError, and writes nothing, for no card.
 
-
-@dataclass(frozen=True)
-class CardFile:
-    """The card file of a tool in a language: `slots` are what its examples may have in braces."""
-
-    path: Path
-    slots: Sequence[str]
-
-    @property
-    def text(self) -> str:
-        """What the file says; empty when there is none. Raises ConfigError when it cannot be read."""
-        try:
-            return self.path.read_text("utf-8") if self.path.exists() else ""
-        except (OSError, UnicodeDecodeError) as fault:
-            raise ConfigError(f"{self.path}: {fault}") from None
-
-    def replace(self, text: str) -> bool:
-        """Write the whole file at once; return False if that is what it said before.
-
-        Raises:
-            UsageError: the text is no card; nothing was written.
-            ConfigError: the file cannot be written.
-        """
-        if text == self.text:
-            return False
-        if problems := text_faults(text, self.slots):
-            raise UsageError(problems[0])
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self.path, text)
-        except OSError as fault:
-            raise ConfigError(f"{self.path}: {fault.strerror or fault}") from None
-        prompts.card.cache_clear()
-        return True
-
-
-def changed(text: str, description: str | None, added: Sequence[str], removed: Sequence[str]) -> str:
-    """Return a card's text with another description (None: the same), fewer and more examples.
-
-    Raises:
-        UsageError: an example that shall be removed is not there, or the description looks like one.
+    Its examples may have the parameters in braces.
     """
+    if after == before:
+        return False
+    if problems := text_faults(after, parameters):
+        raise UsageError(problems[0])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, after)
+    prompts.card.cache_clear()
+    return True
+
+
+def _changed(text: str, description: str | None, added: Sequence[str], removed: Sequence[str]) -> str:
+    """Return a card's text with another description (None: the same), fewer and more examples."""
     if description and re.search("^ *-", description, re.MULTILINE):
         raise UsageError("no line of a description may begin with a dash: such a line is an example")
-    lines = text.splitlines()
-    first = next((place for place, line in enumerate(lines) if line.startswith("- ")), len(lines))
-    above, examples = lines[:first], lines[first:]
-    if description is not None:
-        above = [line.strip() for line in description.strip().splitlines()]
-        above += [""] if above and (examples or added) else []
-    elif any(above) and above[-1] and not examples and added:
-        above = [*above, ""]
+    lines = [line.rstrip() for line in text.splitlines()]
     for example in removed:
-        place = next((place for place, line in enumerate(examples) if line[2:].strip() == example.strip()), None)
-        if place is None:
+        if (line := f"- {example.strip()}") not in lines:
             raise UsageError(f"there is no example {example!r}")
-        del examples[place]
-    examples += [f"- {' '.join(example.split())}" for example in added]
-    return "".join(f"{line}\n" for line in [*above, *examples])
+        lines.remove(line)
+    if description is not None:
+        examples = [line for line in lines if line.startswith("- ")]
+        lines = [*description.strip().splitlines(), "", *examples]
+    if added and lines and lines[-1] and not lines[-1].startswith("- "):
+        lines.append("")
+    lines += [f"- {' '.join(example.split())}" for example in added]
+    return "".join(f"{line}\n" for line in lines)
 
 
-async def edited(file: CardFile) -> bool:
-    """Let a person change a card in their editor; return False if they left it as it was.
-
-    Raises:
-        UsageError: no editor is set or it failed, or what was written is no card; the draft is kept then.
-    """
-    command = next((os.environ[name] for name in EDITORS if os.environ.get(name)), "")
+async def _edit_by_hand(path: Path, before: str, parameters: Sequence[str]) -> bool:
+    """Let a person change a card in their editor; return False if they left it as it was. A failure keeps the draft."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not command:
-        raise UsageError(f"set {EDITORS[1]}, or say what to change (see --help)")
-    handle, name = tempfile.mkstemp(prefix=f"{file.path.stem}-", suffix=".md")
+        raise UsageError("set EDITOR, or say what to change (see --help)")
+    handle, name = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".md")
     with os.fdopen(handle, "w", encoding="utf-8") as draft:
-        draft.write(file.text)
+        draft.write(before)
     try:
-        await _run(command, name)
-        return _taken(file, Path(name))
+        # Ctrl-C is for the editor, and must not end the command that waits for it.
+        with on_signal(signal.SIGINT, lambda: None):
+            code = await (await asyncio.create_subprocess_exec(*shlex.split(command), name)).wait()
+        if code:
+            raise UsageError(f"{command} ended with code {code}")
+        return _taken(Path(name), path, before, parameters)
     except (OSError, ValueError) as fault:
         raise UsageError(f"{fault} (your draft: {name})") from None
 
 
-async def _run(command: str, draft: str) -> None:
-    # Ctrl-C is for the editor, and must not end the command that waits for it.
-    with on_signal(signal.SIGINT, lambda: None):
-        code = await (await asyncio.create_subprocess_exec(*shlex.split(command), draft)).wait()
-    if code:
-        raise UsageError(f"{command} ended with code {code}")
-
-
-def _taken(file: CardFile, draft: Path) -> bool:
-    is_changed = file.replace(draft.read_text("utf-8"))
+def _taken(draft: Path, path: Path, before: str, parameters: Sequence[str]) -> bool:
+    is_written = _replace(path, before, draft.read_text("utf-8"), parameters)
     draft.unlink()
-    return is_changed
+    return is_written

@@ -5,7 +5,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ from agents.errors import ModelUnavailable, Trouble, UsageError
 from agents.events.views import Notice
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
-from agents.toolkit.bound_tools import bound_tools
+from agents.toolkit.shelf import bound_tools
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from app.assistant import Turn
 from app.composition import discover, open_assistant
 from app.logs import silence
-from app.recording import Answer, Answered, Failed, Lost, Record, Replied, Step, Viewed, with_answers, with_strangers
+from app.recording import Answer, Answered, Record, Reply, Step, Viewed, with_answers, with_strangers
 from app.settings import Settings
 
 THREAD = "rehearsal"
@@ -42,15 +42,16 @@ class Play:
         """Return what each role says, in its order."""
         lines: defaultdict[str, list[Line]] = defaultdict(list)
         for step in (step for turn in self.turns for step in turn.steps):
-            match step:
-                case Replied(role, calls, text):
-                    parts: list[str | Call] = [text] if text.strip() else []
-                    parts += [Call(tool, args) for tool, args in calls]
-                    lines[role].append(parts[0] if len(parts) == 1 else parts)
-                case Lost(role):
-                    lines[role].append(THROWN_AWAY)
-                case Failed(role, trouble):
-                    lines[role].append(Unavailable(trouble))
+            if not isinstance(step, Reply):
+                continue
+            parts: list[str | Call] = [step.text] if step.text and step.text.strip() else []
+            parts += [Call(tool, args) for tool, args in step.calls]
+            if step.trouble:
+                lines[step.role].append(Unavailable(step.trouble))
+            elif step.text is None:
+                lines[step.role].append(THROWN_AWAY)
+            else:
+                lines[step.role].append(parts[0] if len(parts) == 1 else parts)
         return dict(lines)
 
 
@@ -71,7 +72,7 @@ async def rehearse(turns: Sequence[Record]) -> Play:
     Tools that tell of the world outside, and those that answered differently this time, give their recorded
     answers. Where the supervisor's model was asked who takes over, it is asked again.
     """
-    playable = list(turns[: next((place for place, turn in enumerate(turns) if not turn.is_playable), len(turns))])
+    playable = list(takewhile(lambda turn: turn.is_playable, turns))
     play = await _rehearse(playable, direct_switch=True)
     if len(play.turns) == len(playable):
         return play
@@ -123,7 +124,7 @@ def _strangers(turns: Sequence[Record], speakers: Speakers) -> dict[str, dict[st
 
 
 def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]]:
-    """Return what these tools answered, by tool; what failed is left to fail again."""
+    """Return the answers of these tools, by tool, without failed calls: those fail again by themselves."""
     answers: defaultdict[str, list[Answer]] = defaultdict(list)
     for turn in turns:
         views = _views(turn.steps)
@@ -138,14 +139,14 @@ def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]
 def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
     """Return the views by the place of the step in which a tool gave each.
 
-    A notice is shown at once; what stands for the answer was given by the last call of a reply.
+    A notice is shown at once. The view that stands for the answer comes from the last call of a reply.
     """
     views: dict[int, dict[str, Any]] = {}
     last: dict[str, int] = {}
     giver = ""
     for place, step in enumerate(steps):
         match step:
-            case Replied(_, [*_, (tool, _)], _):
+            case Reply(calls=[*_, (tool, _)]):
                 giver = tool
             case Answered(tool=tool):
                 last[tool] = last[""] = place
@@ -188,7 +189,8 @@ def trace_test(play: Play, day: str = "") -> str:
     for name in (*replies, *play.strangers, *play.answers):
         if not name.isidentifier() or keyword.iskeyword(name):
             raise UsageError(f"the records name {name!r}, which is no name in Python")
-    spoken = {type(part) for lines in replies.values() for line in lines for part in _parts(line)}
+    entries = [line if isinstance(line, list) else [line] for lines in replies.values() for line in lines]
+    spoken = {type(part) for parts in entries for part in parts}
     imports = ["from agents.errors import ModelUnavailable"] if Unavailable in spoken else []
     imports += ["from agents.models.script import Call"] if Call in spoken else []
     imports.append("from tests.conftest import Chat, told")
@@ -207,10 +209,6 @@ def trace_test(play: Play, day: str = "") -> str:
     return LONG_LINES + source if any(len(line) > WIDTH for line in source.splitlines()) else source
 
 
-def _parts(line: Line) -> Sequence[object]:
-    return line if isinstance(line, list) else [line]
-
-
 def _call(name: str, queues: Mapping[str, Sequence[object]]) -> str:
     """Return a call whose arguments are lists, an entry a line."""
     lines = [f"    chat.{name}("]
@@ -225,9 +223,7 @@ def _stretch(turns: Sequence[Record], lang: str) -> str:
         heard = f"user: {turn.text}" if turn.text is not None else "user says nothing"
         lines += "\n".join(filter(None, [heard, turn.trace])).split("\n")
     shown = "\n".join(f"        {_in_block(line)}" if line.strip() else "" for line in lines)
-    arguments = "".join(
-        f"        {argument},\n" for argument in [*(repr(turn.text) for turn in turns), f"lang={lang!r}"]
-    )
+    arguments = "".join(f"        {value},\n" for value in [*(repr(turn.text) for turn in turns), f"lang={lang!r}"])
     return f'\n    assert told("""\n{shown}\n    """) == await chat.says(\n{arguments}    )\n'
 
 

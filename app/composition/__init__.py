@@ -1,32 +1,43 @@
 """The composition root: put the application together from settings, files and a database."""
 
 import logging
+import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from zoneinfo import ZoneInfo
+
+from langgraph.store.base import BaseStore
 
 import dialogs
 import observers
-from agents.conversation.gate.trained import trained_gate
+from agents.conversation.gate import Thresholds, trained_gate, weights
 from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
 from agents.memory import Memory, open_memory
+from agents.memory.connection import Tables
+from agents.memory.preferences import machine_zone
 from agents.models import Models
+from agents.models.factory import Endpoint, make_model
+from agents.sources.attachments.transcriber import Transcriber
+from agents.sources.documents.index import DocumentIndex, index_file
 from agents.state import SUPERVISOR
 from agents.toolkit.card import faults
-from agents.toolkit.context import Context, make_context
-from agents.toolkit.help import HelpChain
+from agents.toolkit.context import Context
+from agents.toolkit.help import Documents, HelpChain, Link, OtherModel, Pages, Person, Webhook
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.supervisor_tools import abilities, change_language, current_time
 from app.assistant import Assistant
+from app.assistant.file_reader import FileReader
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition.remote_tools import note_changes, with_remote_tools
-from app.composition.services import check_help, dialogs_of, load_thresholds, make_help, open_services, tables_of
+from app.composition.windows import fitting
 from app.permissions import Permissions
-from app.settings import Settings
+from app.settings import Settings, read
+from dialogs import Dialog
 from prompts import languages
 
 LOG = logging.getLogger(__name__)
@@ -45,21 +56,20 @@ class Parts:
     help: HelpChain
     services: Services
 
-    @property
-    def permissions(self) -> Permissions:
-        """What each user may do."""
-        return Permissions(self.settings.permissions)
-
     def context(self, thread: str, user: str, zone: ZoneInfo | None, device: str = "") -> Context:
         """Return the context of a turn that no `TurnPlayer` plays."""
-        return make_context(
-            self.memory,
+        return Context(
             thread,
             user,
             self.models,
-            zone=zone,
+            now=self.memory.now,
+            locks=self.memory.locks,
+            ledger=self.memory.ledger,
+            undo=self.memory.undo,
+            notes=self.memory.notes,
+            zone=zone or machine_zone(),
             device=device,
-            permissions=self.permissions.of(user),
+            permissions=Permissions(self.settings.permissions).of(user),
             help=self.help,
             limits=self.settings.limits,
             services=self.services,
@@ -93,6 +103,7 @@ async def open_assistant(
             gate=trained_gate(await load_thresholds(memory.store)),
             tool_mode=settings.tool_mode,
             direct_switch=settings.direct_switch,
+            observers_first=settings.observers_asked == "first",
         )
         player = TurnPlayer(
             graph,
@@ -100,7 +111,7 @@ async def open_assistant(
             parts.models,
             Languages(settings.app_lang, tuple(languages())),
             parts.help,
-            parts.permissions,
+            Permissions(settings.permissions),
             settings.limits,
             services=parts.services,
         )
@@ -138,13 +149,16 @@ async def open_parts(
         if remote and speakers is None:
             everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))
             check_tools(everyone)
+            everyone, misfits = await fitting(everyone, models, settings.app_lang)
+            for misfit in misfits:
+                LOG.warning("%s", misfit)
         yield Parts(
             settings=settings,
             speakers=everyone,
             watching=watching,
             memory=memory,
             models=models,
-            help=await make_help(settings, memory.store, memory.notes),
+            help=await make_help(settings, memory),
             services=await stack.enter_async_context(open_services(dialogs_of(), memory)),
         )
 
@@ -179,3 +193,138 @@ def check_tools(speakers: Speakers, *, complete: bool = True) -> None:
     if problems := faults(speakers, languages(), complete=complete):
         others = f" (and {len(problems) - 1} more: python -m app check)" if len(problems) > 1 else ""
         raise ContractError(f"{problems[0]}{others}")
+
+
+def dialogs_of() -> Mapping[str, Dialog]:
+    """Return every dialog with what it declares, by name."""
+    return dialogs.discover(languages(), observers.discover(languages()))
+
+
+def tables_of(specialists: Mapping[str, Dialog]) -> list[Tables]:
+    """Return the tables of the dialogs that have some."""
+    return [dialog.tables for dialog in specialists.values() if dialog.tables]
+
+
+@asynccontextmanager
+async def open_services(specialists: Mapping[str, Dialog], memory: Memory, *given: object) -> AsyncIterator[Services]:
+    """Yield the services of all dialogs; they work during the block.
+
+    A dialog may use the services of those before it in the alphabet. Every dialog's settings are there first, and
+    `given` services go before others of their types.
+
+    Raises:
+        ConfigError: a setting of a dialog is wrong.
+    """
+    services = Services(*given, memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes)
+    services.add(*(read(dialog.settings) for dialog in specialists.values() if dialog.settings))
+    async with AsyncExitStack() as stack:
+        for dialog in specialists.values():
+            if dialog.services is not None:
+                services.add(*await stack.enter_async_context(dialog.services(services)))
+            if dialog.forget is not None:
+                memory.erasers.append(partial(dialog.forget, services))
+        yield services
+
+
+SALT = ("application", "help")
+EXAMPLE = "(see .env.example)"
+
+
+async def make_help(settings: Settings, memory: Memory) -> HelpChain:
+    """Return the chain.
+
+    Raises:
+        ConfigError: a link lacks what it needs.
+    """
+    check_help(settings)
+    links: list[Link] = []
+    for name in settings.help_chain:
+        match name:
+            case "pages":
+                links.append(Pages())
+            case "documents":
+                links.append(Documents(DocumentIndex(index_file(memory.path))))
+            case "model":
+                links.append(model_link(settings))
+            case "webhook":
+                secret = settings.help_webhook_secret.get_secret_value() if settings.help_webhook_secret else None
+                links.append(
+                    Webhook(str(settings.help_webhook_url), await _salt(memory.store), secret, settings.help_timeout)
+                )
+            case "person":
+                links.append(Person(memory.notes, settings.notes_per_day))
+    return HelpChain(links, settings.help_timeout)
+
+
+def check_help(settings: Settings) -> None:
+    """Check that the links have the settings that they need.
+
+    Raises:
+        ConfigError: a link lacks what it needs.
+    """
+    if "model" in settings.help_chain:
+        model_link(settings)
+    if "webhook" in settings.help_chain and settings.help_webhook_url is None:
+        raise ConfigError(f"HELP_CHAIN: the link webhook needs HELP_WEBHOOK_URL {EXAMPLE}")
+
+
+def model_link(settings: Settings) -> OtherModel:
+    """Return the link to another model.
+
+    Raises:
+        ConfigError: its name or key is missing.
+    """
+    name = settings.help_model or ""
+    provider, _, bare = name.partition(":")
+    if not bare or provider == "local":
+        raise ConfigError(f"HELP_CHAIN: the link model needs HELP_MODEL=<provider>:<name> {EXAMPLE}")
+    if provider != "openai":
+        if settings.help_base_url or settings.help_api_key:
+            raise ConfigError(f"HELP_BASE_URL and HELP_API_KEY are for HELP_MODEL=openai:<name> alone {EXAMPLE}")
+        return OtherModel(make_model(name, Endpoint(timeout=settings.help_timeout, retries=0)))
+    own = bool(settings.help_base_url or settings.help_api_key)
+    key = settings.help_api_key if own else settings.openai_api_key
+    url = settings.help_base_url if own else settings.openai_base_url
+    if not (key or url):
+        raise ConfigError(f"HELP_MODEL needs HELP_API_KEY or HELP_BASE_URL {EXAMPLE}")
+    endpoint = Endpoint(key=key, base_url=url, timeout=settings.help_timeout, retries=0)
+    return OtherModel(make_model(name, endpoint))
+
+
+async def _salt(store: BaseStore) -> bytes:
+    """Return the salt for hashes of thread ids: a secret of the database that never changes."""
+    if (item := await store.aget(SALT, "salt")) is not None:
+        return bytes.fromhex(str(item.value["salt"]))
+    salt = secrets.token_bytes(16)
+    await store.aput(SALT, "salt", {"salt": salt.hex()})
+    return salt
+
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+def make_file_reader(settings: Settings, assistant: Assistant) -> FileReader:
+    """Return what reads files; it hears if a model for that is set."""
+    transcriber = None
+    if settings.transcriber_model:
+        own = settings.transcriber_base_url and str(settings.transcriber_base_url)
+        url, key = own or settings.openai_base_url or OPENAI_URL, settings.transcriber_api_key
+        # The key of one server is nothing for another one.
+        key = key if own else key or settings.openai_api_key
+        transcriber = Transcriber(url, settings.transcriber_model, key, settings.model_timeout)
+    return FileReader(assistant, transcriber, settings.attached_length)
+
+
+THRESHOLDS_ITEM = ("application", "gate"), "thresholds"
+"""Where `calibrate` keeps the thresholds: `model`, `low`, `high`, and the `turns` and `switches` behind them."""
+
+
+async def load_thresholds(store: BaseStore) -> Thresholds | None:
+    """Return the thresholds of this installation; None if it has none, or they belong to other weights."""
+    item = await store.aget(*THRESHOLDS_ITEM)
+    if item is None:
+        return None
+    if item.value["model"] != weights().name:
+        LOG.warning("the gate has new weights since it was calibrated; run `python -m app calibrate` again")
+        return None
+    return Thresholds(item.value["low"], item.value["high"])

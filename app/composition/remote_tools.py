@@ -13,15 +13,15 @@ from typing import NoReturn
 from langgraph.store.base import BaseStore
 
 from agents.errors import ConfigError
-from agents.remote.http import http_tools, open_connections
-from agents.remote.http_file import HttpFile
-from agents.remote.mcp_file import McpFile
-from agents.remote.yaml_file import Offer, fault, read_files, secrets_of
-from agents.toolkit.bound_tools import FINDING, bound_tools
 from agents.toolkit.descriptions import from_source, own_texts
 from agents.toolkit.handover_tools import FILL_FORM
+from agents.toolkit.shelf import FINDING, bound_tools
 from agents.toolkit.speaker import Speaker, Speakers
 from app.files import read_env
+from app.remote.files import HttpFile, McpFile
+from app.remote.http import http_tools
+from app.remote.secret import secrets_of
+from app.remote.yaml_file import Offer, fault, read_files
 from app.settings import Settings
 
 NO_MCP = "MCP_SERVERS: MCP is an extra; install it: pip install --require-hashes -r requirements-mcp.txt"
@@ -49,8 +49,8 @@ async def with_remote_tools(
                 secrets = secrets_of(
                     name, "services", {n: s.headers for n, s in described.services.items()}, environment
                 )
-                lines = await stack.enter_async_context(open_connections(described, secrets))
-                speakers = reduce(partial(_with_tool, name), http_tools(described, lines), speakers)
+                offers = await stack.enter_async_context(http_tools(described, secrets))
+                speakers = reduce(partial(_with_tool, name), offers, speakers)
         if settings.mcp_servers:
             mcp = _mcp()
             for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
@@ -66,7 +66,8 @@ def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
     if offer.speaker not in (names := [speaker.name for speaker in everyone]):
         problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"
         raise fault(file, f"{offer.where}.speaker", problem)
-    taken = {tool.name for speaker in everyone for tool in bound_tools(speaker, speakers)}
+    # What is on a shelf is not bound.
+    taken = {tool.name for speaker in everyone for tool in (*speaker.tools, *bound_tools(speaker, speakers))}
     if offer.tool.name in taken | {FILL_FORM, *FINDING}:
         raise fault(file, offer.where, "there is another tool of this name")
 
@@ -82,9 +83,9 @@ def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
 def _mcp() -> ModuleType:
     """Return the module that speaks MCP; its packages are an extra, which only those who use it install."""
     try:
-        return import_module("agents.remote.mcp")
+        return import_module("app.remote.mcp")
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in ("mcp", "langchain_mcp_adapters"):
+        if (missing.name or "").partition(".")[0] != "mcp":
             raise
         raise ConfigError(NO_MCP) from None
 

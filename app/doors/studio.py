@@ -25,9 +25,7 @@ from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry, now_ms
 from agents.memory.preferences import Preferences
 from agents.state.person import Heard
-from app.assistant.run import STEPS
-from app.assistant.turn import Languages
-from app.assistant.turn_input import metadata_of
+from app.assistant.turn import Languages, metadata_of
 from app.composition import Parts, discover_checked, open_parts
 from app.settings import read_settings
 from prompts import languages
@@ -46,7 +44,7 @@ ChatGraph = CompiledStateGraph[ChatState, None, ChatState, ChatState]
 async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     """Build the graph from the settings of this moment; the server brings checkpointer and store.
 
-    What a run needs beside is open until the run is over; who only looks at the graph waits for nothing.
+    Everything else that a run needs stays open until the run is over. A mere look at the graph opens nothing.
 
     Raises:
         ConfigError: a setting or a file of remote tools is wrong, or a server cannot be reached.
@@ -54,7 +52,7 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     """
     settings = read_settings()
     async with AsyncExitStack() as stack:
-        # A wrong model is told now, and not by the first run.
+        # A wrong model is reported now, not in the first run.
         settings.models()
         parts: Parts | None = None
         if runtime.execution_runtime:
@@ -82,7 +80,7 @@ async def make_checkpointer() -> AsyncIterator[Saver]:
 
 
 def _turn(conversation: Graph, parts: Parts | None) -> Callable[..., Awaitable[dict[str, Any]]]:
-    """Return the node; a function, since that is where Studio looks for the graph within."""
+    """Return the node. It is a function, because Studio looks for inner graphs in functions."""
 
     async def turn(state: ChatState, runtime: Runtime[None]) -> dict[str, Any]:
         """Take the last message through the conversation; without one the assistant speaks first."""
@@ -96,7 +94,7 @@ def _turn(conversation: Graph, parts: Parts | None) -> Callable[..., Awaitable[d
         heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source}
         heard["metadata"] = metadata_of(entry, (), context, "")
         outcome = await conversation.ainvoke(
-            {"heard": heard, "lang": lang}, {"recursion_limit": STEPS}, context=context
+            {"heard": heard, "lang": lang}, {"recursion_limit": context.limits.steps}, context=context
         )
         messages = [AIMessage(line["text"], name=line["speaker"]) for line in outcome["said"]]
         return {"messages": messages, "lang": outcome["lang"]}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, ModelEnd, TurnEnd
-from agents.toolkit.questions import CHOICE, mark
+from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import STORAGE
 from app.assistant.closing import TERMINAL
@@ -23,11 +23,11 @@ WAITING = 10
 TROUBLE = {STORAGE: 74, "busy": 75, "key_refused": 76, "unavailable": 77}
 """The exit code for the code of an `error` event; any other is a failure."""
 FREE = "local:"
-"""How the names of models begin that cost nothing, so that nobody needs to count their tokens."""
+"""How the names of free models begin, whose tokens nobody needs to count."""
 STOP_AGAIN = 0.05
-"""Seconds until a turn that has not begun yet is told again to stop."""
+"""Seconds until a turn that has not begun is told again to stop."""
 PATIENCE = 10.0
-"""Seconds that a turn may take to begin before it can be stopped, and a stopped one to be stored."""
+"""Seconds that a turn may take to begin before it can be stopped, and that a stopped turn may take to be stored."""
 
 
 class Screen(Protocol):
@@ -49,7 +49,7 @@ class Door(Protocol):
     is_traced: bool
     """Whether the user is shown a trace of every turn."""
     has_pages: bool
-    """Whether little fits on the screen, so that what is long is shown in pages."""
+    """Whether the screen is small, so that long texts are shown in pages."""
 
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
         """Show a turn to its end and pass its events to `note`; return False if the user stopped it."""
@@ -61,10 +61,13 @@ class Door(Protocol):
         """Return the thread of another conversation of the user: a new one, or the one that is called so here."""
 
     def named(self, thread: str) -> str:
-        """Return what a thread is called here; empty if one cannot go to it from here."""
+        """Return the thread of that name here; empty if nobody can go to it from here."""
 
     def here(self, thread: str, lang: str) -> str:
-        """Return a word on where one is now, if the door shows it nowhere."""
+        """Return a word on the current place, if the door shows it nowhere else."""
+
+    async def whisper(self, text: str, lang: str) -> str:
+        """Tell the user what nobody else may read; return the answer for this place."""
 
     async def hand(self, name: str, content: str, lang: str) -> str:
         """Hand the user a document, and return a word about it."""
@@ -106,11 +109,11 @@ class Visit:
         return facts
 
     async def answer(self, text: str) -> int | None:
-        """Play the answer to the open question, as far as this visit has seen; None if it is no answer."""
+        """Play the answer to the open question, as far as this visit has seen; None if the text is no answer."""
         if self.question is None or not await self.assistant.fits(self.thread, self.owner, text):
             return None
-        # Somebody else may have answered meanwhile, and what is asked now looks the same.
-        id = f"{uuid.uuid4().hex}#{mark(self.question.id)}"
+        # Somebody else may have answered meanwhile, and the next question may look the same.
+        id = f"{uuid.uuid4().hex}#{self.question.id}"
         return await self.play(self.turn(text, source=CHOICE, id=id))
 
     def turn(self, text: str | None, **fields: Any) -> Turn:
@@ -120,8 +123,7 @@ class Visit:
     async def play(self, turn: Turn) -> int:
         """Show a turn to its end and return the exit code that tells how it went.
 
-        Raises:
-            UsageError: the turn's id was used for another text.
+        Raises UsageError if the turn's id was used for another text.
         """
         self._code = 0
         is_over = await self.door.play(turn, self._note)
@@ -129,10 +131,6 @@ class Visit:
             # The user may have asked for another language than the one to begin with.
             self.lang = (await self.state()).get("lang") or self.lang
         return self._code if is_over else INTERRUPTED
-
-    async def stop(self) -> bool:
-        """Stop the answer that is being made; False if there is none."""
-        return await self.door.stop(self.thread)
 
     def _note(self, event: Event) -> None:
         match event:
@@ -157,7 +155,7 @@ async def stop_when_begun(
     *,
     after_tools: bool = False,
 ) -> bool:
-    """Stop the answer in a thread, also one that still waits for its turn; False if there is none.
+    """Stop the answer in a thread, even if its turn still waits; False if there is none.
 
     With a user only an answer to them. `after_tools` as in `Assistant.stop`.
     """

@@ -2,8 +2,7 @@
 
 from dialogs import Dialog
 from dialogs.orders.command_line import command_line
-from dialogs.orders.services import open_services
-from dialogs.orders.store import TABLES
+from dialogs.orders.store import TABLES, open_services
 from dialogs.orders.tools import changes, choices, lookups, price_watches
 
 dialog = Dialog(

@@ -77,8 +77,8 @@ async def price(context: typer.Context, item: Name, price: Annotated[float, type
             product = await shop.set_price(item, price)
         except ShopError:
             raise UsageError(_say(context, "no_item", item=repr(item))) from None
-        told = await tell_watchers(shop, services.get(Memory))
-    facts = {"item": item, "product": product["name"], "price": price, "told": told}
+        count = await tell_watchers(shop, services.get(Memory))
+    facts = {"item": item, "product": product["name"], "price": price, "told": count}
     return CommandResult(facts, [_say(context, "priced", **facts)])
 
 
@@ -100,9 +100,9 @@ async def load(
     async with services_of(context) as services:
         shop = services.get(Shop)
         await shop.load(records)
-        told = await tell_watchers(shop, services.get(Memory))
+        count = await tell_watchers(shop, services.get(Memory))
     counts = {"products": len(records["products"]), "users": len(records["users"]), "orders": len(records["orders"])}
-    return CommandResult({**counts, "told": told}, [_say(context, "loaded", **counts)])
+    return CommandResult({**counts, "told": count}, [_say(context, "loaded", **counts)])
 
 
 def _say(context: typer.Context, key: str, **variables: object) -> str:

@@ -1,6 +1,6 @@
-"""Operations on an order or on a customer's details, with the rules of the shop. Each may raise ShopError.
+"""Operations on an order or on a customer's details, by the rules of the shop. Each may raise ShopError.
 
-An operation only collects its changes in the `ShopRecords`: one that is refused at its end leaves nothing.
+An operation only changes the records that it has read, so a refused one leaves nothing.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,6 @@ def cancel(records: ShopRecords, order_id: str, reason: str) -> Order:
     refunds = [_payment(-amount, id) for id, amount in paid(order).items()]
     order["status"], order["cancel_reason"] = "cancelled", reason
     order["payment_history"] += refunds
-    records.put("orders", order)
     for refund in refunds:
         _pay(records, order, refund["payment_method_id"], -refund["amount"])
     return order
@@ -36,7 +35,6 @@ def exchange(
     order["status"] = "exchange requested"
     order["exchange_items"], order["exchange_new_items"] = sorted(item_ids), sorted(new_item_ids)
     order["exchange_payment_method_id"], order["exchange_price_difference"] = payment_method_id, owed
-    records.put("orders", order)
     _check_funds(_method(records, order, payment_method_id), owed)
     return order
 
@@ -50,23 +48,21 @@ def send_back(records: ShopRecords, order_id: str, item_ids: Sequence[str], paym
     taken(order, item_ids)
     order["status"] = "return requested"
     order["return_items"], order["return_payment_method_id"] = sorted(item_ids), payment_method_id
-    records.put("orders", order)
     return order
 
 
 def change_items(
     records: ShopRecords, order_id: str, item_ids: Sequence[str], new_item_ids: Sequence[str], payment_method_id: str
 ) -> Order:
-    """Change items of a pending order to others of the same products; that is possible once."""
+    """Change items of a pending order to others of the same products; an order allows this once."""
     order = _order(records, order_id, PENDING)
     variants = replacements(records, order, item_ids, new_item_ids)
-    # Not rounded: recorded shops hold the sum as it comes.
+    # The sum is not rounded, because recorded shops hold it as it comes.
     owed = difference(order, item_ids, variants)
     for item, variant in zip(taken(order, item_ids), variants, strict=True):
         item["item_id"], item["price"], item["options"] = variant["item_id"], variant["price"], variant["options"]
     order["status"] = CHANGED_ONCE
     order["payment_history"].append(_payment(owed, payment_method_id))
-    records.put("orders", order)
     _pay(records, order, payment_method_id, owed)
     return order
 
@@ -81,7 +77,6 @@ def change_payment(records: ShopRecords, order_id: str, payment_method_id: str) 
         raise ShopError("pays_already")
     amount, former = first["amount"], first["payment_method_id"]
     order["payment_history"] += [_payment(amount, payment_method_id), _payment(-amount, former)]
-    records.put("orders", order)
     _pay(records, order, payment_method_id, amount)
     _pay(records, order, former, -amount)
     return order
@@ -91,7 +86,6 @@ def change_order_address(records: ShopRecords, order_id: str, **address: Unpack[
     """Send a pending order elsewhere."""
     order = _order(records, order_id, PENDING, CHANGED_ONCE)
     order["address"] = address
-    records.put("orders", order)
     return order
 
 
@@ -99,7 +93,6 @@ def change_user_address(records: ShopRecords, user_id: str, **address: Unpack[Ad
     """Change where a customer lives."""
     user = records.user(user_id)
     user["address"] = address
-    records.put("users", user)
     return user
 
 
@@ -137,7 +130,7 @@ def replacements(
 
 
 def difference(order: Order, item_ids: Sequence[str], variants: Sequence[Variant]) -> float:
-    """Return what is to be paid if items of an order become others; an amount below zero is paid back."""
+    """Return the price of turning items of an order into others; an amount below zero is paid back."""
     pairs = zip(taken(order, item_ids), variants, strict=True)
     return sum((variant["price"] - item["price"] for item, variant in pairs), 0.0)
 
@@ -150,7 +143,7 @@ def refundable(records: ShopRecords, order: Order) -> list[str]:
 
 
 def paid(order: Order) -> dict[str, float]:
-    """Return how much each payment method has paid for an order, less what it got back; only those that paid."""
+    """Return how much each payment method has paid for an order, less refunds; the others are left out."""
     sums: dict[str, float] = {}
     for entry in order["payment_history"]:
         amount = entry["amount"] if entry["transaction_type"] == "payment" else -entry["amount"]
@@ -182,9 +175,7 @@ def _pay(records: ShopRecords, order: Order, id: str, amount: float) -> None:
     method = _method(records, order, id)
     _check_funds(method, amount)
     if method["source"] == GIFT_CARD:
-        user = records.user(order["user_id"])
-        user["payment_methods"][id]["balance"] = round(method.get("balance", 0) - amount, 2)
-        records.put("users", user)
+        method["balance"] = round(method.get("balance", 0) - amount, 2)
 
 
 def _payment(amount: float, id: str) -> Payment:

@@ -1,11 +1,12 @@
-"""The shop in the database of the conversations, and its records as one customer may see them.
+"""The shop in the database of the conversations, and the records that one customer may see.
 
 A write commits together with the answer of the tool that makes it.
 """
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from agents.errors import UsageError
 from agents.memory.connection import Connection, Tables
 from agents.memory.ledger import Ledger
 from agents.toolkit import Refused, Runtime
+from agents.toolkit.services import Services
 from dialogs.orders.records import Database, Kind, Order, Product, User
 from dialogs.orders.wording import said
 
@@ -47,7 +49,7 @@ SERVE = "serve_customers"
 """The permission to act for every customer."""
 CATALOGUE = Path(__file__).with_name("catalogue.json")
 DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER = "me", "terminal", "ann_berg_1001"
-"""The user of a fresh terminal is this customer of the catalogue, there and through no other door."""
+"""This user of a fresh terminal is this customer of the catalogue, through that door only."""
 MATCH = "INSERT OR REPLACE INTO shop_customers (user, device, customer) VALUES (?, ?, ?)"
 UNMATCH = "DELETE FROM shop_customers WHERE user = ?"
 MATCHES = "SELECT user, device, customer FROM shop_customers ORDER BY user, device"
@@ -55,7 +57,7 @@ CUSTOMER = "SELECT customer FROM shop_customers WHERE user = ? AND device IN (''
 
 
 class ShopError(Exception):
-    """Something that the shop refuses; `key` names the sentence that says so, `values` are its variables."""
+    """A refusal of the shop; `key` names its sentence, `values` are the sentence's variables."""
 
     def __init__(self, key: str, **values: object) -> None:
         super().__init__(key)
@@ -64,7 +66,7 @@ class ShopError(Exception):
 
 @dataclass
 class ShopRecords:
-    """The records that a customer may see. Changes are collected, and written by `save`.
+    """The records that a customer may see. What was read by its identifier may be changed; `save` writes it.
 
     `customer` is a trusted value: other people's orders and details do not exist for it. With None, the user may act
     for every customer.
@@ -73,11 +75,12 @@ class ShopRecords:
     db: sqlite3.Connection
     customer: str | None
     own: str = ""
-    """The customer that the user is; empty if the user is no customer."""
-    _changed: dict[tuple[Kind, str], Record] = field(default_factory=dict)
+    """The user's own customer; empty if the user is no customer."""
+    _read: dict[tuple[Kind, str], tuple[Record, str]] = field(default_factory=dict)
+    """Each record that was read, with its JSON in the database."""
 
     def own_customer(self) -> str:
-        """Return the customer that the user is. Raises ShopError."""
+        """Return the user's own customer. Raises ShopError."""
         if not self.own:
             raise ShopError("no_customer")
         return self.own
@@ -99,7 +102,7 @@ class ShopRecords:
         return cast(list[User], self._records("users"))
 
     def own_orders(self) -> list[Order]:
-        """Return the orders of the customer that the user is, oldest first. Raises ShopError."""
+        """Return the orders of the user's own customer, oldest first. Raises ShopError."""
         return [self.order(id) for id in self.user(self.own_customer())["orders"]]
 
     def products(self) -> list[Product]:
@@ -113,28 +116,22 @@ class ShopRecords:
                 return product
         raise ShopError("no_item")
 
-    def put(self, kind: Kind, record: User | Order | Product) -> None:
-        """Change a record, for now only in this object."""
-        copy: Record = json.loads(json.dumps(record))
-        self._changed[kind, str(copy[f"{kind.removesuffix('s')}_id"])] = copy
-
     def save(self, by: str, about: str) -> None:
-        """Write all changes, and that a user made them to the record `about`; the caller commits."""
-        kind = next(kind for kind, id in self._changed if id == about)
-        for (changed, id), record in self._changed.items():
-            self.db.execute(WRITE, (json.dumps(record, ensure_ascii=False), changed, id))
-        self.db.execute(NOTE_CHANGE, (by, kind, about))
-        self._changed.clear()
+        """Write all changes, and the name of the user who made them, to the record `about`; the caller commits."""
+        for (kind, id), (record, before) in self._read.items():
+            body = json.dumps(record, ensure_ascii=False)
+            if body != before:
+                self.db.execute(WRITE, (body, kind, id))
+            if id == about:
+                self.db.execute(NOTE_CHANGE, (by, kind, about))
 
     def _record(self, kind: Kind, id: str) -> Record:
-        if (kind, id) in self._changed:
-            copy: Record = json.loads(json.dumps(self._changed[kind, id]))
-            return copy
-        row = self.db.execute(READ, {"kind": kind, "id": id, "customer": self.customer}).fetchone()
-        if row is None:
-            raise ShopError(f"no_{kind.removesuffix('s')}")
-        record: Record = json.loads(row[0])
-        return record
+        if (kind, id) not in self._read:
+            row = self.db.execute(READ, {"kind": kind, "id": id, "customer": self.customer}).fetchone()
+            if row is None:
+                raise ShopError(f"no_{kind.removesuffix('s')}")
+            self._read[kind, id] = json.loads(row[0]), row[0]
+        return self._read[kind, id][0]
 
     def _records(self, kind: Kind) -> list[Record]:
         rows = self.db.execute(LIST, {"kind": kind, "customer": self.customer}).fetchall()
@@ -142,7 +139,7 @@ class ShopRecords:
 
 
 def fill(db: sqlite3.Connection, records: Database) -> None:
-    """Replace all records. A user stays matched with a customer that is still there."""
+    """Replace all records. A user stays matched with a customer that still exists."""
     db.execute("DELETE FROM shop_records")
     for kind, by_id in cast(Mapping[str, Mapping[str, Record]], records).items():
         rows = [(kind, id, it.get("user_id", ""), json.dumps(it, ensure_ascii=False)) for id, it in by_id.items()]
@@ -155,7 +152,7 @@ Work = Callable[[ShopRecords], T]
 
 @dataclass(frozen=True)
 class Shop:
-    """The shop in the database; at its first use it is filled with the catalogue."""
+    """The shop in the database; its first use fills it with the catalogue."""
 
     database: Connection
     ledger: Ledger
@@ -190,9 +187,17 @@ class Shop:
         return await self.database.write(lambda db: db.execute(UNMATCH, (user,)).rowcount > 0)
 
     async def set_price(self, item_id: str, price: float) -> Product:
-        """Change what an item costs from now on; orders keep what was paid. Raises ShopError."""
+        """Change the price of an item from now on; orders keep the paid price. Raises ShopError."""
+
+        def work(db: sqlite3.Connection) -> Product:
+            records = ShopRecords(db, None)
+            product = records.product(records.product_of(item_id)["product_id"])
+            product["variants"][item_id]["price"] = price
+            records.save("", product["product_id"])
+            return product
+
         await self._fill_if_empty()
-        return await self.database.write(partial(_set_price, item_id=item_id, price=price))
+        return await self.database.write(work)
 
     async def load(self, records: Database) -> None:
         """Replace all records of the shop."""
@@ -201,6 +206,12 @@ class Shop:
     async def _fill_if_empty(self) -> None:
         if not await self.database.read(_is_filled):
             await self.database.write(fill_with_catalogue)
+
+
+@asynccontextmanager
+async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
+    """Yield the shop, which the tools work with."""
+    yield [Shop(services.get(Connection), services.get(Ledger))]
 
 
 async def read(runtime: Runtime, work: Work[T]) -> T:
@@ -224,7 +235,7 @@ async def change(runtime: Runtime, about: str, operation: Work[T]) -> T:
 
 
 def fill_with_catalogue(db: sqlite3.Connection) -> None:
-    """Fill the shop with the catalogue that comes with it, unless it is filled."""
+    """Fill the shop with its catalogue, unless it is filled."""
     if not _is_filled(db):
         fill(db, json.loads(CATALOGUE.read_text("utf-8")))
         db.execute(MATCH, (DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER))
@@ -237,30 +248,20 @@ def read_records(path: Path) -> Database:
         UsageError: the file cannot be read, or does not have the schema of a shop.
     """
     try:
-        records = json.loads(path.read_text("utf-8"))
-        TypeAdapter(Database).validate_python(records)
+        source = path.read_bytes()
+        TypeAdapter(Database).validate_json(source)
     except OSError as fault:
         raise UsageError(f"{path}: {fault.strerror}") from None
     except ValidationError as wrong:
         first = wrong.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         raise UsageError(f"{path} is no shop: {place}: {first['msg']}") from None
-    except ValueError as wrong:
-        raise UsageError(f"{path} is no JSON: {wrong}") from None
+    records = json.loads(source)
     return {"products": records["products"], "users": records["users"], "orders": records["orders"]}
 
 
 def _is_filled(db: sqlite3.Connection) -> bool:
     return db.execute("SELECT 1 FROM shop_records LIMIT 1").fetchone() is not None
-
-
-def _set_price(db: sqlite3.Connection, item_id: str, price: float) -> Product:
-    records = ShopRecords(db, None)
-    product = records.product_of(item_id)
-    product["variants"][item_id]["price"] = price
-    records.put("products", product)
-    records.save("", product["product_id"])
-    return product
 
 
 def _as_user(runtime: Runtime, work: Work[T]) -> Callable[[sqlite3.Connection], T]:

@@ -1,6 +1,6 @@
 """The shop's records in the user's language: labels of options, and views."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from agents.events.views import CardList, Entry
@@ -27,12 +27,12 @@ def translated(text: str, lang: str) -> str:
 
 def item_label(item: Item, lang: str) -> str:
     """Return an item of an order: its name and options."""
-    return _with_options(item["name"], item["options"], lang)
+    return variant_label(item["name"], item, lang)
 
 
-def variant_label(name: str, variant: Variant, lang: str) -> str:
+def variant_label(name: str, item: Variant | Item, lang: str) -> str:
     """Return an item of a product: the product's name and the item's options."""
-    return _with_options(name, variant["options"], lang)
+    return ", ".join([translated(name, lang), *(translated(option, lang) for option in item["options"].values())])
 
 
 def method_label(method: PaymentMethod, lang: str) -> str:
@@ -101,7 +101,3 @@ def is_called(words: str, labels: Iterable[str], lang: str) -> bool:
     lexicon = vocabulary(listening(words, lang))
     stems = set(lexicon.stems(words)) - lexicon.stop
     return any(stems <= set(vocabulary(listening(label, lang)).stems(label)) for label in labels)
-
-
-def _with_options(name: str, options: Mapping[str, str], lang: str) -> str:
-    return ", ".join([translated(name, lang), *(translated(option, lang) for option in options.values())])

@@ -1,16 +1,15 @@
-"""The user's to-dos, reminders, alarms and timers."""
+"""The user's to-dos, notes, reminders, alarms and timers."""
 
 from dialogs import Dialog
 from dialogs.planner.command_line import command_line
 from dialogs.planner.commands import export, forget, greeting, today
-from dialogs.planner.services import open_services
-from dialogs.planner.store import TABLES
-from dialogs.planner.tools import day, reminders, todos
+from dialogs.planner.store import TABLES, open_services
+from dialogs.planner.tools import day, notes, reminders, todos
 
 dialog = Dialog(
     tool="plan_things",
-    description="Used for the user's to-dos, reminders, alarms, timers and time zone: adding, listing, changing, "
-    "ticking off and deleting.",
+    description="Used for the user's to-dos, reminders, alarms, timers, notes and time zone: adding, listing, "
+    "changing, ticking off and deleting.",
     tools=[
         todos.add_todos,
         todos.list_todos,
@@ -20,9 +19,14 @@ dialog = Dialog(
         reminders.add_reminder,
         reminders.list_reminders,
         reminders.change_reminder,
+        reminders.skip_reminder,
         reminders.delete_reminders,
         reminders.choose_reminder,
         reminders.stop_timer,
+        notes.keep_note,
+        notes.find_notes,
+        notes.list_notes,
+        notes.delete_notes,
         day.agenda,
         day.plan_day,
         day.set_time_zone,

@@ -1,10 +1,9 @@
-"""What is on: the reminders and to-dos of a day or a week, what is next, overdue, and how long is left."""
+"""Plans: the reminders and to-dos of a day or a week, what is next, what is overdue, and the time left."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from langgraph.store.base import BaseStore, Item
@@ -13,12 +12,13 @@ from agents.events.views import Day, DayEntry
 from agents.language.schedule.period import Period, period
 from agents.language.schedule.wording import clock, counted, heading, length, worded_instant
 from agents.memory.store import namespace_of
+from agents.state.talk import Json
 from dialogs.planner.records import KINDS, Reminder, name_of
 from dialogs.planner.wording import PHRASES, said
 from prompts import table
 
 MOST_LISTED = 40
-"""Entries, and to-dos, that are shown of a period."""
+"""How many entries, and how many to-dos, are shown of a period."""
 MOST_TODOS = 200
 """To-dos a user may keep."""
 TODAY = "today"
@@ -26,16 +26,16 @@ TODAY = "today"
 
 @dataclass(frozen=True)
 class Agenda:
-    """A person's reminders and to-dos, as they are `now` in their zone."""
+    """A person's reminders and to-dos, seen from `now` in their zone."""
 
     reminders: Sequence[Reminder]
-    todos: Sequence[Mapping[str, Any]]
+    todos: Sequence[Json]
     lang: str
     now: datetime
     zone: ZoneInfo
 
     def shown(self, period: Period) -> Day:
-        """Return what was asked for, for the screen."""
+        """Return what was asked for, as a screen shows it."""
         match period.sort:
             case "next":
                 return Day(title=said("agenda_next", self.lang), notes=self._next(len(self.reminders)))
@@ -48,7 +48,7 @@ class Agenda:
         return self.day(period) if period.is_day else self._week(period)
 
     def day(self, period: Period) -> Day:
-        """Return one day: what is on, what was left over before it, what is to do, and what comes next."""
+        """Return one day: its reminders, what was left over before it, the to-dos, and what comes next."""
         is_today = period.start <= self.now.astimezone(self.zone) < period.end
         entries = self._entries(period)
         notes = self._remarks(period) if is_today else []
@@ -57,10 +57,11 @@ class Agenda:
         return Day(title=heading(period.start, self.lang, self.now), entries=entries, notes=notes)
 
     def _remarks(self, today: Period) -> list[str]:
-        """Return what was left over before today, what is to do, and what comes next."""
-        texts = [str(todo["text"]) for todo in self.todos if not todo["done"]]
-        items = {"left_over": self._overdue(today.start), "todos": texts[:MOST_LISTED], "upcoming": self._next(1)}
-        return [said(f"agenda_{key}", self.lang, items="; ".join(lines)) for key, lines in items.items() if lines]
+        """Return what was left over before today, the to-dos, and what comes next."""
+        late, upcoming = self._overdue(today.start), self._next(1)
+        left_over = [said("agenda_left_over", self.lang, items="; ".join(late))] if late else []
+        following = [said("agenda_upcoming", self.lang, items="; ".join(upcoming))] if upcoming else []
+        return [*left_over, *self._to_do(), *following]
 
     def today(self) -> Day:
         """Return the present day."""
@@ -69,7 +70,7 @@ class Agenda:
         return self.day(today)
 
     def has_something_today(self) -> bool:
-        """Tell whether there is anything to tell of the present day."""
+        """Tell whether there is anything to say about the present day."""
         return self.today().notes != [self._none()]
 
     def _week(self, period: Period) -> Day:
@@ -77,7 +78,13 @@ class Agenda:
             DayEntry(f"{heading(at, self.lang, self.now)}, {clock(at, self.lang)}", self._label(reminder, at))
             for at, reminder in self._times(period)[:MOST_LISTED]
         ]
-        return Day(entries=entries, notes=[] if entries else [self._none()])
+        notes = [] if entries else [self._none()]
+        # To-dos have no day, so they are told with the days that begin now.
+        return Day(entries=entries, notes=[*notes, *(self._to_do() if period.start <= self.now else [])])
+
+    def _to_do(self) -> list[str]:
+        texts = [str(todo["text"]) for todo in self.todos if not todo["done"]][:MOST_LISTED]
+        return [said("agenda_todos", self.lang, items="; ".join(texts))] if texts else []
 
     def _entries(self, period: Period) -> list[DayEntry]:
         return [DayEntry(clock(at, self.lang), self._label(it, at)) for at, it in self._times(period)[:MOST_LISTED]]
@@ -100,7 +107,7 @@ class Agenda:
         return lines[:3] or ([self._none()] if most != 1 else [])
 
     def _overdue(self, before: datetime | None = None) -> list[str]:
-        """Return the reminders whose time is past and that were not deleted; alarms and timers are over by then."""
+        """Return the past reminders that were not deleted; alarms and timers are over by then."""
         limit = before or self.now
         late = [it for it in self.reminders if it.kind == "reminder" and it.moment.at <= limit and not it.rule]
         return [f"{name_of(it, self.lang)}: {worded_instant(it.moment.at, self.lang, self.now)}" for it in late]
@@ -130,7 +137,7 @@ class Agenda:
         return said("agenda_none", self.lang)
 
 
-async def stored_todos(store: BaseStore, user: str) -> list[Item]:
-    """Return a user's to-dos, by number."""
-    items = await store.asearch(namespace_of(user, "todos"), limit=MOST_TODOS)
+async def stored_todos(store: BaseStore, user: str, name: str = "todos") -> list[Item]:
+    """Return a user's to-dos, or the entries of another list in the store, by number."""
+    items = await store.asearch(namespace_of(user, name), limit=MOST_TODOS)
     return sorted(items, key=lambda item: int(item.value["number"]))

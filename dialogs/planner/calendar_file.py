@@ -1,4 +1,4 @@
-"""Reminders as an iCalendar file (RFC 5545), and the reminders that such a file asks for."""
+"""Reminders as an iCalendar file (RFC 5545), and the reminders that such a file sets."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ from dateutil.rrule import rrulestr
 from icalendar import Alarm, Calendar, Component, Event, vRecur
 
 from agents.language.schedule import STEPS, Moment, Repeat
-from agents.language.schedule.recurrence import WEEKDAYS
+from agents.language.schedule.calendar import WEEKDAYS
 from agents.language.text.clean import clean
 from dialogs.planner.records import Reminder
 
@@ -21,7 +21,7 @@ LONGEST_FILE = 2_000_000
 LONGEST_TEXT = 500
 """Characters of a reminder's text."""
 MORNING = 9
-"""The hour of what has a day and no time, as in "on Friday"."""
+"""The hour of an event that has a day and no time, as in "on Friday"."""
 PARTS = ("FREQ", "INTERVAL", "BYMONTH", "BYDAY", "BYMONTHDAY", "BYSETPOS")
 EVERY = r"INTERVAL=[1-9]\d{0,2}"
 DAY = "(MO|TU|WE|TH|FR|SA|SU)"
@@ -31,13 +31,14 @@ RULE = re.compile(
     rf"|YEARLY;{EVERY};BYMONTH=\d+;{MONTHDAY})"
 )
 STEPPING = re.compile(rf"FREQ=(SECONDLY;INTERVAL=([6-9]\d|\d{{3}})|(MINUTELY|HOURLY);{EVERY})")
-"""The rules that a reminder can keep and word; those that count elapsed time do not end."""
-Why = Literal["past", "cancelled", "exceptions", "rule", "zone", "no_time"]
+"""The rules that a reminder can keep and word; rules of elapsed time have no end."""
+Why = Literal["past", "cancelled", "exceptions", "rule", "no_time", "known", "full", "deleted"]
+"""Why an entry sets no reminder; `prompts/<lang>/planner/phrases.toml` has a sentence for each reason."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """An entry of a calendar: the reminder it asks for, or why there is none."""
+class Entry:
+    """An entry of a calendar: the reminder that it sets, or the reason why it sets none."""
 
     uid: str
     text: str
@@ -45,10 +46,12 @@ class Found:
     starts: datetime | None = None
     """When the entry itself begins, if its alarm comes earlier."""
     why: Why | None = None
+    reminder: Reminder | None = None
+    """The reminder that was set."""
 
 
 def calendar(reminders: Sequence[Reminder], user: str, now: datetime) -> str:
-    """Return reminders that are to come as a calendar, each an event with an alarm; its lines end in CR and LF."""
+    """Return coming reminders as a calendar, each an event with an alarm; its lines end in CR and LF."""
     file = Calendar()
     file.add("prodid", "-//Dialog Supervisor//EN")
     file.add("version", "2.0")
@@ -61,12 +64,12 @@ def calendar(reminders: Sequence[Reminder], user: str, now: datetime) -> str:
 
 
 def uid_of(reminder: Reminder, user: str) -> str:
-    """Return the identifier of a reminder in calendars; the same as long as it is there."""
+    """Return the identifier of a reminder in calendars; it never changes."""
     return hashlib.sha256(f"{user}\n{reminder.added_by}".encode()).hexdigest()[:32] + "@dialog-supervisor"
 
 
-def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[Found]:
-    """Return the entries of a calendar file; what has no zone of its own is read in `zone`.
+def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[Entry]:
+    """Return the entries of a calendar file; times without a zone are read in `zone`.
 
     Raises:
         ValueError: this is no calendar, or it is too long.
@@ -78,7 +81,7 @@ def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[Found]:
         raise ValueError("no VCALENDAR")
     components = [part for file in files for part in file.walk() if part.name in ("VEVENT", "VTODO")]
     changed = {str(part.get("UID", "")) for part in components if "RECURRENCE-ID" in part}
-    return [_found(part, zone, now, changed) for part in components]
+    return [_entry(part, zone, now, changed) for part in components]
 
 
 def _event(reminder: Reminder, user: str, now: datetime) -> Event:
@@ -86,7 +89,7 @@ def _event(reminder: Reminder, user: str, now: datetime) -> Event:
     repeat = moment.repeat
     start = repeat.start if repeat else moment.at
     if repeat and repeat.parts["FREQ"] in STEPS:
-        # What goes by elapsed time must not jump with the clocks.
+        # A repetition by elapsed time must not jump with the clocks.
         start = start.astimezone(UTC)
     event.add("uid", uid_of(reminder, user))
     event.add("dtstamp", now.astimezone(UTC))
@@ -102,39 +105,33 @@ def _event(reminder: Reminder, user: str, now: datetime) -> Event:
     return event
 
 
-def _found(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) -> Found:
+def _entry(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) -> Entry:
     text = " ".join(clean(str(part.get("SUMMARY", ""))).split())[:LONGEST_TEXT].strip() or "…"
-    uid = f"{part.get('UID', '')} {_occurrence(part)}".strip() or hashlib.sha256(part.to_ical()).hexdigest()
+    change = part.get("RECURRENCE-ID")
+    occurrence = change.to_ical().decode() if change else ""
+    uid = f"{part.get('UID', '')} {occurrence}".strip() or hashlib.sha256(part.to_ical()).hexdigest()
     if part.get("STATUS") in ("CANCELLED", "COMPLETED") or "COMPLETED" in part:
-        return Found(uid, text, why="cancelled")
-    named = part.get("DTSTART") or part.get("DUE")
-    if named is None:
-        return Found(uid, text, why="no_time")
+        return Entry(uid, text, why="cancelled")
+    begin = part.get("DTSTART") or part.get("DUE")
+    if begin is None:
+        return Entry(uid, text, why="no_time")
     try:
-        start = _instant(named.dt, zone)
+        start = _instant(begin.dt, zone)
         repeats = "RRULE" in part
         if repeats and ({"EXDATE", "RDATE", "EXRULE"} & part.keys() or uid in changed):
-            return Found(uid, text, why="exceptions")
-        if repeats and _is_foreign(named.dt):
-            return Found(uid, text, why="zone")
+            return Entry(uid, text, why="exceptions")
         alarm = _alarm(part, start, zone)
         if (repeats and alarm.date() != start.date()) or (not repeats and alarm <= now):
             alarm = start
         repeat = Repeat(_rule(part, start), alarm) if repeats else None
         at = repeat.following(now) if repeat else alarm
     except OverflowError:
-        return Found(uid, text, why="past")
+        return Entry(uid, text, why="past")
     except (ValueError, TypeError, AttributeError, KeyError):
-        return Found(uid, text, why="rule")
+        return Entry(uid, text, why="rule")
     if at <= now:
-        return Found(uid, text, why="past")
-    return Found(uid, text, Moment(at, repeat), start if alarm < start else None)
-
-
-def _occurrence(part: Component) -> str:
-    """Return which occurrence of a repetition an entry changes; empty if it changes none."""
-    named = part.get("RECURRENCE-ID")
-    return str(named.to_ical().decode()) if named else ""
+        return Entry(uid, text, why="past")
+    return Entry(uid, text, Moment(at, repeat), start if alarm < start else None)
 
 
 def _instant(named: date, zone: ZoneInfo) -> datetime:
@@ -148,14 +145,8 @@ def _instant(named: date, zone: ZoneInfo) -> datetime:
     return named.astimezone(zone)
 
 
-def _is_foreign(named: date) -> bool:
-    """Tell whether a time has a zone that only its file knows, so that its clocks' changes are not ours."""
-    zone = named.tzinfo if isinstance(named, datetime) else None
-    return zone is not None and not isinstance(zone, ZoneInfo)
-
-
 def _alarm(part: Component, start: datetime, zone: ZoneInfo) -> datetime:
-    """Return when an entry wants to be told: at its first alarm before its beginning, else at its beginning."""
+    """Return when an entry wants to ring: at its first alarm before its beginning, else at its beginning."""
     instants = [start]
     for alarm in part.walk("VALARM"):
         trigger = alarm.get("TRIGGER")
@@ -174,10 +165,10 @@ def _rule(part: Component, start: datetime) -> str:
         ValueError: reminders cannot keep such a rule.
         OverflowError: it has no occurrence.
     """
-    named = part["RRULE"]
-    if not isinstance(named, vRecur):
+    stated = part["RRULE"]
+    if not isinstance(stated, vRecur):
         raise ValueError("several rules, or a broken one")
-    recur = vRecur({"INTERVAL": [1], **named})
+    recur = vRecur({"INTERVAL": [1], **stated})
     if recur.pop("WKST", ["MO"]) != ["MO"] and recur["INTERVAL"] != [1]:
         raise ValueError("a week that begins on another day")
     until = _last(recur, start)
@@ -193,13 +184,13 @@ def _rule(part: Component, start: datetime) -> str:
     if recur.keys() - texts.keys() or not (RULE.fullmatch(rule) or (STEPPING.fullmatch(rule) and not until)):
         raise ValueError("no rule of ours")
     if frequency == "YEARLY" and texts["BYMONTHDAY"].isdecimal():
-        # A day that never comes would be looked for until the calendar ends; 2024 has all there are.
+        # A day that never comes would be looked for until the calendar ends. The year 2024 has every day.
         date(2024, int(texts["BYMONTH"]), int(texts["BYMONTHDAY"]))
     return f"{rule};UNTIL={until}" if until else rule
 
 
 def _last(recur: vRecur, start: datetime) -> str:
-    """Take COUNT and UNTIL out of a rule; return the last time on the clock of its beginning, empty if none."""
+    """Take COUNT and UNTIL out of a rule; return the last time on its beginning's clock, empty if there is none."""
     until, count = recur.pop("UNTIL", [None])[0], recur.pop("COUNT", [None])[0]
     if count is not None:
         counted: bytes = vRecur({**recur, "COUNT": [min(count, 1000)]}).to_ical()  # type: ignore[no-untyped-call]

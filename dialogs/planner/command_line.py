@@ -5,7 +5,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -17,8 +17,9 @@ from agents.language.schedule.wording import worded
 from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
 from agents.memory.undo_log import ToolWrite
+from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.commands import CommandResult, installation_of, services_of
-from dialogs.planner.calendar_file import Found, calendar, entries, uid_of
+from dialogs.planner.calendar_file import Entry, calendar, entries, uid_of
 from dialogs.planner.records import Reminder
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.reminders import REMINDERS, add_reminder
@@ -29,9 +30,11 @@ PLANNER = "planner"
 """The dialog to which the reminders belong, so that "undo" in the conversation takes them back."""
 DEFAULT_THREAD = "me"
 MOST_LISTED = 20
-"""Entries that are named of those that were left out; with `--json` all are."""
+"""How many left-out entries are named; with `--json` all are."""
+LARGEST_CALENDAR = 5_000_000
+"""Bytes of a file that is imported."""
 LOOK_SECONDS = 10.0
-"""Seconds between two looks at what the calendar file has to hold."""
+"""Seconds between two looks at the reminders for the calendar file."""
 
 Whose = Annotated[str, typer.Option(help="Whose reminders.")]
 command_line = typer.Typer(name=PLANNER, help="Exchange reminders with calendars, as iCalendar files.")
@@ -55,7 +58,7 @@ async def print_calendar(
 
 
 async def _keep(reminders: Reminders, user: str, path: Path) -> None:
-    """Keep a user's reminders in a file until cancelled; it is written anew when one has changed, by whatever door."""
+    """Keep a user's reminders in a file until cancelled; every change of one writes the file anew."""
     written: list[Reminder] | None = None
     while True:
         live = await reminders.live(user)
@@ -78,15 +81,6 @@ def _replace(path: Path, text: str) -> None:
     fresh.replace(path)
 
 
-@dataclass(frozen=True)
-class Imported:
-    """What became of an entry: the reminder that was set, or why there is none."""
-
-    found: Found
-    reminder: Reminder | None = None
-    why: str | None = None
-
-
 @command_line.command("import")
 async def import_calendar(
     context: typer.Context,
@@ -103,27 +97,35 @@ async def import_calendar(
     """
     lang, user = lang or installation_of(context).lang, user or thread
     try:
-        source = await asyncio.to_thread(file.read_bytes)
-    except OSError as fault:
-        raise UsageError(said("calendar.unreadable", lang, path=file, why=fault.strerror or fault)) from None
+        source = await asyncio.to_thread(contents, file, LARGEST_CALENDAR)
+    except Unreadable as fault:
+        raise UsageError(said("calendar.unreadable", lang, path=file, why=fault)) from None
     async with services_of(context) as services:
         memory, reminders = services.get(Memory), services.get(Reminders)
         now, zone = reminders.present(), await zone_of_user(memory.store, user)
         try:
-            found = await asyncio.to_thread(entries, source, zone, now)
+            calendar_entries = await asyncio.to_thread(entries, source, zone, now)
         except ValueError as fault:
             raise UsageError(said("calendar.unreadable", lang, path=file, why=fault)) from None
         message = f"import-{hashlib.sha256(source).hexdigest()[:24]}-{now.timestamp():.0f}"
         importing = Import(memory, reminders, thread, user, message, lang)
-        async with memory.locks.hold(thread):
-            outcome = [await importing.take(entry) for entry in found]
-    rows = [{"text": it.found.text, "number": it.reminder and it.reminder.number, "why": it.why} for it in outcome]
+        # All of it, with the entries for "undo", or nothing; nobody else uses a command's connection.
+        async with memory.locks.hold(thread), memory.database.transaction():
+            outcome = [await importing.take(entry) for entry in calendar_entries]
+    rows = [
+        {
+            "text": it.text,
+            "number": it.reminder and it.reminder.number,
+            "why": it.why and said(f"calendar.{it.why}", lang),
+        }
+        for it in outcome
+    ]
     return CommandResult(rows, _lines(outcome, lang))
 
 
 @dataclass(frozen=True)
 class Import:
-    """One import of a file into a thread; `message` is what "undo" takes it for."""
+    """One import of a file into a thread; for "undo", `message` is the message that caused it."""
 
     memory: Memory
     reminders: Reminders
@@ -132,10 +134,10 @@ class Import:
     message: str
     lang: str
 
-    async def take(self, entry: Found) -> Imported:
-        """Set the reminder of an entry, or bring the one that it has set before up to date."""
+    async def take(self, entry: Entry) -> Entry:
+        """Set the reminder of an entry, or update the one that the entry has set before."""
         if entry.moment is None:
-            return self._left_out(entry, str(entry.why))
+            return entry
         live = await self.reminders.live(self.user)
         key = f"ics-{hashlib.sha256(entry.uid.encode()).hexdigest()[:32]}"
         before = next((reminder for reminder in live if reminder.added_by == key), None)
@@ -144,36 +146,33 @@ class Import:
             text = said("calendar.begins", lang, text=text, time=f"{entry.starts:%H:%M}")
         is_same = before is not None and (before.text, before.moment) == (text, moment)
         if is_same or entry.uid in {uid_of(reminder, self.user) for reminder in live}:
-            return self._left_out(entry, "known")
+            return replace(entry, why="known")
         try:
             if before is not None:
                 after = await self.reminders.change(before, f"{self.message}-{key}", text=text, moment=moment)
             else:
                 after = await self.reminders.add(self.user, self.thread, key, text=text, lang=lang, moment=moment)
         except UsageError:
-            return self._left_out(entry, "full")
+            return replace(entry, why="full")
         if after.due_ms is None:
-            # An import before has set it, and the user has deleted it.
-            return self._left_out(entry, "deleted")
+            # A former import has set it, and the user has deleted it.
+            return replace(entry, why="deleted")
         write = ToolWrite(
             thread=self.thread, user=self.user, message=self.message, speaker=PLANNER, tool=add_reminder.name, call=key
         )
         changes = {key: (before.values() if before else None, after.values())}
         await self.memory.undo.enter(write, REMINDERS.name, changes)
-        return Imported(entry, after)
-
-    def _left_out(self, entry: Found, why: str) -> Imported:
-        return Imported(entry, why=said(f"calendar.{why}", self.lang))
+        return replace(entry, reminder=after)
 
 
-def _lines(outcome: Sequence[Imported], lang: str) -> list[str]:
-    """Return what was set, and what was left out; of what is past only how much."""
+def _lines(outcome: Sequence[Entry], lang: str) -> list[str]:
+    """Return what was set and what was left out; past events are only counted."""
     reminders = [it.reminder for it in outcome if it.reminder]
-    past = sum(it.found.why == "past" for it in outcome)
-    left = [it for it in outcome if not it.reminder and it.found.why != "past"]
+    past = sum(it.why == "past" for it in outcome)
+    left = [it for it in outcome if not it.reminder and it.why != "past"]
     lines = [said("calendar.set", lang, count=len(reminders))]
     lines += [f"  {reminder.number}. {reminder.text}: {worded(reminder.moment, lang)}" for reminder in reminders]
     lines += [said("calendar.left", lang, count=len(left))] if left else []
-    lines += [f"  {it.found.text}: {it.why}" for it in left[:MOST_LISTED]]
+    lines += [f"  {it.text}: {said(f'calendar.{it.why}', lang)}" for it in left[:MOST_LISTED]]
     lines += ["  …"] if len(left) > MOST_LISTED else []
     return [*lines, *([said("calendar.past_count", lang, count=past)] if past else [])]

@@ -1,4 +1,4 @@
-"""`/today`, the greeting, and what is deleted and exported of a person."""
+"""`/today`, the greeting, and the deletion and export of a person's data."""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -14,8 +14,6 @@ from dialogs.planner.wording import said
 
 
 async def _today(call: CommandCall) -> str:
-    if call.is_shared:
-        return said("today_private", call.lang)
     return (await call.services.get(Reminders).agenda(call.user, call.lang)).today().text()
 
 
@@ -23,19 +21,21 @@ today = SlashCommand(name="today", run=_today, description=lambda lang: said("to
 
 
 async def greeting(services: Services, user: str, lang: str) -> str:
-    """Return a user's day; empty if nothing is on."""
+    """Return a user's day; empty if the day has nothing."""
     plans = await services.get(Reminders).agenda(user, lang)
     return plans.today().text() if plans.has_something_today() else ""
 
 
 async def forget(services: Services, thread: str, users: Collection[str]) -> None:
-    """Delete the reminders of a thread and of users; to-dos go with all that is kept of a user."""
+    """Delete the reminders of a thread and of users; to-dos are deleted with the user's other items."""
     await services.get(Reminders).erase(thread, users)
 
 
 async def export(services: Services, user: str, lang: str) -> Sequence[Section]:
-    """Return a user's to-dos and reminders."""
-    todos = [item.value for item in await stored_todos(services.get(Memory).store, user)]
+    """Return a user's to-dos, notes and reminders."""
+    store = services.get(Memory).store
+    todos = [item.value for item in await stored_todos(store, user)]
+    notes = [item.value for item in await stored_todos(store, user, "notes")]
     reminders, now = await services.get(Reminders).live(user), datetime.now(UTC)
     return [
         Section(
@@ -44,6 +44,7 @@ async def export(services: Services, user: str, lang: str) -> Sequence[Section]:
             rows=todos,
             lines=[f"[{'x' if todo['done'] else ' '}] {todo['text']}" for todo in todos],
         ),
+        Section(key="notes", title=said("export_notes", lang), rows=notes, lines=[str(note["text"]) for note in notes]),
         Section(
             key="reminders",
             title=said("export_reminders", lang),

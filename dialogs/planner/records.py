@@ -2,18 +2,19 @@
 
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment, Repeat
 from agents.language.schedule.wording import worded
+from agents.state.talk import Json
 from dialogs.planner.wording import said
 
 Kind = Literal["reminder", "alarm", "timer", "day"]
-"""What is told: a text, that it is time to get up, that a length of time is over, or what is on that day."""
+"""The message of an entry: a text, that it is time to get up, that a length of time is over, or the plan of the day."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OF_ROW = ("id", "user", "thread", "added_by", "changed_by")
-"""Fields of a row that stay as they are when a reminder is put back."""
+"""Fields of a row that do not change when a reminder is put back."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,19 +25,19 @@ class Reminder:
     user: str = ""
     thread: str = ""
     added_by: str = ""
-    """The id of the call that added it, which is its key."""
+    """The id of the call that added it; this is its key."""
     changed_by: str = ""
-    """The id of the call that was the last to change it."""
+    """The id of the call that changed it last."""
     number: int
-    """By which the user names it; it never changes."""
+    """The user's number for it; it never changes."""
     kind: Kind = "reminder"
     text: str
     lang: str
     zone: str
     rule: str | None
-    """The rule of its repetition, as in iCalendar; None: it comes once."""
+    """The rule of its repetition, as in iCalendar; None if it comes once."""
     start: str | None
-    """When its repetition, or the length of time of a timer, began."""
+    """When its repetition began, or the time of a timer."""
     at_ms: int
     """When it comes, or came last. All times are in Unix milliseconds."""
     due_ms: int | None
@@ -55,13 +56,13 @@ class Reminder:
             wall = wall.replace(fold=1)
         return Moment(at, Repeat(self.rule, wall))
 
-    def values(self) -> dict[str, Any]:
-        """Return what is kept of it, so that it can be put back."""
+    def values(self) -> Json:
+        """Return its stored values, so that it can be put back."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in OF_ROW}
 
 
 def name_of(reminder: Reminder, lang: str, *, hidden: bool = False) -> str:
-    """Return what a reminder is about, and its kind unless it is a plain one; `hidden` leaves its text out."""
+    """Return a reminder's text, and its kind unless that is "reminder"; `hidden` leaves the text out."""
     kind = said(f"kind_{reminder.kind}", lang)
     if reminder.kind == "day" or reminder.text == said("reminder_time_is_up", reminder.lang):
         return kind
@@ -70,12 +71,12 @@ def name_of(reminder: Reminder, lang: str, *, hidden: bool = False) -> str:
 
 
 def described(reminder: Reminder, lang: str, now: datetime | None = None, *, hidden: bool = False) -> str:
-    """Return what a reminder is about and when it is, as seen from `now`; `hidden` leaves its text out."""
+    """Return a reminder's text and its time, as seen from `now`; `hidden` leaves the text out."""
     has_rung = f" ({said('reminder_rung', lang)})" if reminder.due_ms is None else ""
     return f"{name_of(reminder, lang, hidden=hidden)}: {worded(reminder.moment, lang, now)}{has_rung}"
 
 
-def timing(moment: Moment) -> dict[str, Any]:
+def timing(moment: Moment) -> Json:
     """Return the fields of a reminder that say when it comes."""
     repeat, begun = moment.repeat, moment.begun
     start = repeat.start if repeat else begun

@@ -4,7 +4,8 @@ A row stays when it has rung or was deleted: a call that is repeated after a cra
 """
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,11 +14,13 @@ from langgraph.store.base import BaseStore
 
 from agents.errors import UsageError
 from agents.language.schedule import Moment
+from agents.memory import Memory
 from agents.memory.connection import Connection, T, Tables, Work
 from agents.memory.inbox import clean
 from agents.memory.notices import Due, NoticeSource, rung
 from agents.memory.preferences import zone_of_user
-from agents.toolkit.services import Alarms
+from agents.state.talk import Json
+from agents.toolkit.services import Alarms, Services
 from dialogs.planner.agenda import Agenda, stored_todos
 from dialogs.planner.records import Kind, Reminder, timing, unix_ms
 
@@ -36,6 +39,7 @@ COLUMNS = [field.name for field in fields(Reminder)]
 WRITTEN = [name for name in COLUMNS if name != "id"]
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM reminders"
 OF_CALL = f"{SELECT} WHERE user = ? AND added_by = ?"
+LAST = "SELECT coalesce(max(number), 0) FROM reminders WHERE user = ?"
 STILL_DUE = f"{SELECT} WHERE id = ? AND due_ms = ?"
 LIVE = f"{SELECT} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
 DUE = """
@@ -44,10 +48,17 @@ WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 AND NOT thre
 """
 ADD = f"INSERT INTO reminders ({', '.join(WRITTEN)}) VALUES ({', '.join(f':{name}' for name in WRITTEN)})"
 SAVE = f"UPDATE reminders SET {', '.join(f'{name} = :{name}' for name in WRITTEN)} WHERE id = :id"
+# Entries from a calendar are kept as long as that calendar may be read again.
+PRUNE = """
+DELETE FROM reminders WHERE user = ?1 AND due_ms IS NULL AND max(at_ms, coalesce(rung_ms, 0)) < ?2
+AND added_by NOT GLOB 'ics-*' AND number < (SELECT max(number) FROM reminders WHERE user = ?1)
+"""
+KEPT_MS = 90 * 24 * 3600 * 1000
+"""How long a finished reminder is kept."""
 REMEMBERED_MS = 24 * 3600 * 1000
-"""How long a reminder that has rung may still be put off."""
+"""How long a reminder that has rung can still be postponed."""
 MOST_REMINDERS = 200
-"""Reminders that a user may have at a time."""
+"""The most reminders of a user at a time."""
 
 
 class Reminders(NoticeSource):
@@ -60,7 +71,7 @@ class Reminders(NoticeSource):
     async def add(
         self, user: str, thread: str, call: str, *, text: str, lang: str, moment: Moment, kind: Kind = "reminder"
     ) -> Reminder:
-        """Add a reminder; a call that has done so before is given what it added.
+        """Add a reminder; a repeated call gets the reminder that it added before.
 
         Raises:
             UsageError: the user has too many.
@@ -69,15 +80,16 @@ class Reminders(NoticeSource):
         def insert(connection: sqlite3.Connection) -> Reminder:
             if added := _first(connection, OF_CALL, user, call):
                 return added
-            live = self._live(connection, user)
-            if len(live) >= MOST_REMINDERS:
+            if len(self._live(connection, user)) >= MOST_REMINDERS:
                 raise UsageError(f"There are {MOST_REMINDERS} reminders already; delete one first.")
-            number = max((it.number for it in live), default=0) + 1
+            # Finished reminders count too: somebody may still mean the one that had a number.
+            connection.execute(PRUNE, (user, self._now_ms() - KEPT_MS))
+            (last,) = connection.execute(LAST, (user,)).fetchone()
             new = Reminder(
                 user=user,
                 thread=clean(thread),
                 added_by=call,
-                number=number,
+                number=last + 1,
                 kind=kind,
                 text=clean(text),
                 lang=lang,
@@ -89,7 +101,7 @@ class Reminders(NoticeSource):
         return await self._write(insert)
 
     async def live(self, user: str) -> list[Reminder]:
-        """Return the user's reminders to come, and those that have just rung, by number."""
+        """Return the user's coming reminders, and those that have just rung, by number."""
         return await self._database.read(lambda connection: self._live(connection, user))
 
     async def change(self, reminder: Reminder, call: str, *, text: str, moment: Moment | None) -> Reminder:
@@ -109,7 +121,7 @@ class Reminders(NoticeSource):
         return await self._write(change)
 
     async def delete(self, user: str, keys: Collection[str]) -> None:
-        """Delete the reminders that these calls have added, with their texts."""
+        """Delete the reminders, and their texts, that these calls have added."""
 
         def delete(connection: sqlite3.Connection) -> None:
             for key in keys:
@@ -118,19 +130,14 @@ class Reminders(NoticeSource):
 
         await self._write(delete)
 
-    async def put_back(self, user: str, key: str, values: Mapping[str, Any]) -> None:
-        """Make the reminder that a call has added what it was.
-
-        It gets another number if its own is taken. What has rung since it was due does not ring for that again.
-        """
+    async def put_back(self, user: str, key: str, values: Json) -> None:
+        """Make a reminder what it was, by the call that added it; one that has rung since does not ring again."""
 
         def put(connection: sqlite3.Connection) -> None:
             stored = _first(connection, OF_CALL, user, key)
             if stored is None:
                 return
-            taken = {it.number for it in self._live(connection, user) if it.added_by != key}
-            number = max(taken) + 1 if values["number"] in taken else values["number"]
-            before = replace(stored, **{**values, "number": number, "changed_by": ""})
+            before = replace(stored, **{**values, "changed_by": ""})
             has_rung = stored.rung_ms and before.due_ms and stored.rung_ms >= before.due_ms
             _save(connection, self._after_ringing(before, stored.rung_ms) if has_rung else before)
 
@@ -143,7 +150,7 @@ class Reminders(NoticeSource):
         return [Due(f"reminder-{id}-{due_ms}", str(id), owner, thread, due_ms) for id, owner, thread, due_ms in rows]
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
-        """Return what a reminder tells; None if its time was changed, it was deleted or has rung meanwhile."""
+        """Return the text of a reminder; None if it was moved or deleted, or has rung, in the meantime."""
         reminder = await self._database.read(lambda connection: _first(connection, STILL_DUE, due.key, due.at_ms))
         if reminder is None:
             return None
@@ -152,7 +159,7 @@ class Reminders(NoticeSource):
         return rung(reminder.text, reminder.lang, reminder.moment.at, self.present(), is_late=is_late)
 
     async def rang(self, due: Due) -> None:
-        """Take note that a reminder rang, and when it shall the next time; repetitions that were missed are left out.
+        """Note that a reminder rang, and set its next time; missed repetitions are left out.
 
         A reminder that was changed meanwhile stays as it is.
         """
@@ -164,7 +171,7 @@ class Reminders(NoticeSource):
         await self._write(note)
 
     async def agenda(self, user: str, lang: str) -> Agenda:
-        """Return what a user has before them, by the clock that rings."""
+        """Return a user's plans, by the time of the clock that rings."""
         todos = [item.value for item in await stored_todos(self._store, user)]
         return Agenda(await self.live(user), todos, lang, self.present(), await zone_of_user(self._store, user))
 
@@ -182,7 +189,7 @@ class Reminders(NoticeSource):
         return datetime.fromtimestamp(int(self.now()), UTC)
 
     def _after_ringing(self, reminder: Reminder, rung_ms: int | None) -> Reminder:
-        """Return a reminder as it is when it has rung: due the next time that it comes, if it repeats."""
+        """Return a reminder after its ring: due at its next time, if it repeats."""
         moment = reminder.moment
         following = moment.following(datetime.fromtimestamp(self.now(), UTC)) if moment.repeat else None
         due_ms = unix_ms(following) if following else None
@@ -209,6 +216,14 @@ class KeptAlarms(Alarms):
     async def texts(self, user: str) -> list[str]:
         """See `Alarms`."""
         return [reminder.text for reminder in await self.reminders.live(user) if reminder.kind == "alarm"]
+
+
+@asynccontextmanager
+async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
+    """Yield the table of reminders, which the tools work with, and the alarms for other dialogs."""
+    memory = services.get(Memory)
+    reminders = Reminders(memory.database, memory.store, memory.now)
+    yield [reminders, KeptAlarms(reminders)]
 
 
 def _first(connection: sqlite3.Connection, sql: str, *values: object) -> Reminder | None:

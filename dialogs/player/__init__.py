@@ -1,10 +1,8 @@
 """Films and series: what to watch, and the player."""
 
 from dialogs import Dialog
-from dialogs.player.access import playing_now
 from dialogs.player.command_line import command_line
-from dialogs.player.services import forget, open_services
-from dialogs.player.settings import PlayerSettings
+from dialogs.player.services import PlayerSettings, forget, open_services, playing_now
 from dialogs.player.store import TABLES
 from dialogs.player.tools import controls, lookups
 
@@ -30,4 +28,5 @@ dialog = Dialog(
     command_line=command_line,
     forget=forget,
     context_lines=playing_now,
+    halts=True,
 )

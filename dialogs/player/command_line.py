@@ -1,5 +1,6 @@
 """`library`: what the media library holds, and who has which profile in it."""
 
+import re
 from collections.abc import Awaitable
 from typing import Annotated
 
@@ -29,9 +30,7 @@ async def list_titles(context: typer.Context) -> CommandResult:
         ConfigError: Kodi does not answer.
     """
     async with services_of(context) as services:
-        players = services.get(Players)
-        titles = await _titles(players.of(OWNER))
-        files = {title.id: await players.file(title) for title in titles}
+        titles = await _titles(services.get(Players).of(OWNER))
     rows = [
         {
             "id": title.id,
@@ -40,18 +39,15 @@ async def list_titles(context: typer.Context) -> CommandResult:
             "series": title.series_name,
             "year": title.year,
             "seconds": title.duration,
-            "file": files[title.id] or "",
-            "playable": title.kind != "series" and files[title.id] is not None,
+            # Kodi's addresses of network shares may hold a password.
+            "file": re.sub("://[^/]*@", "://", title.file),
         }
         for title in sorted(titles, key=lambda title: (title.series_name or title.name, title.order))
     ]
-    lang = installation_of(context).lang
     lines = [
-        " · ".join(str(row[name]) for name in ("kind", "series", "name", "year", "file") if row[name])
-        + ("" if row["playable"] or row["kind"] == "series" else f" · {said('library_missing', lang)}")
-        for row in rows
+        " · ".join(str(row[name]) for name in ("kind", "series", "name", "year", "file") if row[name]) for row in rows
     ]
-    return CommandResult(rows, lines or [said("library_empty", lang)])
+    return CommandResult(rows, lines or [said("library_empty", installation_of(context).lang)])
 
 
 @command_line.command()

@@ -8,59 +8,38 @@ import asyncio
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
-
-from dialogs.player.players import Kind, Play, Playback, Player, PlayerError, Players, State, Title
+from dialogs.player.players import Playback, Player, PlayerError, State, Title
 from dialogs.player.store import Mark, MediaStore, PlaybackRow, ProfileRows
 
 FRESH_SECONDS = 60
-"""How old what was read of a folder may be."""
+"""How many seconds a read folder counts as fresh."""
 Change = Callable[[ProfileRows, PlaybackRow], PlaybackRow]
 """Takes what is kept of a profile and what plays; returns what plays after the change."""
-FILE = Path(__file__).with_name("catalogue.toml")
-
-
-@dataclass(frozen=True)
-class Holding:
-    """A title of a library, and its file; a series has none."""
-
-    title: Title
-    path: Path | None = None
-    has_file: bool = True
-    """Whether it can only be played from its file."""
+CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
 
 @dataclass
-class Library(Players):
-    """The titles of an installation, and a player on them for each profile; `scan` returns all titles."""
+class Library:
+    """The titles of an installation, without any profile's marks; `scan` returns all titles."""
 
     store: MediaStore
-    scan: Callable[[], Sequence[Holding]]
-    fresh: float = FRESH_SECONDS
-    _holdings: Mapping[str, Holding] = field(default_factory=dict)
+    scan: Callable[[], Sequence[Title]]
+    _titles: Mapping[str, Title] = field(default_factory=dict)
     _scanned: float | None = None
 
-    def of(self, profile: str) -> "LibraryPlayer":
-        """Return the player of a profile."""
-        return LibraryPlayer(self, profile)
-
-    async def file(self, title: Title) -> str | None:
-        """See `Players`; a title of the catalogue needs no file."""
-        holding = (await self.holdings())[title.id]
-        return str(holding.path) if holding.path else None if holding.has_file else ""
-
-    async def holdings(self) -> Mapping[str, Holding]:
+    async def titles(self) -> Mapping[str, Title]:
         """Return all titles by their ids."""
         clock = time.monotonic()
-        if self._scanned is None or clock - self._scanned > self.fresh:
+        if self._scanned is None or clock - self._scanned > FRESH_SECONDS:
             scanned = await asyncio.to_thread(self.scan)
-            self._holdings, self._scanned = {holding.title.id: holding for holding in scanned}, clock
-        return self._holdings
+            self._titles, self._scanned = {title.id: title for title in scanned}, clock
+        return self._titles
 
 
 @dataclass(frozen=True)
@@ -87,13 +66,12 @@ class LibraryPlayer(Player):
             raise PlayerError("no_title")
         return episodes_of(series, titles)
 
-    async def history(self, since: datetime, until: datetime) -> Sequence[Play]:
-        """Return what was played in a span of time and is still there, each title once."""
+    async def history(self, since: datetime, until: datetime) -> Sequence[Title]:
+        """Return the titles played in a span of time that still exist, each once."""
         titles = await self._titles()
         span = (round(since.timestamp() * 1000), round(until.timestamp() * 1000))
-        plays = await self.library.store.of(self.profile, lambda rows: rows.plays(*span))
-        times = ((title, datetime.fromtimestamp(at_ms / 1000, UTC)) for title, at_ms in plays)
-        return [Play(title=titles[title], at=at) for title, at in times if title in titles]
+        ids = await self.library.store.of(self.profile, lambda rows: rows.plays(*span))
+        return [titles[id] for id in ids if id in titles]
 
     async def now(self) -> Playback:
         """See `Player`."""
@@ -101,36 +79,26 @@ class LibraryPlayer(Player):
 
     async def play(self, id: str, position: int = 0) -> Playback:
         """See `Player`."""
-        holding = (await self.library.holdings()).get(id)
-        if holding is None:
-            raise PlayerError("no_title")
-        if holding.title.kind == "series":
-            raise PlayerError("not_playable", holding.title)
-        path = holding.path
-        if holding.has_file and (path is None or not await asyncio.to_thread(path.is_file)):
-            raise PlayerError("missing_file", holding.title)
+        title = await self.title(id)
+        if title.kind == "series":
+            raise PlayerError("not_playable", title)
+        if title.file and not await asyncio.to_thread(Path(title.file).is_file):
+            raise PlayerError("missing_file", title)
 
         def change(rows: ProfileRows, row: PlaybackRow) -> PlaybackRow:
             if row.title != id:
                 _keep_position(rows, row)
                 rows.add_play(id, rows.now_ms)
-            volume, position_ms = row.volume, position * 1000
-            return PlaybackRow(id, "playing", position_ms, rows.now_ms, volume)
+            return PlaybackRow(id, "playing", position * 1000, rows.now_ms, row.volume)
 
         return await self._change(change)
 
-    async def pause(self) -> Playback:
-        """See `Player`."""
-        return await self._set_state("paused")
-
-    async def resume(self) -> Playback:
-        """See `Player`."""
-        return await self._set_state("playing")
-
-    async def stop(self) -> Playback:
+    async def set_state(self, state: State) -> Playback:
         """See `Player`."""
 
         def change(rows: ProfileRows, row: PlaybackRow) -> PlaybackRow:
+            if state != "stopped":
+                return replace(_playing(row), state=state, since_ms=rows.now_ms)
             _keep_position(rows, _playing(row))
             return PlaybackRow(volume=row.volume)
 
@@ -144,29 +112,23 @@ class LibraryPlayer(Player):
         """See `Player`."""
         return await self._change(lambda _, row: replace(_playing(row), off_at_end=off))
 
-    async def set_liked(self, id: str, liked: bool) -> Title:
-        """See `Player`."""
-        await self.title(id)
-        await self.library.store.of(self.profile, lambda rows: rows.mark(id, "liked", liked))
-        return await self.title(id)
-
-    async def set_watched(self, id: str, watched: bool) -> Title:
-        """See `Player`; what is marked as not watched has its old position again."""
+    async def mark(self, id: str, *, liked: bool | None = None, watched: bool | None = None) -> Title:
+        """See `Player`; a title that is marked as not watched gets its old position back."""
         title = await self.title(id)
         ids = [episode.id for episode in await self.episodes(id)] if title.kind == "series" else [id]
 
         def work(rows: ProfileRows) -> None:
-            for each in ids:
-                rows.mark(each, "watched", watched)
+            if liked is not None:
+                rows.mark(id, "liked", liked)
+            if watched is not None:
+                for each in ids:
+                    rows.mark(each, "watched", watched)
 
         await self.library.store.of(self.profile, work)
         return await self.title(id)
 
-    async def _set_state(self, state: State) -> Playback:
-        return await self._change(lambda rows, row: replace(_playing(row), state=state, since_ms=rows.now_ms))
-
     async def _titles(self) -> Mapping[str, Title]:
-        titles = await self._plain_titles()
+        titles = await self.library.titles()
 
         def work(rows: ProfileRows) -> Mapping[str, Title]:
             brought_up(rows, titles)
@@ -175,7 +137,7 @@ class LibraryPlayer(Player):
         return await self.library.store.of(self.profile, work)
 
     async def _change(self, change: Change) -> Playback:
-        titles = await self._plain_titles()
+        titles = await self.library.titles()
 
         def work(rows: ProfileRows) -> Playback:
             before = brought_up(rows, titles)
@@ -192,9 +154,6 @@ class LibraryPlayer(Player):
 
         return await self.library.store.of(self.profile, work)
 
-    async def _plain_titles(self) -> Mapping[str, Title]:
-        return {id: holding.title for id, holding in (await self.library.holdings()).items()}
-
 
 def brought_up(rows: ProfileRows, titles: Mapping[str, Title]) -> PlaybackRow:
     """Bring a profile's playback up to the present, and return it.
@@ -205,10 +164,11 @@ def brought_up(rows: ProfileRows, titles: Mapping[str, Title]) -> PlaybackRow:
     while (end_ms := _end_of(row, titles)) is not None and end_ms <= rows.now_ms:
         rows.mark(row.title, "watched", 1)
         rows.mark(row.title, "position", 0)
-        following = None if row.off_at_end else _episode_after(titles[row.title], titles)
-        if following:
-            row = PlaybackRow(following.id, "playing", 0, end_ms, row.volume)
-            rows.add_play(following.id, end_ms)
+        title = titles[row.title]
+        later = [] if row.off_at_end else [it for it in episodes_of(title.series, titles) if it.order > title.order]
+        if later:
+            row = PlaybackRow(later[0].id, "playing", 0, end_ms, row.volume)
+            rows.add_play(row.title, end_ms)
         else:
             row = PlaybackRow(volume=row.volume)
         rows.play(row)
@@ -219,7 +179,7 @@ def brought_up(rows: ProfileRows, titles: Mapping[str, Title]) -> PlaybackRow:
 
 def marked(titles: Mapping[str, Title], marks: Mapping[str, Mark]) -> Mapping[str, Title]:
     """Return titles with their marks; a series is watched when all its episodes are."""
-    titles = {id: _with_mark(title, marks.get(id, Mark())) for id, title in titles.items()}
+    titles = {id: replace(title, **asdict(marks.get(id, Mark()))) for id, title in titles.items()}
     seen: dict[str, bool] = {}
     for title in titles.values():
         if title.series:
@@ -235,12 +195,8 @@ def episodes_of(series: str, titles: Mapping[str, Title]) -> list[Title]:
     return sorted((it for it in titles.values() if series and it.series == series), key=lambda it: it.order)
 
 
-def _episode_after(title: Title, titles: Mapping[str, Title]) -> Title | None:
-    return next((it for it in episodes_of(title.series, titles) if it.order > title.order), None)
-
-
 def _end_of(row: PlaybackRow, titles: Mapping[str, Title]) -> int | None:
-    """Return when a title ends by itself, in Unix milliseconds; None if it does not, or its length is unknown."""
+    """Return when a title ends by itself, in Unix milliseconds; None if it is paused, or its length is unknown."""
     title = titles.get(row.title)
     if row.state != "playing" or title is None or not title.duration:
         return None
@@ -258,50 +214,25 @@ def _keep_position(rows: ProfileRows, row: PlaybackRow) -> None:
         rows.mark(row.title, "position", row.position // 1000)
 
 
-def _with_mark(title: Title, mark: Mark) -> Title:
-    position = 0 if mark.watched else mark.position
-    return replace(title, position=position, watched=mark.watched, liked=mark.liked)
-
-
-class Season(BaseModel):
-    """The episodes of one season, which last equally long, in seconds."""
-
-    duration: int
-    episodes: list[str]
-
-
-class Entry(BaseModel):
-    """A film, or a series with its seasons."""
-
-    name: str
-    kind: Kind = "film"
-    year: int
-    genres: tuple[str, ...]
-    rating: float
-    age: int
-    duration: int | None = None
-    seasons: list[Season] = []
-
-
 @cache
-def catalogue_titles() -> tuple[Holding, ...]:
+def catalogue_titles() -> tuple[Title, ...]:
     """Return the titles of the catalogue; they are played without a file."""
-    entries = TypeAdapter(list[Entry]).validate_python(tomllib.loads(FILE.read_text("utf-8"))["titles"])
-    return tuple(Holding(title, has_file=False) for entry in entries for title in _titles(entry))
+    entries = tomllib.loads(CATALOGUE.read_text("utf-8"))["titles"]
+    return tuple(title for entry in entries for title in _titles(**entry))
 
 
-def _titles(entry: Entry) -> Iterator[Title]:
-    id = "".join(letter for letter in entry.name.lower() if letter.isalnum())
-    title = Title(id=id, **entry.model_dump(exclude={"seasons"}))
+def _titles(*, name: str, genres: Sequence[str], seasons: Sequence[Any] = (), **facts: Any) -> Iterator[Title]:
+    id = "".join(letter for letter in name.lower() if letter.isalnum())
+    title = Title(id=id, name=name, genres=tuple(genres), **facts)
     yield title
-    for season, part in enumerate(entry.seasons, 1):
-        for number, name in enumerate(part.episodes, 1):
+    for season, part in enumerate(seasons, 1):
+        for number, episode_name in enumerate(part["episodes"], 1):
             yield replace(
                 title,
                 id=f"{id}-{season}-{number}",
-                name=name,
+                name=episode_name,
                 kind="episode",
-                duration=part.duration,
+                duration=part["duration"],
                 series=id,
                 series_name=title.name,
                 season=season,

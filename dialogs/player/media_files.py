@@ -18,7 +18,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from dialogs.player.library import Holding
 from dialogs.player.players import OLDEST_LIMIT, Title, age_of
 
 LOG = logging.getLogger(__name__)
@@ -64,33 +63,28 @@ class Name:
     episode_name: str = ""
 
 
-def folder_titles(folder: Path) -> list[Holding]:
-    """Return the films, series and episodes of a folder; one whose media file is gone keeps what its sidecar says."""
-    holdings: dict[str, Holding] = {}
-    for path, is_there in _media(folder):
-        for holding in _holdings(folder, path, is_there=is_there):
-            holdings.setdefault(holding.title.id, holding)
-        if len(holdings) >= MOST_TITLES:
+def folder_titles(folder: Path) -> list[Title]:
+    """Return the films, series and episodes of a folder."""
+    titles: dict[str, Title] = {}
+    for file in _media(folder):
+        for title in _titles(folder, file):
+            titles.setdefault(title.id, title)
+        if len(titles) >= MOST_TITLES:
             LOG.warning("the media folder has more than %s titles; the others are left out", MOST_TITLES)
             break
-    return list(holdings.values())
+    return list(titles.values())
 
 
-def _media(folder: Path) -> Iterator[tuple[Path, bool]]:
-    """Yield each media file, and each sidecar whose file is missing, without their suffixes and with what is there."""
+def _media(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths = [Path(place, name) for name in sorted(names) if not name.startswith(".")]
-        media = [path for path in paths if path.suffix.lower() in SUFFIXES]
-        yield from ((path, True) for path in media)
-        stems = {path.stem for path in media} | {"tvshow", "series"}
-        lonely = [path for path in paths if path.suffix.lower() in SIDECARS and path.stem not in stems]
-        yield from ((path, False) for path in lonely)
+        paths = (Path(place, name) for name in sorted(names) if not name.startswith("."))
+        yield from (path for path in paths if path.suffix.lower() in SUFFIXES)
 
 
-def _holdings(folder: Path, path: Path, *, is_there: bool) -> list[Holding]:
-    stem = path.with_suffix("")
-    name, details, file = name_of(path.stem), _sidecar(stem), path if is_there else None
+def _titles(folder: Path, file: Path) -> list[Title]:
+    """Return the title of a media file; before an episode its series."""
+    stem, name = file.with_suffix(""), name_of(file.stem)
     film = Title(id=_id(folder, stem), name=name.title, year=name.year)
     series = _series(folder, stem, name) if name.episode is not None else None
     if series:
@@ -106,14 +100,14 @@ def _holdings(folder: Path, path: Path, *, is_there: bool) -> list[Holding]:
             season=name.season,
             episode=name.episode,
         )
-    title = details.added_to(film)
-    if file and not title.duration:
+    title = _sidecar(stem).added_to(replace(film, file=str(file)))
+    if not title.duration:
         title = replace(title, duration=_duration(file, file.stat().st_mtime_ns))
-    return [*([Holding(series)] if series else []), Holding(title, file)]
+    return [series, title] if series else [title]
 
 
 def _series(folder: Path, stem: Path, name: Name) -> Title:
-    """Return the series of an episode: its folder, or what stands before the number of the season."""
+    """Return the series of an episode: its folder, or the words before the number of the season."""
     place = stem.parent.parent if _SEASON.match(stem.parent.name) else stem.parent
     if place == folder:
         return Title(id=_id(folder, folder / name.title), name=name.title, year=name.year, kind="series")
@@ -183,7 +177,7 @@ def _nfo(text: str) -> Mapping[str, object]:
 
 @lru_cache(maxsize=MOST_TITLES)
 def _duration(path: Path, changed: int) -> int | None:
-    """Return how long a media file is by its own data, in seconds; `changed` makes another file of a changed one."""
+    """Return the length of a media file by its own data, in seconds; a changed file has another value of `changed`."""
     from pymediainfo import MediaInfo  # noqa: PLC0415  # only who reads a folder should wait for it
 
     try:

@@ -4,7 +4,7 @@ behaviours.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -26,9 +26,9 @@ AGES = {
     **dict.fromkeys(("g", "u", "tv-y", "tv-g"), 0),
     **{"tv-y7": 7, "pg": 8, "tv-pg": 8, "pg-13": 13, "tv-14": 14, "r": 17, "tv-ma": 17, "nc-17": 18},
 }
-"""How old a viewer must be, by what American and British boards call it."""
+"""How old a viewer must be, by the marks of American and British boards."""
 OLDEST_LIMIT = 21
-"""Years; a greater number is no age."""
+"""The highest age limit in years; a greater number is no age."""
 _WORDS = re.compile(r"[\s:]+")
 _NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
 
@@ -45,14 +45,16 @@ class Title:
     """What it is called elsewhere, such as in other languages."""
     year: int | None = None
     genres: tuple[str, ...] = ()
-    """English words in lower case ("animation", "comedy"); an episode has those of its series."""
+    """English words in lower case ("animation", "comedy"); an episode has its series' genres."""
     rating: float | None = None
     """From 0 to 10."""
     age: int | None = None
-    """How old a viewer must be, in years; 0 for everybody, None if nobody has said it."""
+    """How old a viewer must be, in years; 0 for everybody, None if nobody has rated it."""
     duration: int | None = None
-    """Seconds; None for a series, and where it is not known."""
+    """Seconds; None for a series, and if the length is unknown."""
     plot: str = ""
+    file: str = ""
+    """Where its file is; empty for a series, and for titles without a file."""
     series: str = ""
     """The id of the series; empty unless this is an episode."""
     series_name: str = ""
@@ -61,24 +63,15 @@ class Title:
     episode: int | None = None
     """Its number within the season, from 1."""
     position: int = 0
-    """Seconds from the start where it was left; 0 if it was not begun, or was seen to its end."""
+    """Seconds from the start to the place where it was left; 0 if it was not begun, or was seen to its end."""
     watched: bool = False
     """Whether it was seen to its end, or marked so. A series: all of its episodes."""
     liked: bool = False
 
     @property
     def order(self) -> tuple[bool, int, int]:
-        """What the episodes of a series are sorted by; the specials come last."""
+        """The sort key of a series' episodes; specials come last."""
         return self.season == 0, self.season or 0, self.episode or 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Play:
-    """One time that a film or an episode was played."""
-
-    title: Title
-    at: datetime
-    """When it began, or, where a player keeps only that, when it was played last; with a time zone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +117,8 @@ class Player(ABC):
         """Return the episodes of a series, by season and number; a film has none."""
 
     @abstractmethod
-    async def history(self, since: datetime, until: datetime) -> Sequence[Play]:
-        """Return what was played from `since` until before `until`, the latest first; both have a time zone."""
+    async def history(self, since: datetime, until: datetime) -> Sequence[Title]:
+        """Return what was played from `since` until before `until`, the latest first; both are in the user's zone."""
 
     @abstractmethod
     async def now(self) -> Playback:
@@ -142,16 +135,8 @@ class Player(ABC):
         """
 
     @abstractmethod
-    async def pause(self) -> Playback:
-        """Pause what plays."""
-
-    @abstractmethod
-    async def resume(self) -> Playback:
-        """Go on with what is paused."""
-
-    @abstractmethod
-    async def stop(self) -> Playback:
-        """Stop what plays, and keep its position."""
+    async def set_state(self, state: State) -> Playback:
+        """Pause what plays, go on with it, or stop it and keep its position."""
 
     @abstractmethod
     async def set_volume(self, percent: int) -> Playback:
@@ -162,24 +147,19 @@ class Player(ABC):
         """Say whether playback stops when what plays now ends."""
 
     @abstractmethod
-    async def set_liked(self, id: str, liked: bool) -> Title:
-        """Say whether the profile likes a title; return the title as it is then."""
+    async def mark(self, id: str, *, liked: bool | None = None, watched: bool | None = None) -> Title:
+        """Say whether the profile likes a title, or has watched it (a series: all its episodes); return it as marked.
 
-    @abstractmethod
-    async def set_watched(self, id: str, watched: bool) -> Title:
-        """Mark a title as watched or not, with a series all its episodes; return the title as it is then."""
+        None leaves a mark as it is.
+        """
 
 
-class Players(ABC):
+@dataclass(frozen=True)
+class Players:
     """The players of this installation."""
 
-    @abstractmethod
-    def of(self, profile: str) -> Player:
-        """Return the player of a profile. The name is a trusted value: no model and no user sets it."""
-
-    @abstractmethod
-    async def file(self, title: Title) -> str | None:
-        """Return the file of a title; None if it is missing, "" if the title needs none that this process could see."""
+    of: Callable[[str], Player]
+    """Returns the player of a profile. The name is a trusted value: no model and no user sets it."""
 
 
 @dataclass(frozen=True)
@@ -200,9 +180,9 @@ class Viewer:
 
 
 def age_of(board: str) -> int | None:
-    """Return how old a viewer must be by what a board says ("Rated PG-13", "US:R", "DE:FSK 12", "16+"), in years.
+    """Return a board's age mark in years ("Rated PG-13", "US:R", "DE:FSK 12", "16+").
 
-    Returns None if the board says nothing of an age.
+    Returns None if the mark names no age.
     """
     words = _WORDS.split(board.lower().removeprefix("rated ").strip())
     for word in words[:2]:

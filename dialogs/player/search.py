@@ -1,4 +1,4 @@
-"""Which titles are meant: by their facts, by what somebody says of them, by the list that was shown last."""
+"""Finds the titles that a user means: by their facts, by the user's words, by the list that was shown last."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ DAYS = ("today", "yesterday", "monday", "tuesday", "wednesday", "thursday", "fri
 LISTS = ("search_titles", "list_played", "list_episodes")
 """The tools that show titles with numbers."""
 WEEK = 7
-"""Days that people call by their names alone."""
+"""The number of days that people call by their weekday."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """What is looked for; what is left out does not matter."""
+    """A search for titles; an omitted field allows everything."""
 
     words: str = ""
     what: AnyKind = "any"
@@ -50,11 +50,11 @@ def fitting(titles: Iterable[Title], query: Query, lang: str) -> list[Title]:
 
 
 def called(titles: Sequence[Title], words: str, lang: str) -> list[Title]:
-    """Return the titles that the words name, by any of their facts; one that is called just so counts alone."""
+    """Return the titles that the words name by any fact; a title of exactly that name counts alone."""
     lexicon = vocabulary(listening(words, lang))
-    named = [title for title in titles if lexicon.key(words) in {lexicon.key(name) for name in names_of(title, lang)}]
-    if named:
-        return named
+    exact = [title for title in titles if lexicon.key(words) in {lexicon.key(name) for name in names_of(title, lang)}]
+    if exact:
+        return exact
     meant = set(lexicon.stems(words)) - lexicon.stop
     return [title for title in titles if meant and meant <= _stems(title, lang, lexicon)]
 
@@ -112,12 +112,12 @@ async def shown_last(player: Player, runtime: Runtime) -> list[Title]:
 
 
 async def named_by(words: str, player: Player, runtime: Runtime) -> list[Title]:
-    """Return the titles that somebody's words name; with the number in a list only that one.
+    """Return the titles that somebody's words name; a number in a list names one title.
 
     The list is the one shown last, or the season that plays if the words speak of an episode ("episode 3").
     """
     lang, shown = runtime.state["lang"], await shown_last(player, runtime)
-    if _names_kind(words, "episode", lang) and not any(title.kind == "episode" for title in shown):
+    if _speaks_of_episode(words, lang) and not any(title.kind == "episode" for title in shown):
         shown = await _season_playing(player) or shown
     if title := _pointed_at(words, shown, lang):
         return [title]
@@ -132,7 +132,7 @@ async def _season_playing(player: Player) -> list[Title]:
 
 
 async def in_alarms(player: Player, runtime: Runtime) -> list[Title]:
-    """Return the films and series that the user's alarms name."""
+    """Return the films and series named in the user's alarms."""
     lang = runtime.state["lang"]
     alarms = runtime.context.services.find(Alarms)
     texts = await alarms.texts(runtime.context.user) if alarms else []
@@ -149,7 +149,7 @@ async def in_alarms(player: Player, runtime: Runtime) -> list[Title]:
 
 
 async def span_of(day: str, runtime: Runtime) -> tuple[datetime, datetime]:
-    """Return the bounds of a day that is over, or of today; without a day those of the last week.
+    """Return the bounds of today or a past day; without a day those of the last week.
 
     Raises:
         Refused: the text names no day.
@@ -171,7 +171,7 @@ async def span_of(day: str, runtime: Runtime) -> tuple[datetime, datetime]:
 
 
 def next_to_watch(episodes: Sequence[Title]) -> Title | None:
-    """Return the episode to go on with: the one that was left in the middle, else the one after the last watched."""
+    """Return the next episode to watch: one left in the middle, else the one after the last watched."""
     if begun := next((it for it in episodes if it.position), None):
         return begun
     last = max((place for place, it in enumerate(episodes) if it.watched), default=-1)
@@ -179,14 +179,14 @@ def next_to_watch(episodes: Sequence[Title]) -> Title | None:
 
 
 def episode_after(title: Title, episodes: Sequence[Title], *, other_season: bool = False) -> Title | None:
-    """Return the episode after one, or the first one of another season after it; None if there is none."""
+    """Return the next episode, in the same season or the first of a later one; None after the last."""
     place = next((place for place, it in enumerate(episodes) if it.id == title.id), len(episodes))
     later = (it for it in episodes[place + 1 :] if not other_season or it.season != title.season)
     return next(later, None)
 
 
 def facts_of(title: Title) -> dict[str, float | str]:
-    """Return by what the best or the newest of several titles is told."""
+    """Return the facts that tell the best or the newest of several titles."""
     facts = {"rating": title.rating, "date": title.year}
     return {name: value for name, value in facts.items() if value is not None}
 
@@ -194,21 +194,17 @@ def facts_of(title: Title) -> dict[str, float | str]:
 def _pointed_at(words: str, shown: Sequence[Title], lang: str) -> Title | None:
     """Return the title of a list that "the second film" or "the best one" means."""
     lexicon = vocabulary(listening(words, lang))
-    kinds = {stem for kind in ("film", "series", "episode", "cartoon") for stem in lexicon.stems(_kind(kind, lang))}
+    names = [name for kind in ("film", "series", "episode", "cartoon") for name in words_for("kinds", kind, lang)]
+    kinds = set(lexicon.stems(" ".join(names)))
     text = " ".join(word for word in words.split() if not set(lexicon.stems(word)) <= kinds) or words
     rows = [{"id": "", "label": name_of(title, lang), "detail": "", "facts": facts_of(title)} for title in shown]
     place = chosen(text, rows, lang) if rows else None
     return None if place is None else shown[place]
 
 
-def _names_kind(words: str, kind: str, lang: str) -> bool:
+def _speaks_of_episode(words: str, lang: str) -> bool:
     lexicon = vocabulary(listening(words, lang))
-    first = words_for("kinds", kind, lang)[0]
-    return bool(set(lexicon.stems(first)) & set(lexicon.stems(words)))
-
-
-def _kind(kind: str, lang: str) -> str:
-    return " ".join(words_for("kinds", kind, lang))
+    return bool(set(lexicon.stems(words_for("kinds", "episode", lang)[0])) & set(lexicon.stems(words)))
 
 
 def _rows(text: str) -> list[Mapping[str, object]]:

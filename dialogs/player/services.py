@@ -1,19 +1,60 @@
-"""What the player's tools work with: its tables, and the player that the settings name."""
+"""What the player's tools work with: its settings, its tables, and the player of the user of a turn.
 
+`.env.example` beside this file explains each setting.
+"""
+
+import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+
+from pydantic import SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.memory import Memory
 from agents.sources.web.fetcher import Fetcher
+from agents.sources.web.ssrf import policy_of
+from agents.toolkit import Refused, Runtime
+from agents.toolkit.context import Context
 from agents.toolkit.services import Services
 from dialogs.player.kodi.library import KodiRpc
-from dialogs.player.kodi.player import Kodi
-from dialogs.player.library import Library, catalogue_titles
+from dialogs.player.kodi.player import KodiPlayer
+from dialogs.player.library import Library, LibraryPlayer, catalogue_titles
 from dialogs.player.media_files import folder_titles
-from dialogs.player.players import Players
-from dialogs.player.settings import PlayerSettings
+from dialogs.player.players import Playback, Player, PlayerError, Players, Title, Viewer
 from dialogs.player.store import MediaStore
+from dialogs.player.wording import clock, said, title_line
+
+LOG = logging.getLogger(__name__)
+LONGEST_LINE = 200
+"""How many characters of a title are told with each message."""
+
+
+class PlayerSettings(BaseSettings):
+    """Where films and series are."""
+
+    model_config = SettingsConfigDict(extra="ignore")
+
+    media_folder: Path | None = None
+    kodi_url: str = ""
+    kodi_user: str = "kodi"
+    kodi_password: SecretStr | None = None
+
+    @model_validator(mode="after")
+    def _usable(self) -> "PlayerSettings":
+        # Kodi may start to answer later.
+        if self.media_folder and self.kodi_url:
+            raise ValueError("MEDIA_FOLDER, KODI_URL: set one of them; the other player would never be used")
+        if self.media_folder and not self.media_folder.is_dir():
+            raise ValueError(f"MEDIA_FOLDER: there is no folder {self.media_folder}")
+        try:
+            if self.kodi_url:
+                policy_of(self.kodi_url, internal=True)
+        except ValueError as wrong:
+            raise ValueError(f"KODI_URL {wrong}") from None
+        return self
 
 
 @asynccontextmanager
@@ -25,14 +66,90 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
 
 
 def make_players(settings: PlayerSettings, store: MediaStore) -> Players:
-    """Return Kodi or the media folder, as is set; without either a library that plays a small catalogue."""
+    """Return Kodi or the media folder, by the settings; without either a library with a small catalogue.
+
+    Kodi has one screen and one history, so all profiles are one.
+    """
     if settings.kodi_url:
-        # Each connection ends with its answer, so that there is nothing to close.
-        return Kodi(KodiRpc(settings.kodi_url, Fetcher(), settings.kodi_user, settings.kodi_password), store)
+        # Each connection ends with its answer, so nothing has to be closed.
+        rpc = KodiRpc(settings.kodi_url, Fetcher(), settings.kodi_user, settings.kodi_password)
+        return Players(lambda profile: KodiPlayer(rpc, store))
     folder = settings.media_folder
-    return Library(store, partial(folder_titles, folder.resolve()) if folder else catalogue_titles)
+    library = Library(store, partial(folder_titles, folder.resolve()) if folder else catalogue_titles)
+    return Players(partial(LibraryPlayer, library))
 
 
 async def forget(services: Services, thread: str, users: Collection[str]) -> None:
     """Delete what users have played and liked."""
     await services.get(MediaStore).erase(users)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A viewer before their player."""
+
+    viewer: Viewer
+    player: Player
+
+    async def play(self, title: Title, position: int | None = None) -> Playback:
+        """Play a title if the viewer may see it, by default from where it was left. Raises PlayerError."""
+        self.viewer.check(title)
+        return await self.player.play(title.id, title.position if position is None else position)
+
+
+@asynccontextmanager
+async def seat(runtime: Runtime) -> AsyncIterator[Seat]:
+    """Yield the user's player; what it cannot do is refused with its reason and its code.
+
+    Calls of one profile come one after the other, in the order in which they were made.
+
+    Raises:
+        Refused: there is no player for this user, or it cannot do this.
+    """
+    context, lang = runtime.context, runtime.state["lang"]
+    async with context.locks.hold(f"media of {context.user}"):
+        viewer = await context.service(MediaStore).viewer(context.user, context.device)
+        if viewer is None:
+            raise Refused(said("no_viewer", lang))
+        try:
+            yield Seat(viewer, context.service(Players).of(viewer.profile))
+        except PlayerError as error:
+            if error.reason:
+                LOG.warning("%s", error.reason)
+            raise Refused(_reason(error, viewer, lang)) from None
+
+
+async def playing_now(context: Context, lang: str) -> Sequence[str]:
+    """Return a line on what plays; where others read along, nothing of what a person watches."""
+    viewer = await context.service(MediaStore).viewer(context.user, context.device)
+    if viewer is None or context.is_shared:
+        return []
+    try:
+        playback = await context.service(Players).of(viewer.profile).now()
+    except PlayerError:
+        return []
+    if playback.title is None:
+        return [said("screen_empty", lang)]
+    title, position = title_line(playback.title, lang)[:LONGEST_LINE], clock(playback.position)
+    return [said(f"screen_{playback.state}", lang, title=title, position=position)]
+
+
+def has_foreign_titles(context: Context) -> bool:
+    """Tell whether others have written names and plots: all of them, except in the small catalogue."""
+    settings = context.service(PlayerSettings)
+    return bool(settings.media_folder or settings.kodi_url)
+
+
+def why_not(title: Title, viewer: Viewer, lang: str) -> str:
+    """Return why a viewer may not see a title; empty if they may."""
+    try:
+        viewer.check(title)
+    except PlayerError as error:
+        return _reason(error, viewer, lang)
+    return ""
+
+
+def _reason(error: PlayerError, viewer: Viewer, lang: str) -> str:
+    title = title_line(error.title, lang) if error.title else ""
+    age = error.title.age if error.title else ""
+    return said(error.code, lang, title=title, age=age, limit=viewer.age, code=error.code)

@@ -1,4 +1,4 @@
-"""What was played, how far, and what is liked: by profile, which one or several users have."""
+"""What profiles have played, how far, and what they like. One or several users share a profile."""
 
 import sqlite3
 import time
@@ -29,20 +29,20 @@ TABLES = Tables(
 )
 OF_PROFILE = ("media_plays", "media_marks", "media_playback")
 OWNER, OWNER_DEVICE = "me", "terminal"
-"""Who has a profile without being given one: whoever sits at the machine."""
+"""The user at the machine has a profile without being given one."""
 MARK = """
 INSERT INTO media_marks (profile, title, {column}) VALUES (?, ?, ?)
 ON CONFLICT (profile, title) DO UPDATE SET {column} = excluded.{column}
 """
 LATEST = """
-SELECT title, max(at_ms) FROM media_plays WHERE profile = ? AND at_ms >= ? AND at_ms < ?
-GROUP BY title ORDER BY 2 DESC
+SELECT title FROM media_plays WHERE profile = ? AND at_ms >= ? AND at_ms < ?
+GROUP BY title ORDER BY max(at_ms) DESC
 """
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What a profile has to do with a title; `position` counts seconds."""
+    """A profile's mark on a title; `position` counts seconds, and is 0 for a watched title."""
 
     position: int = 0
     watched: bool = False
@@ -51,7 +51,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class PlaybackRow:
-    """What a profile plays, as it stood at `since_ms`; the title is an id, empty if nothing plays."""
+    """A profile's playback at `since_ms`; the title is an id, empty if nothing plays."""
 
     title: str = ""
     state: State = "stopped"
@@ -63,14 +63,14 @@ class PlaybackRow:
 
 
 class ProfileRows:
-    """What is kept of one profile, within a transaction."""
+    """The rows of one profile, within a transaction."""
 
     def __init__(self, database: sqlite3.Connection, profile: str, now_ms: int) -> None:
         self._database, self._profile, self.now_ms = database, profile, now_ms
 
     def marks(self) -> Mapping[str, Mark]:
         """Return the marks by title."""
-        sql = "SELECT title, position, watched, liked FROM media_marks WHERE profile = ?"
+        sql = "SELECT title, iif(watched, 0, position), watched, liked FROM media_marks WHERE profile = ?"
         rows = self._database.execute(sql, (self._profile,))
         return {title: Mark(position, bool(watched), bool(liked)) for title, position, watched, liked in rows}
 
@@ -96,9 +96,9 @@ class ProfileRows:
         """Note that a title was begun at a time."""
         self._database.execute("INSERT OR REPLACE INTO media_plays VALUES (?, ?, ?)", (self._profile, at_ms, title))
 
-    def plays(self, since_ms: int, until_ms: int) -> list[tuple[str, int]]:
-        """Return titles with the time when they were begun last in a span of time, the latest first."""
-        return self._database.execute(LATEST, (self._profile, since_ms, until_ms)).fetchall()
+    def plays(self, since_ms: int, until_ms: int) -> list[str]:
+        """Return the titles that were begun in a span of time, the latest first."""
+        return [title for (title,) in self._database.execute(LATEST, (self._profile, since_ms, until_ms))]
 
 
 class MediaStore:
@@ -113,7 +113,7 @@ class MediaStore:
         return await self._connection.write(lambda database: work(ProfileRows(database, profile, now_ms)))
 
     async def viewer(self, user: str, device: str) -> Viewer | None:
-        """Return the profile and the limit of a user who speaks through the door of a device, if they have one."""
+        """Return the profile and the limit of a user at a device's door; None without a profile."""
         sql = "SELECT profile, age FROM media_viewers WHERE user = ? AND device IN ('', ?) ORDER BY device DESC"
         rows = await self._connection.read(lambda database: database.execute(sql, (user, device)).fetchall())
         if rows:
@@ -126,7 +126,7 @@ class MediaStore:
         return await self._connection.read(lambda database: database.execute(sql).fetchall())
 
     async def set_viewer(self, user: str, device: str, profile: str, age: int | None) -> None:
-        """Say which profile a user has through every door, or through that of one device alone."""
+        """Give a user a profile, through every door or through one device's door alone."""
         sql, values = "INSERT OR REPLACE INTO media_viewers VALUES (?, ?, ?, ?)", (user, device, profile, age)
         await self._connection.write(lambda database: database.execute(sql, values).rowcount)
 

@@ -24,13 +24,12 @@ ROW = {"title_id": TITLE_ID, "name": TEXT, "kind": TEXT, "year": NUMBER, "rating
 
 def translated(section: str, word: str, lang: str, otherwise: str | None = None) -> str:
     """Return a title or genre in a language, from `player/words.toml`, or `otherwise` (default: the word itself)."""
+    return words_for(section, word, lang, otherwise)[0]
+
+
+def words_for(section: str, word: str, lang: str, otherwise: str | None = None) -> list[str]:
+    """Return the words by which people call a kind or a genre, or `otherwise` (default: the word itself)."""
     text = table("player/words", lang).get(section, {}).get(word, word if otherwise is None else otherwise)
-    return text if isinstance(text, str) else str(text[0])
-
-
-def words_for(section: str, word: str, lang: str) -> list[str]:
-    """Return the words by which people call a kind or a genre; the word as it is without any."""
-    text = table("player/words", lang).get(section, {}).get(word, word)
     return [text] if isinstance(text, str) else [str(phrase) for phrase in text]
 
 
@@ -53,7 +52,7 @@ def title_line(title: Title, lang: str) -> str:
 
 
 def title_entry(title: Title, lang: str, *, alone: bool = False) -> Entry:
-    """Return a title as an entry of a list: its rating, length and age; `alone` leaves out what is the user's own."""
+    """Return a title as an entry of a list: rating, length and age; `alone` leaves out the user's own marks."""
     genres = ", ".join(translated("genres", genre, lang) for genre in title.genres)
     parts = [
         genres,
@@ -70,10 +69,9 @@ def title_entry(title: Title, lang: str, *, alone: bool = False) -> Entry:
     return Entry(title_line(title, lang), " · ".join(part for part in parts if part), id=title.id)
 
 
-def title_card(title: Title, lang: str, *, forbidden: str = "", alone: bool = False) -> CardList:
-    """Return all there is to say of a title; `forbidden` is why the viewer may not see it."""
-    detail = title_entry(title, lang, alone=alone).detail
-    lines = [detail, plot_of(title, lang)[:1_900], forbidden]
+def title_card(title: Title, lang: str, forbidden: str, *, alone: bool = False) -> CardList:
+    """Return everything about a title; `forbidden` is the reason why the viewer may not see it."""
+    lines = [title_entry(title, lang, alone=alone).detail, plot_of(title, lang)[:1_900], forbidden]
     return CardList(title=title_line(title, lang), entries=[Entry(line) for line in lines if line])
 
 
@@ -89,7 +87,7 @@ def title_row(title: Title, lang: str) -> Row:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def title_details(title: Title, lang: str, *, forbidden: str = "") -> Row:
+def title_details(title: Title, lang: str, forbidden: str) -> Row:
     """Return a title with all its facts as a model reads it."""
     return {
         **title_row(title, lang),

@@ -14,7 +14,7 @@ from dialogs.profile.tools import export_profile, show_profile
 from prompts import form_texts, sentence
 
 UNASKED: JsonDict = {"asked": False}
-"""Marks a field that is written down when the user tells it, and never asked for."""
+"""Marks a field that is stored when the user tells it, and never asked for."""
 TOLD = ("name", "home")
 """The fields that the supervisor is told."""
 
@@ -33,12 +33,12 @@ class Profile(BaseModel):
 
 
 async def user_lines(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
-    """Return what the supervisor is told of the user: the goal that was noted, the name and the home."""
+    """Return what the supervisor is told of the user: the noted goal, the name and the home."""
     intent, form = await intent_of_user(store, context.user), await form_of_user(store, context.user)
     labels = form_texts("profile", lang)
-    told = "; ".join(f"{labels[name]['label']}: {form[name]}" for name in TOLD if form.get(name))
+    facts = "; ".join(f"{labels[name]['label']}: {form[name]}" for name in TOLD if form.get(name))
     goal = [sentence("profile/phrases", "goal_noted", lang, intent=intent)] if intent else []
-    return [*goal, *([sentence("profile/phrases", "user_known", lang, known=told)] if told else [])]
+    return [*goal, *([sentence("profile/phrases", "user_known", lang, known=facts)] if facts else [])]
 
 
 dialog = Dialog(

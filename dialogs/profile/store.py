@@ -1,4 +1,4 @@
-"""What long-term memory has of a user's profile."""
+"""What long-term memory holds of a user's profile."""
 
 from collections.abc import Mapping
 
@@ -17,6 +17,6 @@ async def form_of_user(store: BaseStore | None, user: str) -> Mapping[str, objec
 
 
 async def intent_of_user(store: BaseStore | None, user: str) -> str:
-    """Return what a user is after professionally, as the observer noted it; empty if it is not known."""
+    """Return the user's professional goal, as the observer noted it; empty if it is not known."""
     item = await store.aget(namespace_of(user, "facts"), INTENT) if store else None
     return str(item.value["text"]) if item else ""

@@ -4,7 +4,6 @@ from dialogs import Dialog
 from dialogs.research.command_line import command_line
 from dialogs.research.services import forget, known_sources, open_services
 from dialogs.research.settings import ResearchSettings
-from dialogs.research.store import TABLES
 from dialogs.research.tools import search
 
 dialog = Dialog(
@@ -13,7 +12,6 @@ dialog = Dialog(
     tools=[search],
     resume="never",
     settings=ResearchSettings,
-    tables=TABLES,
     services=open_services,
     command_line=command_line,
     forget=forget,

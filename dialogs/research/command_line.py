@@ -1,10 +1,15 @@
 """`python -m app research`: which sources can be searched."""
 
+from dataclasses import asdict
+
 import typer
 
+from agents.errors import UsageError
+from agents.models.failures import cause_of
 from agents.toolkit.commands import CommandResult, services_of
 from dialogs.research import retrievers
 from dialogs.research.settings import ResearchSettings
+from dialogs.research.vectors import Vectors
 
 command_line = typer.Typer(name="research", help="searches: which sources there are, and which of them are set up")
 
@@ -21,3 +26,26 @@ async def sources(context: typer.Context) -> CommandResult:
     ]
     lines = [f"{name}{f' – {used[name]}' if name in used else ''}" for name in retrievers.discover()]
     return CommandResult(rows, lines)
+
+
+@command_line.command()
+async def embed(context: typer.Context) -> CommandResult:
+    """Have EMBEDDINGS_MODEL make vectors of the passages that are new in the index, and tell what it took.
+
+    Raises:
+        UsageError: no model is set, or it does not answer.
+    """
+    async with services_of(context) as services:
+        vectors = services.find(Vectors)
+        if vectors is None:
+            raise UsageError("EMBEDDINGS_MODEL names no model; see dialogs/research/.env.example")
+        try:
+            cost = await vectors.add()
+        except Exception as failure:
+            # Clients raise what they like; what was made before it is kept.
+            raise UsageError(f"{vectors.model.name} makes no vectors: {cause_of(failure)}") from failure
+    line = (
+        f"{cost.passages} passages were sent to {vectors.model.name}: {cost.characters} characters in"
+        f" {cost.seconds:.1f} s. The vectors take {cost.bytes} bytes."
+    )
+    return CommandResult(asdict(cost), [line])

@@ -1,22 +1,21 @@
-"""Composites: retrievers made of retrievers, as the setting SEARCH_SOURCES combines them."""
+"""Retrievers made of retrievers: combined as in SEARCH_SOURCES, limited in time, with a cache."""
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
-
-from pydantic import TypeAdapter, ValidationError
 
 from agents.sources.web.addresses import canonical
 from dialogs.research.retrievers import Document, Results, Retriever, SearchFailed
-from dialogs.research.store import SearchCache
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 CONSTANT = 60
-"""What weakens the first ranks in reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
-_DOCUMENTS = TypeAdapter(list[Document])
+"""Weakens the first ranks in reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+MOST_KEPT = 500
+"""Searches that are kept, the newest."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Composite:
 
 
 async def asked(retriever: Retriever, query: str, limit: int, lang: str) -> Results:
-    """Return what a retriever found, or its failure; a bug of one does not end the search of the others."""
+    """Return what a retriever found, or its failure; a bug in one retriever does not stop the others."""
     try:
         return await retriever.search(query, limit=limit, lang=lang)
     except SearchFailed as failure:
@@ -52,7 +51,7 @@ async def asked(retriever: Retriever, query: str, limit: int, lang: str) -> Resu
 
 @dataclass(frozen=True)
 class FirstOf(Composite):
-    """Asks one after the other; one that finds nothing counts like one that fails."""
+    """Asks its retrievers in order until one finds something; an empty result counts like a failure."""
 
     sort: ClassVar[str] = "first_of"
 
@@ -92,11 +91,9 @@ class Together(Composite):
 
 
 def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
-    """Return the documents of several rankings in one, each page and passage once: the more ranks, and the higher,
-    the better.
-    """
-    scores: dict[tuple[str, str], float] = {}
-    documents: dict[tuple[str, str], Document] = {}
+    """Return several rankings as one, each page and passage once: a document wins by many and high ranks."""
+    scores: dict[tuple[str, ...], float] = {}
+    documents: dict[tuple[str, ...], Document] = {}
     for ranking in rankings:
         for rank, document in enumerate(ranking, 1):
             key = _key(document)
@@ -105,19 +102,49 @@ def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
     return sorted(documents.values(), key=lambda document: -scores[_key(document)])
 
 
-def _key(document: Document) -> tuple[str, str]:
-    # A picture is another thing than the page that shows it.
-    return canonical(document.url), document.image.url if document.image else ""
+def _key(document: Document) -> tuple[str, ...]:
+    # A picture is not the page that shows it, and each part of a page counts by itself.
+    return canonical(document.url), document.part, document.image.url if document.image else ""
+
+
+@dataclass
+class SearchCache:
+    """What searches have found within the last `seconds`, while this process runs. It keeps no query.
+
+    `now` tells the Unix time in seconds.
+    """
+
+    now: Callable[[], float]
+    seconds: float
+    _kept: dict[str, tuple[float, Results]] = field(default_factory=dict, repr=False)
+
+    def get(self, asked: tuple[object, ...]) -> Results | None:
+        """Return the results of this search; None if none are fresh."""
+        at, results = self._kept.get(_hashed(asked), (0.0, None))
+        return results if self.now() - at < self.seconds else None
+
+    def put(self, asked: tuple[object, ...], results: Results) -> None:
+        """Keep what was found for this."""
+        if len(self._kept) >= MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[_hashed(asked)] = self.now(), results
+
+    def erase(self) -> None:
+        """Forget everything."""
+        self._kept.clear()
+
+
+def _hashed(asked: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(asked).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """Asks another retriever; `timeout` is in seconds, and so is `fresh`: how long what was found is told again."""
+    """Asks another retriever, for `timeout` seconds at most, unless the cache has what it found."""
 
     inner: Retriever
     timeout: float
     cache: SearchCache | None = None
-    fresh: float = 0
 
     @property
     def name(self) -> str:
@@ -134,23 +161,15 @@ class Bounded:
         return self.inner.description(lang)
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
-        """Return what was found lately, else search; see `Retriever`."""
+        """Return fresh results, or search; see `Retriever`."""
         asked = self.name, " ".join(query.casefold().split()), limit, lang
-        if (documents := await self._kept(asked)) is not None:
-            return Results(documents)
+        if self.cache and (kept := self.cache.get(asked)):
+            return kept
         try:
             async with asyncio.timeout(self.timeout):
                 results = await self.inner.search(query, limit=limit, lang=lang)
         except TimeoutError:
             raise SearchFailed(f"{self.name}: no answer within {self.timeout:g} seconds") from None
-        if self.cache and self.fresh and results.documents:
-            await self.cache.put(asked, [asdict(document) for document in results.documents], self.fresh)
+        if self.cache and results.documents:
+            self.cache.put(asked, Results(results.documents))
         return results
-
-    async def _kept(self, asked: tuple[object, ...]) -> list[Document] | None:
-        records = await self.cache.get(asked, self.fresh) if self.cache and self.fresh else None
-        try:
-            return None if records is None else _DOCUMENTS.validate_python(records)
-        except ValidationError:
-            # Another version has kept it.
-            return None

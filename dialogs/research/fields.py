@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 
+from agents.events.views import is_web
 from agents.language.text.clean import clean
-from agents.sources.web.addresses import is_web
 
 LONGEST_TEXT = 4_000
 """Characters of a snippet, and of any other text of a service."""
@@ -25,7 +25,7 @@ def rows(answer: object, name: str) -> list[Mapping[str, object]]:
 def text(row: Mapping[str, object], *names: str) -> str:
     """Return the first text that a row has under one of the names: on one line, without markup."""
     value = _first(row, names)
-    # Twice: snippets come with tags, with escaped letters, and with escaped tags.
+    # Twice, because snippets come with tags, with escaped letters, and with escaped tags.
     bare = _TAG.sub("", html.unescape(_TAG.sub("", value)))
     return _SPACES.sub(" ", clean(bare)).strip()[:LONGEST_TEXT]
 
@@ -34,7 +34,7 @@ def address(row: Mapping[str, object], *names: str) -> str:
     """Return the first web address that a row has under one of the names; empty if it has none."""
     value = _first(row, names).strip()
     value = f"https:{value}" if value.startswith("//") else value
-    return value if is_web(value) and value.isprintable() and " " not in value and len(value) <= LONGEST_ADDRESS else ""
+    return value if is_web(value) and len(value) <= LONGEST_ADDRESS else ""
 
 
 def number(row: Mapping[str, object], *names: str) -> int | None:

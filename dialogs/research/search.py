@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from agents.events import Images, ShownImage, Sources, Step
 from agents.events.views import is_web
 from agents.language.text.clean import clean
-from agents.language.text.stems import stems
+from agents.language.text.stems import has_phrase, stems
 from agents.state.citations import Source, without_marks
 from agents.state.talk import Json
 from dialogs.research.composites import asked, fused
@@ -25,7 +25,7 @@ from dialogs.research.retrievers import Document, Image, Results, Retriever
 from prompts import sentence, table
 
 Tell = Callable[[Step, str, int], None]
-"""Is told of a step that is over: what came of it, and its time in ms."""
+"""Is told about each finished step: its outcome, and its time in ms."""
 LONGEST_PASSAGE = 20_000
 """Characters of a passage that are looked at."""
 LONGEST_LINE = 200
@@ -37,7 +37,7 @@ ROOM = 7_500
 FRAME = 80
 """Characters of JSON around a query or a document."""
 LEAST = 200
-"""Characters of JSON that a document should have; with many queries there are fewer documents for each."""
+"""Characters of JSON that a document should have; many queries leave fewer documents for each."""
 SHORTEST = 60
 LONGEST_NAMED = 80
 """Characters of a query in the words about it."""
@@ -54,7 +54,7 @@ class SearchRequest:
     limit: int
     """How many documents are wanted for each query."""
     sources: Sequence[str] = ()
-    """The retrievers that the model names; none leaves the choice to rules."""
+    """The retrievers that the model names; if it names none, rules choose."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class QueryResult:
 
     query: str
     collected: Sequence[Results] = ()
-    """What each retriever found that was asked."""
+    """The results of each retriever that was asked."""
     documents: Sequence[Document] = ()
-    """The documents in one order, once they are ranked."""
+    """The documents in their final order, after the ranking."""
     problem: str = ""
-    """Why there are none, in words for a model."""
+    """Why there are no documents, in words for a model."""
 
     @property
     def failures(self) -> dict[str, str]:
@@ -80,10 +80,10 @@ class NothingFound(Exception):
 
 
 def choose(request: SearchRequest, retrievers: Mapping[str, Retriever]) -> list[Retriever]:
-    """Return the retrievers that the model names; else the one whose words a query has; else the first.
+    """Return the retrievers that the model names; else the one whose words stand in a query; else the first.
 
     Raises:
-        NothingFound: there is none, or none of a name.
+        NothingFound: there are none, or none of that name.
     """
     if not retrievers:
         raise NothingFound(sentence("research/phrases", "no_source", request.lang))
@@ -100,7 +100,7 @@ def _by_rules(request: SearchRequest, retrievers: Mapping[str, Retriever]) -> Re
     queries = [stems(query, request.lang) for query in request.queries]
     for name, phrases in cues.items():
         stemmed_phrases = [stems(phrase, request.lang) for phrase in phrases]
-        if name in retrievers and any(_has(query, phrase) for query in queries for phrase in stemmed_phrases):
+        if name in retrievers and any(has_phrase(query, phrase) for query in queries for phrase in stemmed_phrases):
             return retrievers[name]
     return next(iter(retrievers.values()))
 
@@ -110,13 +110,8 @@ def listed(retrievers: Mapping[str, Retriever], lang: str) -> str:
     return "\n".join(f"- {name}: {retriever.description(lang)}" for name, retriever in retrievers.items())
 
 
-def _has(query: Sequence[str], phrase: Sequence[str]) -> bool:
-    size = len(phrase)
-    return any([*query[place : place + size]] == [*phrase] for place in range(len(query) - size + 1))
-
-
 def foreign_document(document: Document) -> Document:
-    """Return a document whose texts hold nothing that is shown nowhere, and nothing that would cite a source."""
+    """Return a document whose texts hold no invisible signs, and no marks that would cite a source."""
     text = _LINES.sub("\n\n", _BLANKS.sub(" ", without_marks(clean(document.text[:LONGEST_PASSAGE])))).strip()
     return replace(
         document,
@@ -129,7 +124,7 @@ def foreign_document(document: Document) -> Document:
 
 
 def foreign_image(image: Image) -> Image | None:
-    """Return a picture with the addresses that lead to the web; None for one that itself does not."""
+    """Return a picture with its web addresses; None if its own address is not on the web."""
     if not _is_address(image.url):
         return None
     return replace(
@@ -152,7 +147,7 @@ def _is_address(url: str) -> bool:
 
 
 def ranked(result: QueryResult) -> QueryResult:
-    """Return a result with its documents in one order, by the places that the retrievers gave them."""
+    """Return a result with its documents in one order, by their ranks at the retrievers."""
     return replace(result, documents=fused([results.documents for results in result.collected]))
 
 
@@ -167,7 +162,7 @@ def cut(results: Sequence[QueryResult], limit: int) -> list[QueryResult]:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return a text that has so many characters at most as it is written in JSON, cut between two words."""
+    """Return the beginning of a text, at most so many characters as JSON, cut between two words."""
     short = text[:longest]
     while short and (size := _size(short)) > longest:
         short = short[: min(len(short) * longest // size, len(short) - 1)]
@@ -187,13 +182,13 @@ def _size(text: str) -> int:
 
 
 class Stopwatch:
-    """Tells of each step that is over, with its time."""
+    """Reports each finished step with its time."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell, self._begun = tell, time.perf_counter()
 
     def over(self, step: Step, detail: str) -> None:
-        """Tell that a step is over, and begin to time the next one."""
+        """Report the end of a step, and begin to time the next one."""
         now = time.perf_counter()
         self._tell(step, detail, round((now - self._begun) * 1000))
         self._begun = now
@@ -217,14 +212,14 @@ async def search(
     if len(missing) == len(results):
         raise NothingFound("\n".join(missing))
     results = [ranked(result) for result in results]
-    watch.over("rank", f"{_count(results)} different documents")
+    watch.over("rank", f"{len(documents_of(results))} different documents")
     results = cut(results, request.limit)
-    watch.over("cut", f"{_count(results)} documents")
+    watch.over("cut", f"{len(documents_of(results))} documents")
     return results
 
 
 async def collect(request: SearchRequest, retrievers: Sequence[Retriever]) -> list[QueryResult]:
-    """Ask every retriever every query, all at once; what fails is noted beside what the others found."""
+    """Ask every retriever every query, all at once; failures are noted beside the results."""
 
     async def collected(query: str) -> QueryResult:
         answers = (asked(retriever, query, request.limit, request.lang) for retriever in retrievers)
@@ -245,14 +240,10 @@ def check(result: QueryResult, lang: str) -> QueryResult:
 
 
 def _collected(results: Sequence[QueryResult]) -> str:
-    """Return what the retrievers found and which of them failed, for whoever reads the trace."""
+    """Return the results of the retrievers and their failures, for the reader of the trace."""
     count = sum(len(each.documents) for result in results for each in result.collected)
     failures = [f"{name} failed: {why}" for result in results for name, why in result.failures.items()]
     return "; ".join([f"{count} documents for {len(results)} queries", *dict.fromkeys(failures)])
-
-
-def _count(results: Sequence[QueryResult]) -> int:
-    return sum(len(result.documents) for result in results)
 
 
 def _as_data(results: Results) -> Results:
@@ -308,7 +299,7 @@ def sources_event(call: str, documents: Sequence[Document], numbers: Sequence[in
 
 
 def images_event(call: str, documents: Sequence[Document]) -> Images | None:
-    """Return the pictures of a call, each once; None if it found none."""
+    """Return the pictures of a call, each once; None without pictures."""
     images = {document.image.url: document.image for document in documents if document.image}
     shown = [cast(ShownImage, asdict(image)) for image in [*images.values()][:MOST_IMAGES]]
     return Images(id=call, images=shown) if shown else None

@@ -10,15 +10,15 @@ from agents.sources.web.fetcher import Fetcher
 from agents.toolkit.context import Context
 from agents.toolkit.services import Services
 from dialogs.research import retrievers
-from dialogs.research.composites import Bounded, FirstOf, Together
+from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together
 from dialogs.research.retrievers import Means, Retriever, Source
 from dialogs.research.search import listed
 from dialogs.research.settings import Plan, ResearchSettings
-from dialogs.research.store import SearchCache
+from dialogs.research.vectors import Vectors, embedding_model
 from prompts import sentence
 
 LOCAL = "documents"
-"""Reads a file of this machine, so that nothing of it is kept twice."""
+"""This source reads a file of this machine, so its results are not kept twice."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ class Retrievers:
 
     by_name: Mapping[str, Retriever] = field(default_factory=dict)
 
-    @property
-    def reach_out(self) -> bool:
-        """Whether any of them carries a query to somebody outside."""
-        return any(retriever.reaches_out for retriever in self.by_name.values())
-
 
 @asynccontextmanager
 async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
     """Open the retrievers and their cache; they work during the block."""
     settings, memory = services.get(ResearchSettings), services.get(Memory)
-    cache = SearchCache(memory.database, memory.now)
+    cache = SearchCache(memory.now, settings.search_cache_minutes * 60)
     index = DocumentIndex(index_file(memory.path))
-    async with Fetcher(timeout=settings.search_timeout, inside=settings.search_internal) as fetcher:
+    embedding = settings.embeddings_model, settings.embeddings_base_url, settings.embeddings_api_key
+    async with (
+        Fetcher(timeout=settings.search_timeout, inside=settings.search_internal) as fetcher,
+        embedding_model(*embedding) as model,
+    ):
+        vectors = Vectors(index, model) if model else None
         means = Means(
             index,
             fetcher,
@@ -47,18 +47,19 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
             tavily_url=settings.tavily_url,
             tavily_key=settings.tavily_api_key,
             wikipedia_url=settings.wikipedia_url,
+            vectors=vectors,
         )
         sources = retrievers.discover()
         try:
             built = {plan.name: _built(plan, sources, means, settings, cache) for plan in settings.search_sources}
-            yield [cache, Retrievers(built)]
+            yield [cache, Retrievers(built), *([vectors] if vectors else [])]
         finally:
             index.close()
 
 
 async def forget(services: Services, thread: str, users: Collection[str]) -> None:
-    """Delete all that searches have found: it tells what somebody had asked for."""
-    await services.get(SearchCache).erase()
+    """Delete everything that searches have found, because it tells what somebody asked for."""
+    services.get(SearchCache).erase()
 
 
 async def known_sources(context: Context, lang: str) -> Sequence[str]:
@@ -70,13 +71,12 @@ async def known_sources(context: Context, lang: str) -> Sequence[str]:
 def _built(
     plan: Plan, sources: Mapping[str, Source], means: Means, settings: ResearchSettings, cache: SearchCache
 ) -> Retriever:
-    """Return what a plan describes; a source alone, or the only alternative, is not wrapped."""
+    """Return the retriever of a plan; a single source or alternative is not wrapped."""
 
     def single(name: str) -> Retriever:
         source = sources[name]
-        kept = None if name == LOCAL else cache
         limit = settings.search_timeout * source.patience
-        return Bounded(source.make(name, means), limit, kept, settings.search_cache_minutes * 60)
+        return Bounded(source.make(name, means), limit, None if name == LOCAL else cache)
 
     groups = [
         Together(plan.name, list(map(single, group))) if len(group) > 1 else single(group[0])

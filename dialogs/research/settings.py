@@ -2,8 +2,8 @@
 
 SEARCH_SOURCES is written so: `documents, wikipedia, web: searxng + ddgs > tavily`.
 
-A comma separates the retrievers that can be chosen. `+` asks several at once; `>` asks the next one where the one
-before it fails or finds nothing, and binds more loosely than `+`. `name:` before them names the combination.
+A comma separates the retrievers that can be chosen. `+` asks several at once; `>` asks the next one when the former one
+fails or finds nothing, and binds more loosely than `+`. `name:` before them names the combination.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agents.sources.web.ssrf import policy_of
 from dialogs.research import retrievers
@@ -22,7 +22,7 @@ _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
 
 @dataclass(frozen=True)
 class Plan:
-    """A retriever that can be chosen: alternatives in their order, each of them sources that are asked at once."""
+    """A choosable retriever: alternatives in their order, each of them sources that are asked at once."""
 
     name: str
     alternatives: Sequence[Sequence[str]]
@@ -34,7 +34,7 @@ class Plan:
 
 
 def read_plans(text: str) -> list[Plan]:
-    """Return what a setting lists. Raises ValueError: it is not written as it should be; the message says how."""
+    """Return the plans of a setting. Raises ValueError if it is malformed; the message says how."""
     plans = [_plan(entry) for entry in text.split(",") if entry.strip()]
     names = [plan.name for plan in plans]
     if len(set(names)) < len(names):
@@ -55,6 +55,8 @@ def _plan(entry: str) -> Plan:
 class ResearchSettings(BaseSettings):
     """The sources, and how they are asked."""
 
+    model_config = SettingsConfigDict(extra="ignore")
+
     search_sources: Annotated[tuple[Plan, ...], NoDecode] = (Plan("documents", (("documents",),)),)
     search_timeout: float = Field(default=10, gt=0, le=20)
     search_cache_minutes: int = Field(default=60, ge=0)
@@ -63,6 +65,9 @@ class ResearchSettings(BaseSettings):
     tavily_api_key: SecretStr | None = None
     tavily_url: str = "https://api.tavily.com"
     wikipedia_url: str = "https://{lang}.wikipedia.org"
+    embeddings_model: str = Field(default="", pattern="^([a-z_]+:.+)?$")
+    embeddings_base_url: str = ""
+    embeddings_api_key: SecretStr | None = None
 
     @field_validator("search_sources", mode="before")
     @classmethod
@@ -90,6 +95,7 @@ class ResearchSettings(BaseSettings):
             "SEARXNG_URL": self.searxng_url,
             "TAVILY_URL": self.tavily_url,
             "WIKIPEDIA_URL": self.wikipedia_url.replace("{lang}", "en"),
+            "EMBEDDINGS_BASE_URL": self.embeddings_base_url,
         }
         for setting, address in [*named.items(), *(("SEARCH_INTERNAL", place) for place in self.search_internal)]:
             try:

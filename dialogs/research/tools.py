@@ -1,5 +1,6 @@
 """search: find documents and give them numbers that the answer cites."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from langchain_core.tools import tool
@@ -7,13 +8,15 @@ from pydantic import Field
 
 from agents.events import SearchStep, Step
 from agents.language.text.clean import clean
+from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, result, traits
-from agents.toolkit.context import Context, emitter
+from agents.toolkit.context import emitter
 from dialogs.research.search import (
     NothingFound,
     SearchPayload,
     SearchRequest,
     Stopwatch,
+    choose,
     documents_of,
     images_event,
     payload,
@@ -26,12 +29,22 @@ MOST_QUERIES, MOST_DOCUMENTS = 10, 10
 Query = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-def _reaches_out(context: Context) -> bool:
-    retrievers = context.services.find(Retrievers)
-    return retrievers is not None and retrievers.reach_out
+def _reaches_out(args: Json, runtime: Runtime) -> bool:
+    """Tell whether this search carries its queries to somebody outside."""
+    by_name = runtime.context.service(Retrievers).by_name
+    try:
+        chosen = choose(_request(args["queries"], args["sources"], args["limit"], runtime), by_name)
+    except NothingFound:
+        return False
+    return any(retriever.reaches_out for retriever in chosen)
 
 
-@traits(foreign=True, egress=_reaches_out, volatile=True, cited=True, result=SearchPayload)
+def _request(queries: Sequence[str], sources: Sequence[str] | None, limit: int, runtime: Runtime) -> SearchRequest:
+    different = [*dict.fromkeys(" ".join(clean(query).split()) for query in queries)]
+    return SearchRequest(different, runtime.state["lang"], limit, sources or ())
+
+
+@traits(foreign=True, egress=_reaches_out, asks_once=True, volatile=True, cited=True, result=SearchPayload)
 @tool(response_format="content_and_artifact")
 async def search(
     queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)],
@@ -47,14 +60,14 @@ async def search(
         emit(SearchStep(speaker=runtime.state["speaker"], id=call, step=step, detail=detail, ms=ms))
 
     watch = Stopwatch(tell)
-    different = [*dict.fromkeys(" ".join(clean(query).split()) for query in queries)]
-    request = SearchRequest(different, runtime.state["lang"], limit, sources or ())
+    request = _request(queries, sources, limit, runtime)
     try:
         results = await searched(request, runtime.context.service(Retrievers).by_name, watch)
     except NothingFound as nothing:
         raise Refused(str(nothing)) from None
     documents = documents_of(results)
-    numbers = await runtime.state["sources"].number(call, documents)
+    texts = [(document.title, document.url, document.text) for document in documents]
+    numbers = await runtime.state["sources"].number(call, texts)
     emit(sources_event(call, documents, numbers))
     if images := images_event(call, documents):
         emit(images)

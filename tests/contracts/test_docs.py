@@ -10,7 +10,7 @@ import pytest
 from pydantic_settings import BaseSettings
 
 from app.cli import command_line
-from app.composition.services import dialogs_of
+from app.composition import dialogs_of
 from app.settings import Settings
 from app.settings import read as read_settings_of
 from tests.support import pages, screenshots

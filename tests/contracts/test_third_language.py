@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 import prompts
-from agents.events import Event
-from agents.events.trace import trace
+from agents.events import Event, trace
 from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings

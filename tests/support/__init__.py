@@ -1,22 +1,22 @@
 """What tests share: edges that are faked, and helpers. The map, by what a test needs:
 
 Conversations: an assistant, and what its models say: `scripted_assistant`, `fake_assistant`, `compiled`,
-    `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `user_words`, `prompt_order`, `prompt_snapshot`,
-    `training`, `stops`.
+    `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `small_window`, `user_words`, `prompt_order`,
+    `prompt_snapshot`, `training`, `stops`.
 
-The stand-in: its room and its tables: `rules_room`, `rules_tools`, `rules_outcome`, `standin_table`,
+The stand-in: its room and its tables: `rules_room`, `rules_tools`, `rules_outcome`, `standin_table`, `opening_table`,
     `standin_calls`, `sampling`.
 
 Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `remote_files`, `errands`.
 
-Servers on this machine: `http_service`, `loopback`, `webhook_server`, `mcp_server`, `search_servers`,
+Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_server`, `mcp_server`, `search_servers`,
     `notification_server`, `pdf_file`.
 
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
     `telegram_limits`, `telegram_flood`, `telegram_pacing`, `telegram_chats`, `telegram_people`, `busy_chats`.
 
-Processes, time and the terminal: `killable_process`, `killable_writes`, `killable_bot`, `command_line`,
-    `tools_command`, `warm_python`, `simulated_time`, `pseudo_terminal`, `terminal_visit`,
+Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`, `killable_bot`, `killable_server`,
+    `command_line`, `tools_command`, `warm_python`, `simulated_time`, `pseudo_terminal`, `terminal_visit`,
     `ringing`, `exports`.
 
 The repository itself: `pages`, `places`, `size`, `changed_tests`, `core_branches`, `screenshots`.

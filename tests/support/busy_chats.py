@@ -1,6 +1,7 @@
-"""Six people who bring a bot every kind of update, and what has to come of it."""
+"""Six people who bring a bot every kind of update, and the results that must follow."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from tests.support.telegram_server import BotApi
 GROUP, TOPIC = -100777, 5
 LONG = "long"
 """A text with this word has an answer of two messages."""
+WORD = re.compile(r"\bw\d{4}\b")
+"""One such word stands in each text, and no two texts have the same."""
 KINDS = (
     ("text", 7),
     ("long_text", 2),
@@ -24,7 +27,7 @@ KINDS = (
     ("reaction", 2),
     ("membership", 1),
 )
-"""What each person brings, and how often in twenty updates."""
+"""The kinds of updates that each person brings, and how often in twenty updates."""
 NO, ANEW = sentence("telegram", "no", "en"), sentence("telegram", "anew", "en")
 VOICE = {"file_id": "1", "file_unique_id": "1", "duration": 3}
 PHOTO: list[dict[str, Any]] = [{"file_id": "2", "file_unique_id": "2", "width": 1, "height": 1}]
@@ -43,7 +46,7 @@ class Person:
 
     @property
     def address(self) -> str:
-        """What a text begins with that is for the bot."""
+        """How a text for the bot begins."""
         return "@sue_bot " if self.chat < 0 else ""
 
 
@@ -59,7 +62,7 @@ PEOPLE = (
 
 @dataclass
 class Edit:
-    """A message that was changed: the word that it had, and the one that it has."""
+    """A message that was changed: its former word, and its present one."""
 
     message: Message
     old: str
@@ -75,15 +78,17 @@ class BusyChats:
     world: BotApi
     chance: random.Random
     words: list[str] = field(default_factory=list)
-    """What has to stand once in the lines of a user."""
+    """The words that must stand once in the lines of a user."""
     commands: list[tuple[int, str]] = field(default_factory=list)
-    """By chat: what has to stand once in an answer."""
+    """The words that must stand once in an answer, by chat."""
     greetings: int = 0
-    """How often a group has to be greeted."""
+    """How often the bot has to greet a group."""
     voices: Counter[int] = field(default_factory=Counter)
-    """By chat: how many messages nobody can read."""
+    """The number of messages that nobody can read, by chat."""
     edits: list[Edit] = field(default_factory=list)
     tapped: set[int] = field(default_factory=set)
+    authors: dict[str, int] = field(default_factory=dict)
+    """The writer of each word."""
     number: int = 0
     _texts: list[tuple[Person, Message, str]] = field(default_factory=list)
     """The texts that can still be changed."""
@@ -93,7 +98,7 @@ class BusyChats:
         self.world.chats.files[PHOTO[0]["file_id"]] = PIXEL
 
     def doings(self, each: int) -> list[Callable[[], None]]:
-        """Return what everybody does, so many updates each, in the order of chance."""
+        """Return everybody's updates, so many for each, in random order."""
         names = [name for name, times in KINDS for _ in range(times)]
         doings: list[Callable[[], None]] = []
         for first in range(0, each, len(names)):
@@ -103,28 +108,36 @@ class BusyChats:
             doings += part
         return doings
 
-    def tap_what_is_left(self) -> None:
-        """Let everybody tap "No" who is still asked whether to delete all."""
+    def do_what_is_left(self) -> None:
+        """Let everybody tap "No" whose question about deleting all is still open."""
         while question := self._question(NO):
             self._tap(question, NO)
+
+    def person(self, message: Message) -> int | None:
+        """Return the user whose word a message repeats, or to whose message it is an answer.
+
+        Of an answer of several messages only the first one shows what it answers.
+        """
+        word = WORD.search(message["text"])
+        return self.authors[word[0]] if word else asker(message)
 
     def _doing(self, name: str, person: Person) -> Callable[[], None]:
         doing: Callable[[Person], None] = getattr(self, f"_do_{name}")
         return lambda: doing(person)
 
     def _do_text(self, person: Person) -> None:
-        word = self._word()
+        word = self._word(person)
         self._texts.append((person, self._write(person, word), word))
 
     def _do_long_text(self, person: Person) -> None:
-        self._write(person, f"{self._word()} {LONG}")
+        self._write(person, f"{self._word(person)} {LONG}")
 
     def _do_photo(self, person: Person) -> None:
-        self.world.says(person.chat, user=person.user, photo=PHOTO, caption=f"{person.address}{self._word()}")
+        self.world.says(person.chat, user=person.user, photo=PHOTO, caption=f"{person.address}{self._word(person)}")
 
     def _do_voice(self, person: Person) -> None:
         if person.chat < 0:
-            # In a group a voice addresses nobody.
+            # In a group a voice message addresses nobody.
             self._do_text(person)
             return
         self.voices[person.chat] += 1
@@ -154,6 +167,7 @@ class BusyChats:
         self._texts.remove(text)
         self.number += 1
         edit = Edit(text[1], text[2], f"w{self.number:04}")
+        self.authors[edit.new] = person.user
         self.edits.append(edit)
         self.words.remove(edit.old)
         self.world.edits(text[1], f"{person.address}{edit.new}")
@@ -173,9 +187,10 @@ class BusyChats:
         topic = self.chance.choice([None, TOPIC]) if person.chat < 0 else None
         return self.world.says(person.chat, f"{person.address}{text}", user=person.user, topic=topic)
 
-    def _word(self) -> str:
+    def _word(self, person: Person) -> str:
         self.number += 1
         self.words.append(word := f"w{self.number:04}")
+        self.authors[word] = person.user
         return word
 
     def _question(self, label: str) -> Message | None:
@@ -192,7 +207,13 @@ class BusyChats:
             edit.is_anew = True
 
 
+def asker(message: Message) -> int | None:
+    """Return the user whose message this one answers; None if it answers no message."""
+    user: int | None = message.get("reply_to_message", {}).get("from", {}).get("id")
+    return user
+
+
 def _label(message: Message) -> str:
-    """Return what stands on the last button of a message."""
+    """Return the label of a message's last button."""
     rows = message.get("reply_markup", {}).get("inline_keyboard", [])
     return str(rows[-1][-1]["text"]) if rows else ""

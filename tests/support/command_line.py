@@ -13,7 +13,7 @@ from tests.support.killable_process import Outcome, Request, events_of
 from tests.support.places import ROOT
 
 ENDS = (0, 2, WAITING, -signal.SIGKILL)
-"""The exit codes of a command that answers, has nothing to answer, ends with a question, or is killed."""
+"""The exit codes of a command that answered, had nothing to answer, asked a question, or was killed."""
 
 
 async def ask(request: Request) -> Outcome:
@@ -22,7 +22,7 @@ async def ask(request: Request) -> Outcome:
 
 
 async def resume(request: Request) -> Outcome:
-    """Answer what a tool asked by the command line; likewise."""
+    """Answer a tool's question by the command line; the rest is as in `ask`."""
     return await _run(request, "resume", "--choose", request.text)
 
 

@@ -1,4 +1,4 @@
-"""Tells how many branches of the core the last measured run of the tests took; fails if they are too few.
+"""Tells how many branches of the core the last measured run of the tests took; fails if there are too few.
 
 Reads a report of `coverage json` from the standard input.
 """

@@ -1,4 +1,4 @@
-"""Talking to an assistant whose model is an endpoint that does as it is told."""
+"""Conversations with an assistant whose model is an endpoint that the test controls."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -27,7 +27,7 @@ LATE = 1.5
 
 
 def calm(mock: LLMock) -> LLMock:
-    """Take back all that was laid out."""
+    """Remove everything that was laid out."""
     return mock.reset().tool_mode("off").add(Reply(text="stay", times=None, match=Match(tools=False)))
 
 
@@ -45,7 +45,7 @@ def endpoint_model(url: str, name: str = "m") -> Model:
 
 
 def patience(fault: Behavior) -> float:
-    """Return a timeout that is short for faults that are a wait."""
+    """Return a short timeout for faults that make the model wait."""
     return SOON if isinstance(fault, Delay) or getattr(fault, "kind", "") == "stall" else 10
 
 
@@ -63,7 +63,7 @@ PLAN = calls("plan_things", brief="to-dos")
 
 
 async def turn(assistant: Assistant, text: str) -> list[Event]:
-    """Play a message; a retry is only announced when it comes, and nothing is left open at the end."""
+    """Play a message. Checks that a retry is announced only when it comes, and that nothing stays open."""
     events = await play(assistant, text)
     for place, event in enumerate(events):
         if isinstance(event, Error) and event.code == "model_retry":
@@ -84,10 +84,10 @@ def tools(events: Sequence[Event]) -> list[tuple[str, bool]]:
 
 
 def bodies(mock: LLMock) -> list[dict[str, Any]]:
-    """Return what was sent for the supervisor and the dialogs."""
+    """Return the requests of the supervisor and the dialogs."""
     return [record.body for record in mock.requests if "tools" in record.body]
 
 
 def heard(body: dict[str, Any], role: str) -> list[str]:
-    """Return the texts of a role in a request; of the user the bare words."""
+    """Return the texts of a role in a request; the user's without context blocks."""
     return [bare(message["content"]) for message in body["messages"] if message["role"] == role]

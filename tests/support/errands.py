@@ -1,4 +1,4 @@
-"""What is wanted of three hundred tools: a script of turns, and a model that always knows which tool is meant."""
+"""Wishes for three hundred tools: a script of turns, and a model that always knows the right tool."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 
 from agents.models.script import Call, Line, Script
-from agents.toolkit.bound_tools import CALL, FIND
+from agents.toolkit.shelf import CALL, FIND
 from benchmarks.warehouse import THINGS, VERBS
 
 KINDS: tuple[Literal["plain", "plain", "vague", "talk", "again"], ...] = ("plain", "plain", "vague", "talk", "again")
 STEP = 7
-"""Things between the one of a round and that of the next."""
+"""How many things lie between those of two rounds."""
 VAGUE = {
     "count": "And of those, how many are left?",
     "move": "Put some of them somewhere else, they are in the way.",
@@ -26,7 +26,7 @@ TALK = "Thank you, that is a load off my mind. It has been a long day, and there
 
 @dataclass(frozen=True)
 class Errand:
-    """A user message, the tool that is meant (none: talk), and the answer."""
+    """A user message, the right tool (none for talk), and the answer."""
 
     says: str
     verb: str = ""
@@ -35,7 +35,7 @@ class Errand:
 
     @property
     def tool(self) -> str:
-        """Return the name of the tool that is meant; empty if none is."""
+        """Return the name of the right tool; empty for talk."""
         return f"{self.verb}_{self.thing}" if self.verb else ""
 
     @property
@@ -47,7 +47,7 @@ class Errand:
 
 
 def errands(turns: int) -> list[Errand]:
-    """Return a script of so many turns, in rounds of five: two plain requests, a vague one, talk, the first again."""
+    """Return so many turns, in rounds of five: two plain requests, a vague one, talk, the first again."""
     return [_errand(number) for number in range(turns)]
 
 
@@ -67,16 +67,16 @@ def _errand(number: int) -> Errand:
 
 @dataclass(repr=False)
 class Perfect(Script):
-    """Call the tool that is meant as the prompt allows: bound, by its card, or after looking for it."""
+    """Call the right tool as the prompt allows: bound, by its card, or after a search."""
 
     errand: Errand = field(default_factory=lambda: errands(1)[0])
 
     def __repr__(self) -> str:
-        # LangChain spells a model out before it is asked: with all its former prompts, that takes ever longer.
+        # LangChain writes a model out before it asks it. With all its former prompts that takes ever longer.
         return "Perfect()"
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return the call that is due, or the answer once the tool has run."""
+        """Return the next call, or the answer once the tool has run."""
         errand = self.errand
         last = next(message for message in reversed(messages) if not isinstance(message, SystemMessage))
         if not errand.tool or (isinstance(last, ToolMessage) and last.name != FIND):

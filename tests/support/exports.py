@@ -1,4 +1,4 @@
-"""Exporting a thread, and what is recorded of it."""
+"""Export a thread, and read its records."""
 
 import sys
 
@@ -15,11 +15,11 @@ MEET = Call("get_acquainted", {"brief": "wants to get acquainted"})
 
 
 async def exported(chat: Chat, *, thread: str = "ann", form: str = "markdown") -> None:
-    """Print the export of the thread from the conversation's database."""
+    """Print a thread's export from the conversation's database."""
     sys.stdout.write(await text_of(Settings(database_url=f"sqlite:///{chat.path}"), thread, form))
 
 
 async def turns(chat: Chat, thread: str = "ann") -> list[Record]:
-    """Return what is recorded of a thread."""
+    """Return the records of a thread."""
     async with chat.assistant() as assistant:
         return await assistant.records(thread)

@@ -1,10 +1,9 @@
-"""An assistant that plays what a test lays out, for the doors: turn in, events out."""
+"""An assistant for the doors that plays the events of a test: turn in, events out."""
 
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,10 +23,10 @@ def says(text: str, speaker: str = "supervisor") -> list[Event]:
 
 
 class StandInForgetting:
-    """Forget nothing, of a thread in which one person wrote."""
+    """Forgets nothing, in a thread of one person."""
 
     async def is_shared(self, thread: str, user: str) -> bool:
-        """Say that nobody else is here."""
+        """Tell that nobody else is here."""
         return False
 
     async def writers(self, thread: str) -> set[str]:
@@ -47,26 +46,30 @@ class StandIn:
         self.lines = list(lines)
         self.dialog: str | None = None
         self.dialogs: Mapping[str, str] = {}
-        """The dialogs one can go to, with their descriptions."""
+        """The dialogs to which the user can go, with their descriptions."""
         self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
         self.forgetting = StandInForgetting()
         self.greets_with = ""
         """What a user is greeted with."""
         self.languages: dict[str, str] = {}
-        """By user, the language they have asked for."""
+        """The language that each user has asked for."""
         self._turns = list(turns)
         self._pace = pace
         self._stopped = asyncio.Event()
 
     @property
     def assistant(self) -> Assistant:
-        """Return it as what the doors take it for."""
+        """Return it under the type that the doors want."""
         return cast(Assistant, self)
 
     async def greeting(self, user: str, lang: str) -> str:
-        """Return the day that was laid out."""
+        """Return the day of the test."""
         return self.greets_with
+
+    def refuses(self, turn: Turn) -> bool:
+        """Take every message."""
+        return False
 
     async def play(self, turn: Turn) -> AsyncIterator[Event]:
         """Yield the next turn's events, numbered; nothing but a message is left when it is stopped."""
@@ -81,7 +84,7 @@ class StandIn:
                 yield Message(speaker="supervisor", text=shown, interrupted=True)
                 break
             shown += event.text if isinstance(event, Token) else ""
-            yield replace(event, seq=seq, **place)
+            yield event.model_copy(update={"seq": seq, **place})
         waiting = any(isinstance(event, Interrupt) for event in events)
         about: dict[str, Any] = {"is_active": self.dialog is None, "dialog": self.dialog, "waiting": waiting}
         yield TurnEnd(seq=len(events) + 1, **about, **place)
@@ -109,7 +112,7 @@ class StandIn:
         """Return nothing: no message is stored."""
 
     async def history(self, thread: str, user: str | None = None) -> list[TranscriptLine]:
-        """Return the transcript that the test laid out."""
+        """Return the transcript of the test."""
         return self.lines
 
     async def threads(self, user: str | None = None) -> list[ThreadInfo]:
@@ -121,7 +124,7 @@ class StandIn:
         self.languages[user] = lang
 
     async def forget(self, thread: str) -> bool:
-        """Say whether there was something to forget."""
+        """Tell whether there was something to forget."""
         return bool(self.lines)
 
     def prompt(self, dialog: str | None, lang: str) -> str:

@@ -1,4 +1,4 @@
-"""A service over HTTP that answers as a test lays out, faults included, and remembers what it was asked."""
+"""A service over HTTP that answers as a test wants, faults included, and remembers each request."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it arrived; of a form the fields, files among them."""
+    """One request as it arrived; of a form it holds the fields and files."""
 
     method: str
     target: str
@@ -62,7 +62,7 @@ class Service:
         return int(self.url.rpartition(":")[2])
 
     def answer_to(self, asked: Asked) -> Answer:
-        """Return what a request is answered with."""
+        """Return the answer to a request."""
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

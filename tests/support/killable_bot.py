@@ -11,7 +11,8 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Sequence
+import traceback
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -31,18 +32,18 @@ from app.doors.telegram.updates import incoming
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.tasks import cancelled_by
-from tests.support.busy_chats import LONG, PEOPLE
+from tests.support.busy_chats import LONG, PEOPLE, WORD
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_people import Echo
-from tests.support.telegram_server import TOKEN, BotApi
+from tests.support.telegram_server import TOKEN
 
 THINKS, SPEAKS = 0.02, 0.003
 """Seconds until the model's first word, and from word to word."""
 WINDOW = 0.03
 """Seconds in which two messages of a user are one."""
-LETTERS = 4090
-"""Letters that make an answer longer than a message and fit into the next."""
+TIMES = 410
+"""How often a word has to be repeated to make an answer of two messages."""
 
 
 class Talking(asyncio.Event):
@@ -55,13 +56,15 @@ class Talking(asyncio.Event):
 
 
 class Talker(Echo):
-    """A supervisor that repeats what it heard, and goes on a little. No two processes say the same."""
+    """A supervisor that repeats the user's words, and adds some of its own. No two processes say the same."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
         """Return the last message with the number of the process behind it."""
         heard = super().next_line(role, messages)
         assert isinstance(heard, str)
-        tail = f" {'é' * LETTERS}" if LONG in heard else ""
+        words = WORD.findall(heard)
+        # Each message of a long answer shows to whom it belongs.
+        tail = "".join(f" {words[-1]} {place:03}" for place in range(TIMES)) if LONG in heard else ""
         return f"{heard} says {os.getpid()} and goes on{tail}"
 
 
@@ -73,19 +76,22 @@ def talker() -> Models:
 class Bot:
     """Start the door's process, and kill it."""
 
-    def __init__(self, parent: asyncio.subprocess.Process, api: BotApi, database: Path) -> None:
-        self._parent, self._api, self._database = parent, api, database
+    module = "tests.support.killable_bot"
+    """What serves, in a process for each line of its standard input."""
+
+    def __init__(self, parent: asyncio.subprocess.Process, url: str, database: Path) -> None:
+        self._parent, self._url, self._database = parent, url, database
         self._child = 0
 
     @classmethod
     @asynccontextmanager
-    async def ready(cls, api: BotApi, database: Path) -> AsyncIterator[Self]:
+    async def ready(cls, url: str, database: Path) -> AsyncIterator[Self]:
         """Import the application and wait until a process can be forked."""
         pipe = asyncio.subprocess.PIPE
         parent = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.support.killable_bot", cwd=ROOT, stdin=pipe, stdout=pipe
+            sys.executable, "-m", cls.module, cwd=ROOT, stdin=pipe, stdout=pipe
         )
-        bot = cls(parent, api, database)
+        bot = cls(parent, url, database)
         try:
             await bot._line()
             yield bot
@@ -97,7 +103,7 @@ class Bot:
 
     async def start(self) -> None:
         """Start the door."""
-        await self._tell({"url": self._api.url, "database": str(self._database)})
+        await self._tell({"url": self._url, "database": str(self._database)})
         self._child = await self._line()
 
     async def end(self, number: signal.Signals) -> int:
@@ -145,7 +151,7 @@ def settings() -> Settings:
 
 
 async def _warm() -> None:
-    """Load once what every process would load anew: the graph, the certificates, the client of HTTP."""
+    """Load once what every process would load again: the graph, the certificates, the client of HTTP."""
     with tempfile.TemporaryDirectory() as folder:
         async with stage(Path(folder) / "warm.db", talker(), settings()) as assistant:
             async for _ in assistant.play(Turn(thread="warm", text="hello")):
@@ -154,9 +160,9 @@ async def _warm() -> None:
             await ServiceBot(TOKEN, "http://127.0.0.1:9").initialize()
 
 
-def main() -> None:
-    """Fork processes until there is nothing more to read."""
-    asyncio.run(_warm())
+def main(warm: Callable[[], Coroutine[Any, Any, None]], serve: Callable[[str, str], Coroutine[Any, Any, None]]) -> None:
+    """Fork processes that serve, until the input ends."""
+    asyncio.run(warm())
     _tell("ready")
     for line in sys.stdin:
         request = json.loads(line)
@@ -164,14 +170,17 @@ def main() -> None:
             _, status = os.waitpid(child, 0)
             _tell(os.waitstatus_to_exitcode(status))
             continue
-        # A thread of ours that held a lock at this moment would hold it for ever in the child.
+        # If one of our threads held a lock now, the child would hold it for ever.
         assert threading.active_count() == 1
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                asyncio.run(_serve(request["url"], request["database"]))
+                asyncio.run(serve(request["url"], request["database"]))
                 code = 0
+            except Exception:
+                # Nobody else would tell why it has ended.
+                traceback.print_exc()
             finally:
                 os._exit(code)
         _tell(child)
@@ -183,4 +192,4 @@ def _tell(what: object) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(_warm, _serve)

@@ -45,9 +45,11 @@ class Request:
     user: str | None = None
     life: int = 0
     step: int | None = None
-    """At which step of a process that counts its steps SIGKILL comes."""
+    """The step at which SIGKILL comes, for a process that counts its steps."""
     since: str = "turn.start"
-    """The type of the event from which on it counts them."""
+    """The type of the event from which the process counts its steps."""
+    finely: bool = False
+    """Whether it counts every statement to its database, not every trip."""
     source: str = "message"
 
 
@@ -57,7 +59,7 @@ Play = Callable[[Request, int], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a process told before it ended; `seconds` is how long it lived."""
+    """What a process reported before it ended; `seconds` is how long it lived."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False
@@ -71,7 +73,7 @@ class Outcome:
 
     @property
     def said(self) -> list[str]:
-        """Return what was said to the user."""
+        """Return the words that the user was told."""
         return [event["text"] for event in self.events if event["type"] == "message"]
 
 
@@ -110,7 +112,7 @@ class Driver:
 
 
 def serve(play: Play) -> None:
-    """Play requests, each in a process of its own, until there are no more."""
+    """Play requests, each in a process of its own, until the input ends."""
     with tempfile.TemporaryDirectory() as folder:
         for number, text in enumerate(WARM):
             warm = Request(database=f"{folder}/warm.db", thread="warm", text=text, id=str(number))
@@ -126,7 +128,7 @@ def _tell(what: object) -> None:
 
 
 def _fork(request: Request, play: Play) -> Outcome:
-    # A thread of ours that held a lock at this moment would hold it for ever in the child.
+    # If one of our threads held a lock now, the child would hold it for ever.
     assert threading.active_count() == 1
     reading, writing = os.pipe()
     begun = time.monotonic()
@@ -166,8 +168,8 @@ def _read(pipe: int, child: int, request: Request) -> bytes:
 
 
 def events_of(output: bytes) -> list[dict[str, Any]]:
-    """Return the events that a process told before it ended."""
-    # What stands behind the last line break is half a line of a killed process.
+    """Return the events that a process reported before it ended."""
+    # The text behind the last line break is half a line of a killed process.
     return [json.loads(line) for line in output.split(b"\n")[:-1]]
 
 

@@ -7,7 +7,9 @@ kind (`Request.since`) to the end of the turn.
 import asyncio
 import json
 import os
+import re
 import signal
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, wraps
@@ -15,7 +17,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import aiosqlite
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
@@ -56,12 +57,7 @@ async def promise(text: str, runtime: Runtime) -> str:
     return f"Promised: {text}."
 
 
-TRIPS: dict[type, tuple[str, ...]] = {
-    Connection: ("read",),
-    aiosqlite.Connection: ("execute", "executemany", "execute_fetchall", "commit", "cursor"),
-    aiosqlite.Cursor: ("execute", "executemany"),
-}
-"""What does something with a database: every other method goes through these."""
+CONTEXT = re.compile("<context>.*?</context>", re.DOTALL)
 PACE = 0.02
 """Seconds that a tool takes at each step."""
 
@@ -73,13 +69,14 @@ class Clerk(Script):
     """
 
     def __init__(self, life: int) -> None:
-        # A provider never gives the same id to two calls, nor may two lives.
+        # A provider never gives two calls the same id, and neither may two lives.
         super().__init__(asked=[Asked("nobody", [], [])] * (1000 * life))
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the role says to this."""
+        """Return what the role says next."""
         spoken = [message for message in messages if message.type != "system"]
-        heard = spoken[-1].text.lower()
+        # These words call some of the fitting tools.
+        heard = CONTEXT.sub("", spoken[-1].text.lower())
         if role == "observer":
             return "own" if "weather" in heard else "stay"
         if role == "supervisor":
@@ -103,7 +100,7 @@ def _last_results(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 class Steps:
-    """Count steps, and die at one of them."""
+    """Count steps, and die at a given one."""
 
     def __init__(self, last: int | None) -> None:
         self.last = last
@@ -124,14 +121,14 @@ class Steps:
 
 @cache
 def staff() -> tuple[Desk, Speakers, Mapping[str, Observer]]:
-    """Find everybody, once for all processes that are forked afterwards."""
+    """Find all speakers once, for all processes that are forked later."""
     desk = Desk(Path())
     speakers, watching = discover()
     return desk, with_questions(desk.with_desk(speakers)), watching
 
 
 def with_questions(speakers: Speakers) -> Speakers:
-    """Return the speakers, the planner with two more tools, which ask the user."""
+    """Return the speakers; the planner has two more tools, which ask the user."""
     planner = speakers.dialogs["planner"]
     own = discover()[0].dialogs["planner"].tools
     asking = replace(planner, tools=[*planner.tools, *ASKING, promise, *own], resume="ask")
@@ -142,7 +139,7 @@ async def play(request: Request, pipe: int) -> None:
     """Play a turn."""
     desk, speakers, watching = staff()
     steps = Steps(request.step)
-    count(steps)
+    count(steps, finely=request.finely)
     desk.path, desk.step = Path(request.database), steps.pause
     turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
     async with open_memory(f"sqlite:///{desk.path}") as memory:
@@ -152,8 +149,8 @@ async def play(request: Request, pipe: int) -> None:
             steps.begun = (steps.begun or event.type == request.since) and event.type != "turn.end"
 
 
-def count(steps: Steps) -> None:
-    """Count every statement to a database as a step."""
+def count(steps: Steps, *, finely: bool = False) -> None:
+    """Count every trip to a database as a step; finely every statement, also one within a transaction."""
 
     def counted(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
@@ -163,9 +160,17 @@ def count(steps: Steps) -> None:
 
         return call
 
-    for kind, names in TRIPS.items():
-        for name in names:
-            setattr(kind, name, counted(getattr(kind, name)))
+    def traced(*args: Any, **options: Any) -> sqlite3.Connection:
+        database: sqlite3.Connection = connect(*args, **options)
+        database.set_trace_callback(lambda _: steps.take())
+        return database
+
+    connect = sqlite3.connect
+    if finely:
+        setattr(sqlite3, "connect", traced)  # noqa: B010
+    else:
+        # Every other method of a connection goes through this one.
+        setattr(Connection, "read", counted(Connection.read))  # noqa: B010
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ async def find_books(title: str) -> list[Book]:
 @server.tool()
 async def lend(book: str, reader: str) -> str:
     """Lend a book to a reader."""
-    if book not in [one.id for one in BOOKS]:
+    if book not in [entry.id for entry in BOOKS]:
         raise ValueError(f"no book {book}")
     LENT.append(book)
     return f"{reader} has it, as no. {len(LENT)} of process {os.environ.get('SHELF', '?')}"

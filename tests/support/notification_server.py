@@ -1,4 +1,4 @@
-"""A session bus with a notification server that keeps what it is asked to show."""
+"""A session bus with a notification server that keeps everything it is asked to show."""
 
 import asyncio
 import shutil
@@ -22,14 +22,14 @@ CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configurat
 
 @dataclass
 class Notifications:
-    """What a notification server was asked to show. As the specification wants it, an id that is there is replaced."""
+    """What a notification server was asked to show. As the specification wants, an existing id is replaced."""
 
     address: str
     capabilities: Sequence[str] = ("body", "body-markup")
     calls: list[tuple[str, str]] = field(default_factory=list)
     """Title and text of each call, in order."""
     shown: dict[int, str] = field(default_factory=dict)
-    """What stands on the screen, by id."""
+    """The notifications on the screen, by id."""
     fails: bool = False
     """Whether it refuses to show anything."""
     refused: int = 0

@@ -1,4 +1,4 @@
-"""A model that obeys whoever speaks, and says aloud whatever it can read."""
+"""A model that obeys every user, and says aloud everything it can read."""
 
 import json
 import re
@@ -18,7 +18,7 @@ class Obeying(Script):
     """Do what the user orders: "call TOOL {arguments}"; after a call, and to anything else, recite the whole prompt."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return the call that was ordered, by the dialog that has the tool, else all that the prompt says."""
+        """Return the ordered call, by the dialog that has the tool, else everything that the prompt says."""
         words = user_words(messages)
         order = _ORDER.fullmatch(words[-1]) if words else None
         dialog = "profile" if order and order[1] in PROFILE_TOOLS else "planner"

@@ -1,8 +1,8 @@
-"""A small provider of chat completions over HTTP, for what big ones do not do: odd ids, odd chunks, slow words."""
+"""A small provider of chat completions over HTTP, for the oddities of small servers: ids, chunks, slow words."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -12,7 +12,7 @@ from tests.support.loopback import listening
 Chunk = dict[str, Any] | str
 """One event of a stream: an object, or raw text in its place."""
 Reply = Sequence[Chunk] | bytes
-"""A stream, or all that is sent before the connection ends."""
+"""A stream, or everything that is sent before the connection ends."""
 Answer = Callable[[dict[str, Any]], Reply]
 """Chooses the reply to a request."""
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -26,11 +26,11 @@ class Provider:
     pace: float
     url: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
-    """What it was asked."""
+    """The requests that it got."""
     sent: int = 0
     """How many chunks it has sent."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when whoever asked has gone in the middle of a reply."""
+    """Set when a client has left in the middle of a reply."""
     _sending: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     @classmethod
@@ -49,7 +49,12 @@ class Provider:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            self.bodies.append((await read_request(reader))[1])
+            head, body = await read_request(reader)
+            if head.startswith("GET ") or " /api/" in head:
+                # It tells nothing about itself.
+                writer.write(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                return
+            self.bodies.append(body)
             reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
             chunks = reply(self.bodies[-1]) if callable(reply) else reply
             if isinstance(chunks, bytes):
@@ -72,13 +77,13 @@ class Provider:
 async def read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any]]:
     """Return the head of a request, and its JSON."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
-    length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
-    body: dict[str, Any] = json.loads(await reader.readexactly(int(length.partition(":")[2])))
+    length = next((line for line in head.lower().split("\r\n") if line.startswith("content-length:")), ":0")
+    body: dict[str, Any] = json.loads(await reader.readexactly(int(length.partition(":")[2])) or b"{}")
     return head, body
 
 
-def refuse(status: int, problem: dict[str, str]) -> bytes:
-    """Return a refusal with a status and what is wrong."""
+def refuse(status: int, problem: Mapping[str, object]) -> bytes:
+    """Return a refusal with a status and the reason."""
     text = json.dumps({"error": problem}).encode()
     return (
         f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
@@ -88,8 +93,8 @@ def refuse(status: int, problem: dict[str, str]) -> bytes:
 def words(text: str) -> list[Chunk]:
     """Return a reply of words."""
     first, *others = text.split()
-    said = [first, *(f" {word}" for word in others)]
-    return [delta(role="assistant", content=""), *(delta(content=word) for word in said), end("stop")]
+    pieces = [first, *(f" {word}" for word in others)]
+    return [delta(role="assistant", content=""), *(delta(content=word) for word in pieces), end("stop")]
 
 
 def call(name: str, args: str, call_id: str | None = None) -> list[Chunk]:

@@ -74,7 +74,7 @@ def steps(text: str) -> Iterator[Step]:
 def copy(folder: Path, extra: dict[str, str]) -> Path:
     """Copy the application to a folder, add files to it, and return the folder."""
     for package in PACKAGES:
-        # The compiled files go along: compiling everything anew takes longer than the rest of the test.
+        # The compiled files are copied too, because compiling takes longer than the rest of the test.
         shutil.copytree(ROOT / package, folder / package, dirs_exist_ok=True)
     for name, content in extra.items():
         path = folder / name
@@ -130,7 +130,7 @@ def _command(arguments: Sequence[str]) -> None:
 
 
 def same(expected: Sequence[str], output: str) -> bool:
-    """Tell whether an output is what a page shows."""
+    """Tell whether an output is the one on a page."""
     pattern = "\n".join(re.escape(line.rstrip()).replace(ELLIPSIS, ".*") for line in expected)
     text = "\n".join(line.rstrip() for line in output.strip().splitlines())
     return bool(re.fullmatch(pattern.strip("\n"), text, re.DOTALL))

@@ -1,4 +1,4 @@
-"""The order of roles in a prompt, as the strictest chat templates want it."""
+"""The order of roles in a prompt, for the strictest chat templates."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ FOLLOWS = {
     "call": {"tool"},
     "tool": {"ai", "call"},
 }
-"""The roles that may stand behind a role; "call" is a reply with a tool call."""
+"""The roles that may follow a role; "call" is a reply with a tool call."""
 
 
 def order_faults(messages: Sequence[BaseMessage]) -> list[str]:

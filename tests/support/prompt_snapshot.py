@@ -1,6 +1,6 @@
-"""What each speaker's model is told before the conversation, as Markdown to be reviewed.
+"""The prompt of each speaker's model before the conversation, as Markdown to be reviewed.
 
-`python -m tests.support.prompt_snapshot` writes it anew to `tests/prompts/<lang>/<speaker>.md` after a change.
+`python -m tests.support.prompt_snapshot` writes it to `tests/prompts/<lang>/<speaker>.md` after a change.
 """
 
 import re
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from agents.conversation.prompt import Prompting
 from agents.models.message_order import in_order
 from agents.models.script import Script
-from agents.state import State, with_talk
+from agents.state import State
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speaker
 from app.composition import discover
@@ -19,7 +19,7 @@ from prompts import languages
 
 FOLDER = Path(__file__).parents[1] / "prompts"
 NOBODY = Context("-", "-", Script().models(["supervisor"]), zone=ZoneInfo("UTC"))
-NOW = re.compile(r"\w+ \d{4}-\d\d-\d\d \d\d:\d\d.*")
+NOW = re.compile(r"\w+ \d{4}-\d\d-\d\d,.*")
 
 
 def snapshots() -> dict[str, str]:
@@ -32,7 +32,7 @@ def snapshots() -> dict[str, str]:
 
 
 def stored() -> dict[str, str]:
-    """Return the snapshots on disk, likewise."""
+    """Return the snapshots on disk, by their paths."""
     return {path.relative_to(FOLDER).as_posix(): path.read_text("utf-8") for path in FOLDER.rglob("*.md")}
 
 
@@ -51,8 +51,7 @@ def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> str:
     text = None if speaker.is_supervisor else "…"
     state = State(lang=lang, heard={"id": "1", "text": text, "source": "message"})
     news = prompting.news(speaker, state, NOBODY)
-    heard = with_talk(state, speaker.name, {"messages": news})
-    first, last = in_order(prompting.messages(speaker, heard, NOBODY))
+    first, last = in_order(prompting.messages(speaker, state, NOBODY, news))
     tools = "\n".join(_described(tool["function"]) for tool in prompting.tools(speaker, lang))
     parts = ("# Begins with", first.text, "# Tools", tools, "# Ends with", NOW.sub("…", last.text))
     return "\n\n".join(parts) + "\n"

@@ -22,7 +22,7 @@ DIM, GREY = 2, 90
 
 
 class Screen(pyte.Screen):
-    """What the terminal shows; the emulator knows no faint text, grey takes its place."""
+    """The terminal's screen; the emulator knows no faint text, so it is grey."""
 
     def __init__(self, columns: int, rows: int, answer: Callable[[str], None]) -> None:
         super().__init__(columns, rows)
@@ -77,7 +77,7 @@ class Terminal:
         os.write(self._ours, keys.encode() if isinstance(keys, str) else keys)
 
     def wait_for(self, text: str, within: float = 20) -> None:
-        """Read until a text is written; what was written before it is not looked at again."""
+        """Read until a text is written; text from before is not searched again."""
         until = time.monotonic() + within
         while text not in self.written:
             assert time.monotonic() < until, f"{text!r} was not written, but {self.written!r}"
@@ -113,7 +113,7 @@ class Terminal:
         return self.process.returncode
 
     def close(self) -> None:
-        """Put the terminal away."""
+        """Close the terminal."""
         self.process.kill()
         self.process.wait()
         os.close(self._ours)

@@ -1,4 +1,4 @@
-"""The service that rings, in this process: set reminders, run it, look at what was told."""
+"""The service that rings, in this process: set reminders, run it, read the notices."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from app.settings import Settings
 
 
 async def remind(path: Path, text: str, *, ago: float, user: str = "me", thread: str = "me") -> None:
-    """Add a notice that has been due for some seconds."""
+    """Add a notice that was due some seconds ago."""
     at_ms = round((time.time() - ago) * 1000)
     async with open_memory(f"sqlite:///{path}") as memory:
         await memory.notices.add(user, thread, f"{text}-{ago}", text=text, lang="en", at_ms=at_ms)
@@ -39,6 +39,6 @@ async def until(met: Callable[[], object]) -> None:
 
 
 async def told(path: Path, thread: str = "me") -> list[str]:
-    """Return what stands in a transcript."""
+    """Return the lines of a transcript."""
     async with open_memory(f"sqlite:///{path}") as memory:
         return [line.text for line in await memory.transcript.lines(thread)]

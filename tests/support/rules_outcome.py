@@ -1,4 +1,4 @@
-"""What the rule-based model did in a room to talk in."""
+"""What the rule-based model did in its room."""
 
 import json
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""A room to talk to the rule-based model in: tiny dialogs, and a host that plays the graph's part."""
+"""A room for talks with the rule-based model: tiny dialogs, and a host that plays the graph's part."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
-from agents.models.standin import RulesModel
+from app.standin import RulesModel
 from tests.support.rules_tools import SHARED, Things, tools_of
 
 FIELDS = ["experience", "skills", "interests", "work"]
@@ -38,11 +38,11 @@ class Room(Things):
         speaker = self.dialog or "supervisor"
         if text is not None:
             self.talk(speaker).append(HumanMessage(text))
-        said = self._speak(speaker, text, brief=None)
+        answers = self._speak(speaker, text)
         while self.waiting:
             name, brief = self.waiting.pop(0)
-            said += self._begin(name, text or "", brief)
-        return "\n".join(said)
+            answers += self._begin(name, text or "", brief)
+        return "\n".join(answers)
 
     def observes(self, observer: str, text: str) -> str:
         """Ask an observer about a message."""
@@ -66,33 +66,34 @@ class Room(Things):
 
     def _begin(self, name: str, text: str, brief: str) -> list[str]:
         self.dialog = name
+        self.talk(name).append(SystemMessage("You take over.", additional_kwargs={"brief": brief}))
         self.talk(name).append(HumanMessage(text))
-        return self._speak(name, text, brief)
+        return self._speak(name, text)
 
-    def _speak(self, speaker: str, text: str | None, brief: str | None) -> list[str]:
-        said: list[str] = []
+    def _speak(self, speaker: str, text: str | None) -> list[str]:
+        answers: list[str] = []
         for _ in range(8):
-            scene = self._scene({"role": speaker, "opening": text is None, "brief": brief})
+            scene = self._scene({"role": speaker, "opening": text is None})
             message = self._ask(self.talk(speaker), scene, self.tools(speaker))
             self.talk(speaker).append(message)
             if message.text:
-                said.append(str(message.text))
+                answers.append(str(message.text))
             if not message.tool_calls:
-                return said
+                return answers
             if (moved := self._act(speaker, message, text or "")) is not None:
-                return said + moved
+                return answers + moved
         raise AssertionError(f"{speaker} does not come to an end: {self.trace}")
 
     def _act(self, speaker: str, message: AIMessage, text: str) -> list[str] | None:
-        """Carry out tool calls; return what others said if the conversation changed hands."""
+        """Carry out tool calls; return the words of others if the conversation changed hands."""
         entries = {"get_acquainted": "profile", "plan_things": "planner"}
-        known = {entry.name: entry for entry in self.tools(speaker)}
+        tools = {entry.name: entry for entry in self.tools(speaker)}
         moved: list[str] | None = None
         begun: list[tuple[str, str]] = []
         for call in message.tool_calls:
             shown = json.dumps(call["args"], ensure_ascii=False)
             self.trace.append(f"{speaker}.{call['name']}({shown})")
-            result = str(known[call["name"]].invoke(call["args"]))
+            result = str(tools[call["name"]].invoke(call["args"]))
             self.talk(speaker).append(ToolMessage(result, tool_call_id=call["id"], name=call["name"]))
             if call["name"] in entries:
                 begun.append((entries[call["name"]], call["args"]["brief"]))
@@ -103,7 +104,7 @@ class Room(Things):
                 self.talk("supervisor").append(note)
                 if wish:
                     self.talk("supervisor").append(HumanMessage(wish))
-                    moved = self._speak("supervisor", wish, None)
+                    moved = self._speak("supervisor", wish)
         if begun:
             self.waiting += begun[1:]
             if len(begun) < len(message.tool_calls):

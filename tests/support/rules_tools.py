@@ -14,7 +14,7 @@ Kind = Literal["reminder", "alarm", "timer", "day"]
 
 @dataclass
 class Things:
-    """What the tools work on."""
+    """The data of the tools."""
 
     lang: Literal["en", "ru"] = "en"
     todos: list[list[Any]] = field(default_factory=list)
@@ -23,13 +23,13 @@ class Things:
 
 
 class _Seat:
-    """Who uses the tools at present; making them anew for every room would take most of the tests' time."""
+    """The present user of the tools. To make them again for every room would take most of the tests' time."""
 
     things: Things
 
 
 def tools_of(speaker: str, things: Things) -> list[BaseTool]:
-    """Return the tools of a speaker, which from now on work on these things."""
+    """Return the tools of a speaker, which from now on work on this data."""
     _Seat.things = things
     return _tools(speaker)
 

@@ -1,4 +1,4 @@
-"""Tables of which the ordinary run says a sample, and the slow run the rest."""
+"""Tables from which the quick run takes a sample, and the slow run the rest."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A conversation on the real graph and a real database file; what the models say is up to the test."""
+"""A conversation on the real graph and a real database file; the test decides what the models say."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -19,7 +19,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.run import config_of
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition.services import dialogs_of, make_help, open_services, tables_of
+from app.composition import dialogs_of, make_help, open_services, tables_of
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered
@@ -44,29 +44,29 @@ async def stage(
         open_services(dialogs_of(), memory) as services,
     ):
         graph = compiled(memory, speakers, watching, untrained_gate)
-        help = await make_help(settings or Settings(_env_file=None), memory.store, memory.notes)
-        known = Languages("en", ("en", "ru"))
-        yield Assistant(TurnPlayer(graph, memory, models, known, help, services=services), speakers)
+        help = await make_help(settings or Settings(_env_file=None), memory)
+        languages = Languages("en", ("en", "ru"))
+        yield Assistant(TurnPlayer(graph, memory, models, languages, help, services=services), speakers)
 
 
 async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:
-    """Play one message to its end and return all that happened."""
+    """Play one message to its end and return all its events."""
     named: dict[str, Any] = {"id": message_id} if message_id else {}
     return [event async for event in assistant.play(Turn(thread=THREAD, text=text, **named))]
 
 
 def said(events: Sequence[Event]) -> list[str]:
-    """Return what was said to the user."""
+    """Return the texts for the user."""
     return [event.text for event in events if isinstance(event, Message)]
 
 
 async def values(assistant: Assistant, thread: str = THREAD) -> State:
-    """Return the state of a thread as it is stored."""
+    """Return the stored state of a thread."""
     return cast(State, (await assistant.graph.aget_state(config_of(thread))).values)
 
 
 async def open_calls(assistant: Assistant, thread: str = THREAD) -> list[str]:
-    """Return the tool calls that nothing answers, in the histories of all speakers."""
+    """Return the tool calls without an answer, in the histories of all speakers."""
     talks = (await values(assistant, thread)).get("talks", {})
     return [call for talk in talks.values() for call in dangling(talk.get("messages", []))]
 
@@ -78,19 +78,19 @@ async def todos(assistant: Assistant, user: str = THREAD) -> list[str]:
 
 
 async def script_lines(assistant: Assistant, thread: str = THREAD) -> list[str]:
-    """Return the transcript, one "speaker: text" for each line, "^C" behind what was interrupted."""
+    """Return the transcript, "speaker: text" on each line, with "^C" behind interrupted texts."""
     return [_worded(line) for line in await assistant.history(thread)]
 
 
 class Planner(Script):
-    """Models that add to the to-dos what begins with "put"; what was said in another `life` they do not know."""
+    """Models that add to the to-dos what begins with "put"; they do not know words from another `life`."""
 
     def __init__(self, life: int = 0) -> None:
-        # A provider never gives the same id to two calls, nor may two lives.
+        # A provider never gives two calls the same id, and neither may two lives.
         super().__init__(asked=[Asked("nobody", [], [])] * (1000 * life))
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the role says to this."""
+        """Return what the role says next."""
         last = [message for message in messages if message.type != "system"][-1]
         if role == "observer":
             return "stay"
@@ -103,7 +103,7 @@ class Planner(Script):
 
 
 class Gate(asyncio.Event):
-    """A gate of a script that lets so many pieces pass, and then none until it is set."""
+    """A gate in a script. It lets so many pieces pass, and then none until it is set."""
 
     def __init__(self, passes: int) -> None:
         super().__init__()

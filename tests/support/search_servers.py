@@ -41,7 +41,7 @@ mock.start();
 
 @asynccontextmanager
 async def searx(folder: Path, pages: Sequence[Sequence[str]]) -> AsyncIterator[str]:
-    """Run searx over these rows of COLUMNS; give its address. A row is found by words of its content."""
+    """Run searx over these rows of COLUMNS and return its address. The words of its content find a row."""
     data, port = folder / "pages.db", free_port()
     with closing(sqlite3.connect(data)) as database, database:
         database.execute(f"CREATE TABLE pages ({', '.join(COLUMNS)})")
@@ -55,7 +55,7 @@ async def searx(folder: Path, pages: Sequence[Sequence[str]]) -> AsyncIterator[s
 
 @asynccontextmanager
 async def tavily(answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> AsyncIterator[str]:
-    """Run aimock, which answers queries that contain a key with its results; give its address."""
+    """Run aimock and return its address. It answers each query that contains a key with the key's results."""
     port = free_port()
     command = (str(NODE), "-e", TAVILY, _module(), str(port), json.dumps(answers))
     async with _running(*command, environment=dict(os.environ), probe=f"http://127.0.0.1:{port}/health") as url:
@@ -64,7 +64,7 @@ async def tavily(answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> AsyncIte
 
 @asynccontextmanager
 async def transcriber(text: str) -> AsyncIterator[str]:
-    """Run aimock, which hears this in every recording; give its address."""
+    """Run aimock, which hears this text in every recording, and return its address."""
     port = free_port()
     command = (str(NODE), "-e", TRANSCRIBER, _module(), str(port), text)
     async with _running(*command, environment=dict(os.environ), probe=f"http://127.0.0.1:{port}/health") as url:
@@ -93,7 +93,7 @@ async def _running(*command: str, environment: Mapping[str, str], probe: str) ->
 
 
 def _module() -> str:
-    """Return where aimock is: the command is a link into its package."""
+    """Return the folder of aimock: the command is a link into its package."""
     return str(Path(str(AIMOCK)).resolve().parent / "index.cjs")
 
 

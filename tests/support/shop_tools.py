@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from agents.events.views import CardList, Entry, Notice
 from agents.language.identifiers import Opaque
 from agents.models.script import Call, Line
+from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Option, Refused, choice, request, result
-from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 
@@ -23,7 +23,7 @@ ORDERS = {
 }
 SHOES, HAT, COAT = ORDERS
 BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
-"""How the supervisor passes a customer on to who has the tools."""
+"""How the supervisor passes a customer on to the speaker with the tools."""
 ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
 
 
@@ -100,7 +100,7 @@ async def refund(runtime: Runtime) -> str:
 
 
 RETURNS: list[tuple[str, str]] = []
-"""What was sent back, by whom; tests empty it."""
+"""What was sent back, and by whom; tests empty it."""
 TOOLS: Sequence[BaseTool] = [choose_order, ask_address, sign_in, find_orders, submit_return, refund]
 
 

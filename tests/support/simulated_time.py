@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class _Jumping(selectors.DefaultSelector):
-    """A selector that waits for nothing: it adds to `now` what it should have waited."""
+    """A selector that does not wait: it adds the waiting time to `now`."""
 
     now = 1_000.0
 

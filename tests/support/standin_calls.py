@@ -29,7 +29,7 @@ TIME_IS_UP = {"en": "Time is up", "ru": "Время вышло"}
 YES = {"en": "yes", "ru": "да"}
 FIELDS = {"name": str, "home": str, "experience": str, "skills": list, "interests": list, "work": str}
 OWNERS = {"change_language": "supervisor", "fill_form": "profile"}
-"""Which speaker has a tool, if not the planner."""
+"""The speaker of each tool that is not the planner's."""
 ENTRIES = {"planner": "plan_things", "profile": "get_acquainted"}
 _CHANGED = re.compile(r"(?P<old>.*?): (?P<new>.*)")
 _REMINDER = re.compile(r"(?P<text>.*) @ (?P<at>[-\d]+ [:\d]+)(?P<again> and again)?")
@@ -37,7 +37,7 @@ _REMINDER = re.compile(r"(?P<text>.*) @ (?P<at>[-\d]+ [:\d]+)(?P<again> and agai
 
 @dataclass(frozen=True)
 class Case:
-    """A row, and the calls that write what it names; an entry of a list stands in them as its text."""
+    """A row, and the calls that write it; they name an entry of a list by its text."""
 
     row: Row
     calls: tuple[Call, ...]
@@ -45,7 +45,7 @@ class Case:
 
 @dataclass
 class Said:
-    """The words of one language, which take turns."""
+    """The words of one language, used in turn."""
 
     lang: str
     words: Mapping[str, list[str]]
@@ -73,16 +73,16 @@ class Said:
 
 
 def cases(table: str, lang: str) -> list[Case]:
-    """Return the rows of a table with their calls, none of them twice: those said before get other texts and times."""
+    """Return the rows of a table with their calls, none twice: repeated ones get other texts and times."""
     words = tomllib.loads((TABLES / lang / "said.toml").read_text("utf-8"))
-    said = Said(lang, {**words, "entries": [*TODOS[lang]]})
+    forms = Said(lang, {**words, "entries": [*TODOS[lang]]})
     made: dict[tuple[object, ...], Case] = {}
     for row in rows(table, lang):
-        case = _case(row, said)
+        case = _case(row, forms)
         for _ in range(50):
             if _key(case) not in made:
                 break
-            case = _case(_reworded(row, said), said)
+            case = _case(_reworded(row, forms), forms)
         made.setdefault(_key(case), case)
     return list(made.values())
 
@@ -93,42 +93,44 @@ def own_cases(lang: str) -> list[Case]:
 
 
 def _own(row: Row) -> Case:
-    """Read a row with calls of its own; what it writes stands before them."""
+    """Read a row with calls of its own, which stand behind the text that it writes."""
     *writes, last = row.writes
     named, _, calls = last.partition("<=")
     parts = (part.strip().partition(" ") for part in calls.split(" | "))
-    known = tuple(filter(None, (*writes, named.strip())))
-    return Case(replace(row, writes=known), tuple(Call(tool, json.loads(args)) for tool, _, args in parts))
+    expected = tuple(filter(None, (*writes, named.strip())))
+    return Case(replace(row, writes=expected), tuple(Call(tool, json.loads(args)) for tool, _, args in parts))
 
 
 def _key(case: Case) -> tuple[object, ...]:
     return case.row.before, *(f"{call.tool} {json.dumps(call.args, sort_keys=True)}" for call in case.calls)
 
 
-def _reworded(row: Row, said: Said) -> Row:
-    """Return a row that writes new texts of its own."""
-    return replace(row, writes=tuple(_with_text(write, said) for write in row.writes))
+def _reworded(row: Row, forms: Said) -> Row:
+    """Return a row with new texts."""
+    return replace(row, writes=tuple(_with_text(write, forms) for write in row.writes))
 
 
-def _with_text(write: str, said: Said) -> str:
-    sign, up = re.match(r"(to-do|reminder) \+ ", write), TIME_IS_UP[said.lang]
-    if named := re.fullmatch(rf"to-do (- )?({'|'.join(TODOS[said.lang])})(: \2 \(done\))?", write):
-        return write.replace(named[2], said.next("entries"))
+def _with_text(write: str, forms: Said) -> str:
+    sign, up = re.match(r"(to-do|reminder) \+ ", write), TIME_IS_UP[forms.lang]
+    if named := re.fullmatch(rf"to-do (- )?({'|'.join(TODOS[forms.lang])})(: \2 \(done\))?", write):
+        return write.replace(named[2], forms.next("entries"))
     if changed := re.fullmatch(r"(to-do (?P<old>[^:]+): |experience: |work: )(?P<new>[^()]+)", write):
-        return write if changed["new"] == changed["old"] else f"{changed[1]}{said.next('texts')}"
+        return write if changed["new"] == changed["old"] else f"{changed[1]}{forms.next('texts')}"
     if sign and (named := _REMINDER.fullmatch(write[sign.end() :])):
         return (
-            write if named["text"] == up else f"{sign[0]}{said.next('texts')}{write[sign.end() + len(named['text']) :]}"
+            write
+            if named["text"] == up
+            else f"{sign[0]}{forms.next('texts')}{write[sign.end() + len(named['text']) :]}"
         )
-    return f"{sign[0]}{said.next('texts')}" if sign else write
+    return f"{sign[0]}{forms.next('texts')}" if sign else write
 
 
-def _case(row: Row, said: Said) -> Case:
-    """Turn what a row writes into calls: new to-dos in one, what is deleted from a list in one, a form in one."""
+def _case(row: Row, forms: Said) -> Case:
+    """Turn a row's writes into calls: one for new to-dos, one for the deletions of a list, one for a form."""
     calls: list[Call] = []
     for write in row.writes:
         kind, _, rest = write.partition(" ") if write.startswith(("to-do", "reminder")) else ("", "", write)
-        call = {"to-do": _todo, "reminder": _reminder, "": _value}[kind](rest, said)
+        call = {"to-do": _todo, "reminder": _reminder, "": _value}[kind](rest, forms)
         if calls and calls[-1].tool == call.tool and call.tool in ("add_todos", "delete_todos", "fill_form"):
             earlier = dict(calls.pop().args)
             call = Call(
@@ -142,7 +144,7 @@ def _joined(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, A
     return {name: [*values, *later[name]] for name, values in earlier.items()}
 
 
-def _todo(rest: str, said: Said) -> Call:
+def _todo(rest: str, forms: Said) -> Call:
     if rest.startswith("+ "):
         return Call("add_todos", {"items": [rest[2:]]})
     if rest.startswith("- "):
@@ -155,15 +157,15 @@ def _todo(rest: str, said: Said) -> Call:
     return Call("change_todo", {"number": changed["old"], **({"text": new} if new != old else {}), **marks})
 
 
-def _reminder(rest: str, said: Said) -> Call:
+def _reminder(rest: str, forms: Said) -> Call:
     if rest.startswith("- "):
         return Call("delete_reminders", {"numbers": [rest[2:]]})
-    is_new, up = rest.startswith("+ "), TIME_IS_UP[said.lang]
+    is_new, up = rest.startswith("+ "), TIME_IS_UP[forms.lang]
     old, new = ("", rest[2:]) if is_new else _CHANGED.fullmatch(rest).groups()  # type: ignore[union-attr]
     named = _REMINDER.fullmatch(new)
     assert named is not None, rest
     at = datetime.strptime(f"{named['at']} +0000", "%Y-%m-%d %H:%M %z")
-    when = said.when(at, again=bool(named["again"]))
+    when = forms.when(at, again=bool(named["again"]))
     if not is_new:
         text = {"text": named["text"]} if named["text"] != old else {}
         return Call("change_reminder", {"number": old, **text, "when": when})
@@ -172,7 +174,7 @@ def _reminder(rest: str, said: Said) -> Call:
     return Call("add_reminder", {"when": when, "kind": "alarm" if at - NOW > timedelta(hours=2) else "timer"})
 
 
-def _value(rest: str, said: Said) -> Call:
+def _value(rest: str, forms: Said) -> Call:
     name, _, value = rest.partition(": ")
     if name == "zone":
         return Call("set_time_zone", {"zone": value})
@@ -182,14 +184,14 @@ def _value(rest: str, said: Said) -> Call:
 
 
 class Calling(Script):
-    """Make the calls of a case: go where a tool is, call it, and say a word when nothing is left to do."""
+    """Make the calls of a case: go to a tool's speaker, call the tool, and say a word when all is done."""
 
     def __init__(self) -> None:
         super().__init__()
         self.waiting: list[Call] = []
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return the calls of this role that wait, else the way to who has the next one, else a word."""
+        """Return this role's waiting calls, else the way to the next call's speaker, else a word."""
         owner = OWNERS.get(self.waiting[0].tool, "planner") if self.waiting else ""
         if role == "observer":
             return owner or "stay"
@@ -203,7 +205,7 @@ class Calling(Script):
 
 
 async def outcomes(path: Path, lang: str, wanted: Sequence[Case]) -> list[Outcome]:
-    """Say every case's text to a model that makes its calls; what comes before it is said to `local:rules`."""
+    """Say each case's text to a model that makes its calls; the words before it are said to `local:rules`."""
     script = Calling()
     async with standin(path, script.models(["supervisor", "observer", *ENTRIES])) as room:
 
@@ -224,7 +226,7 @@ async def outcomes(path: Path, lang: str, wanted: Sequence[Case]) -> list[Outcom
 
 
 def _numbered(call: Call, numbers: Mapping[str, int]) -> Call:
-    """Put the numbers of a list for the texts of its entries."""
+    """Replace the texts of a list's entries by their numbers."""
     kind = "reminder" if "reminder" in call.tool else "to-do"
 
     def number(entry: object) -> object:

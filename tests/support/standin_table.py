@@ -23,13 +23,12 @@ from agents.language.schedule import Moment
 from agents.memory import open_memory
 from agents.memory.store import namespace_of
 from agents.models import Model, Models
-from agents.models.standin import RulesModel
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import discover
-from app.composition.services import dialogs_of, make_help, open_services, tables_of
+from app.composition import dialogs_of, discover, make_help, open_services, tables_of
 from app.settings import Settings
+from app.standin import RulesModel
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
@@ -37,7 +36,7 @@ TABLES = Path(__file__).parents[1] / "standin"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday at noon."""
 SIDE_BY_SIDE = 6
-"""Conversations that are held at a time."""
+"""How many conversations are held at a time."""
 TODOS = {"en": ("milk", "bread", "eggs"), "ru": ("молоко", "хлеб", "яйца")}
 HELD: dict[str, tuple[tuple[str, ...], ...]] = {
     "en": (
@@ -61,14 +60,14 @@ HELD: dict[str, tuple[tuple[str, ...], ...]] = {
         ("поставь таймер на 10 минут",),
     ),
 }
-"""What is said before each text of the table `nothing`: nobody holds the conversation, or a dialog has asked."""
+"""The words before each text of the table `nothing`: nobody holds the conversation, or a dialog has asked."""
 REMINDERS = {"en": ("dentist", "call mom"), "ru": ("стоматолог", "позвонить маме")}
 TIMES = (datetime(2026, 11, 27, 10, tzinfo=UTC), datetime(2026, 11, 21, 19, tzinfo=UTC))
 
 
 @dataclass(frozen=True)
 class Row:
-    """A text of a table, what is said before it, and what it writes."""
+    """A text of a table, the words before it, and what it writes."""
 
     text: str
     before: tuple[str, ...] = ()
@@ -77,7 +76,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a text has written, and what the user was told."""
+    """What a text has written, and the answer."""
 
     row: Row
     wrote: tuple[str, ...]
@@ -85,30 +84,32 @@ class Outcome:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it wrote something else than the row names."""
+        """Whether it wrote anything that the row does not name."""
         return bool(set(self.wrote) - set(self.row.writes))
 
     @property
     def is_right(self) -> bool:
-        """Whether it wrote all that the row names, and nothing else."""
+        """Whether it wrote everything that the row names, and nothing else."""
         return sorted(self.wrote) == sorted(self.row.writes)
 
 
-def rows(table: str, lang: str) -> list[Row]:
+def rows(table: str, lang: str, folder: Path = TABLES) -> list[Row]:
     """Return the rows of a table."""
     before: tuple[str, ...] = ()
-    found: list[Row] = []
-    for line in (TABLES / lang / f"{table}.txt").read_text("utf-8").splitlines():
+    table_rows: list[Row] = []
+    for line in (folder / lang / f"{table}.txt").read_text("utf-8").splitlines():
         if line.startswith("## "):
             before = tuple(text.strip() for text in line[3:].split("|"))
         elif line.strip():
             text, _, writes = line.partition("=>")
-            found.append(Row(text.strip(), before, tuple(one.strip() for one in writes.split(";") if one.strip())))
-    return found
+            table_rows.append(
+                Row(text.strip(), before, tuple(write.strip() for write in writes.split(";") if write.strip()))
+            )
+    return table_rows
 
 
 def everywhere(lang: str) -> list[Row]:
-    """Return the rows of the table `nothing`, each as it is said in every dialog."""
+    """Return the rows of the table `nothing`, each for every dialog."""
     return [Row(row.text, before) for row in rows("nothing", lang) for before in HELD[lang]]
 
 
@@ -122,7 +123,7 @@ class Standin:
         self.assistant, self._by_model, self._users = assistant, by_model, 0
 
     async def outcome(self, row: Row, lang: str, say: Callable[[str, str], Awaitable[str]] | None = None) -> Outcome:
-        """Say a row's text to an assistant that has heard what comes before it; `say` says it in another way."""
+        """Say a row's text to an assistant that has heard the words before it; `say` says it in another way."""
         self._users += 1
         user = f"user{self._users}"
         await self._prepare(user, lang)
@@ -139,12 +140,12 @@ class Standin:
         return "\n".join(event.text for event in events if isinstance(event, Message))
 
     async def asked(self, user: str) -> str:
-        """Return the kind of question that the user is asked by a tool; empty if there is none."""
+        """Return the kind of the open question of a tool; empty without one."""
         state = await self.assistant.state(user) or {}
         return next((str(question["kind"]) for question in state.get("pending", ())), "")
 
     async def numbers(self, user: str) -> dict[str, int]:
-        """Return the number of each to-do and reminder by its kind and text; of equal texts that of the last one."""
+        """Return the number of each to-do and reminder by kind and text; for equal texts that of the last."""
         memory = self.assistant.memory
         todos = await memory.store.asearch(namespace_of(user, "todos"), limit=1000)
         done = {item.value["number"]: f"{item.value['text']}{' (done)' * item.value['done']}" for item in todos}
@@ -162,14 +163,17 @@ class Standin:
             await self.assistant.services.get(Reminders).add(user, user, text, text=text, lang=lang, moment=Moment(at))
 
     async def _stored(self, user: str) -> dict[str, str]:
-        """Return all that is kept of a user, by its name."""
+        """Return everything that is kept of a user, by its name."""
         memory = self.assistant.memory
         stored: dict[str, str] = {}
         for item in await memory.store.asearch(("users", user), limit=1000):
             place = item.namespace[2:]
             if place == ("todos",):
-                stored[f"to-do {item.key}"] = item.value["text"] + (" (done)" if item.value["done"] else "")
-            else:
+                marks = [*filter(None, [item.value.get("list")]), *["done"] * item.value["done"]]
+                stored[f"to-do {item.key}"] = item.value["text"] + (f" ({', '.join(marks)})" if marks else "")
+            elif place == ("notes",):
+                stored[f"memo {item.key}"] = item.value["text"]
+            elif place != ("numbers",):
                 values = item.value.get("values", item.value)
                 stored |= {f"{name}": _worded(value) for name, value in values.items() if value}
         for reminder in await self.assistant.services.get(Reminders).live(user):
@@ -185,12 +189,12 @@ class Standin:
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Return what was written, one line for each thing."""
+    """Return what was written, each thing on its own line."""
     lines = []
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
         kind = name.partition(" ")[0]
-        is_entry = kind in ("to-do", "reminder")
+        is_entry = kind in ("to-do", "reminder", "memo")
         if old == new:
             continue
         if is_entry and old is None:
@@ -217,7 +221,7 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
         open_services(dialogs_of(), memory) as services,
     ):
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
-        help = await make_help(Settings(_env_file=None), memory.store, memory.notes)
+        help = await make_help(Settings(_env_file=None), memory)
         rules = Models(default=Model("local:rules", RulesModel()))
         languages = Languages("en", ("en", "ru"))
         yield Standin(

@@ -1,4 +1,4 @@
-"""Stopping an answer at an event, and what was said until then."""
+"""Stop an answer at an event, and read what was said before that."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ PLAN = Call("plan_things", {"brief": "to-dos"})
 async def play_until(
     assistant: Assistant, text: str, when: Callable[[Event], bool], message_id: str | None = None
 ) -> list[Event]:
-    """Play a message and stop it at the first event that `when` is true of; return all that happened."""
+    """Play a message and stop it at the first event for which `when` is true; return all events."""
     events: list[Event] = []
     named: dict[str, Any] = {"id": message_id} if message_id else {}
     async for event in assistant.play(Turn(thread=THREAD, text=text, **named)):

@@ -1,4 +1,4 @@
-"""What the chats of the test server hold: messages, drafts, topics and members, and what the bot does to them."""
+"""The chats of the test server: messages, drafts, topics and members, and what the bot does to them."""
 
 import copy
 import re
@@ -27,7 +27,7 @@ RIGHTS = (
     "can_delete_stories",
     "can_send_welcome_messages",
 )
-"""What an administrator may do; all of it must be said."""
+"""The rights of an administrator, all of which have to be listed."""
 LARGEST = 20 * 2**20
 """Bytes of a file that a bot can download."""
 UNCHANGED = (
@@ -55,7 +55,7 @@ class Draft:
     topic: int | None
     can_stop: bool
     keeps: bool
-    """Whether it stays where it was stopped."""
+    """Whether it stays in the state in which it was stopped."""
     frames: list[str] = field(default_factory=list)
 
 
@@ -66,11 +66,11 @@ class TelegramChats:
     bot: Json = field(default_factory=lambda: dict(BOT))
     numbers: "count[int]" = field(default_factory=lambda: count(1))
     sent: list[Json] = field(default_factory=list)
-    """What the bot sent and did not delete, as it is shown now."""
+    """The bot's messages that it did not delete, as they are shown now."""
     messages: dict[tuple[int, int], Json] = field(default_factory=dict)
     """All messages, of people too, by chat and number."""
     keyboards: dict[tuple[int, int], Json] = field(default_factory=dict)
-    """The last buttons of each message, also of one whose buttons are gone."""
+    """The last buttons of each message, even if they are gone."""
     drafts: list[Draft] = field(default_factory=list)
     blocked: set[int] = field(default_factory=set)
     """The users who have blocked the bot, and the groups that have thrown it out."""
@@ -86,6 +86,10 @@ class TelegramChats:
     unreachable: set[str] = field(default_factory=set)
     """Addresses of pictures that Telegram cannot fetch."""
     webhook: str = ""
+    secret: str = ""
+    """The secret that Telegram sends to the webhook."""
+    descriptions: dict[str, str] = field(default_factory=dict)
+    """The bot's description, by language ("": all others)."""
     menus: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     """The commands with their descriptions, by scope ("all_group_chats", "chat 11") and language ("": all others)."""
 
@@ -101,7 +105,7 @@ class TelegramChats:
         return action(sent)
 
     def chat(self, number: int) -> Json:
-        """Return a chat as messages name it."""
+        """Return a chat in the form of a message."""
         if number > 0:
             return {"id": number, "type": "private", "first_name": "Ann"}
         forum = {"is_forum": True} if number in self.topics else {}
@@ -109,7 +113,7 @@ class TelegramChats:
         return {"id": number, "type": kind, "title": "All", **forum}
 
     def member(self, status: str) -> Json:
-        """Return what the bot is in a chat, as Telegram says it."""
+        """Return the bot's status in a chat, in Telegram's form."""
         rights = dict.fromkeys(RIGHTS, False) if status == "administrator" else {}
         until = {"until_date": 0} if status == "kicked" else {}
         return {"status": status, "user": self.bot, **rights, **until}
@@ -142,6 +146,18 @@ class TelegramChats:
     def _get_webhook_info(self, sent: Json) -> Json:
         return {"url": self.webhook, "has_custom_certificate": False, "pending_update_count": 0}
 
+    def _set_webhook(self, sent: Json) -> bool:
+        self.webhook, self.secret = sent["url"], sent.get("secret_token", "")
+        return True
+
+    def _get_my_description(self, sent: Json) -> Json:
+        lang = sent.get("language_code", "")
+        return {"description": self.descriptions.get(lang) or self.descriptions.get("", "")}
+
+    def _set_my_description(self, sent: Json) -> bool:
+        self.descriptions[sent.get("language_code", "")] = sent["description"]
+        return True
+
     def _delete_webhook(self, sent: Json) -> bool:
         self.webhook = ""
         return True
@@ -149,7 +165,7 @@ class TelegramChats:
     def _send_message(self, sent: Json, **media: Any) -> Json:
         shown: Json = {name: copy.deepcopy(sent[name]) for name in SHOWN if name in sent}
         if "inline_keyboard" not in shown.get("reply_markup", {}):
-            # Buttons below the chat are no part of the message.
+            # Buttons below the chat do not belong to the message.
             shown.pop("reply_markup", None)
         if "message_thread_id" in shown:
             shown["is_topic_message"] = True
@@ -203,7 +219,7 @@ class TelegramChats:
         return self._edit(sent, {"reply_markup": None})
 
     def _edit(self, sent: Json, emptied: Mapping[str, Any]) -> Json:
-        """Change a message of the bot; what is `emptied` goes unless the call says it anew."""
+        """Change a message of the bot; the `emptied` parts go unless the call names them again."""
         message = self.messages.get((sent["chat_id"], sent.get("message_id", 0)))
         if message is None:
             raise Refused(400, "Bad Request: message to edit not found")

@@ -1,4 +1,4 @@
-"""Flood control as Telegram has it: how much a bot may send, to one chat and in all, before it has to wait."""
+"""Telegram's flood control: how much a bot may send, to one chat and in all, before it has to wait."""
 
 import math
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 COUNTED = ("send", "edit", "delete", "setMessageReaction")
-"""How the methods begin that count."""
+"""How the names of the counted methods begin."""
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Bucket:
         self.left = self.size
 
     def wait(self, now: float) -> float:
-        """Take one call; return 0, or the seconds until there is one to take."""
+        """Take one call; return 0, or the seconds until a call is free."""
         self.left = min(self.size, self.left + (now - (now if self.at is None else self.at)) * self.a_second)
         self.at = now
         if self.left >= 1:

@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager, suppress
 from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any, cast
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 Reply = tuple[int, dict[str, Any] | bytes]
 Answer = Callable[[str, str, dict[str, Any]], Awaitable[Reply]]
 """Takes the token, the method and the parameters; returns status and JSON."""
-TEXTS = ("text", "caption", "callback_query_id", "language_code", "file_id", "url", "action")
+NAMES = ("callback_query_id", "language_code", "file_id", "url", "action", "secret_token")
+TEXTS = ("text", "caption", "description", *NAMES)
 
 
 class Upload(bytes):
@@ -62,7 +63,8 @@ async def _exchange(answer: Answer, reader: asyncio.StreamReader, writer: asynci
     line, _, rest = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
     headers = BytesParser(policy=HTTP).parsebytes(rest)
     body = await reader.readexactly(int(headers["content-length"] or 0))
-    path = unquote(line.split()[1].decode()).removeprefix("/file")
+    # A proxy is asked for the whole address.
+    path = unquote(urlsplit(line.split()[1].decode()).path).removeprefix("/file")
     token, _, method = path.removeprefix("/bot").partition("/")
     status, result = await answer(token, method, parameters(headers["content-type"] or "", body))
     payload = result if isinstance(result, bytes) else json.dumps(result).encode()
@@ -72,7 +74,7 @@ async def _exchange(answer: Answer, reader: asyncio.StreamReader, writer: asynci
 
 
 def parameters(kind: str, body: bytes) -> dict[str, Any]:
-    """Return what a request says: values as JSON where they are JSON, files as uploads."""
+    """Return the parameters of a request: JSON values decoded, files as uploads."""
     if not kind.startswith("multipart/"):
         return {name: _value(name, value) for name, value in parse_qsl(body.decode(), keep_blank_values=True)}
     fields: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Telegram in simulated time: what a bot sends is noted with its time, and refused when it is too much."""
+"""Telegram in simulated time: it notes each request of a bot with its time, and refuses what is too much."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ class PacedTelegram(BaseRequest):
         self.takes = 0.0
         """Seconds that a message takes."""
         self.labels: list[str] = []
-        """What stands on the buttons of the message that had any."""
+        """The labels of the buttons, from the last message with buttons."""
         self._limit, self._window, self._times = most, window, deque[float]()
 
     @property
@@ -58,15 +58,15 @@ class PacedTelegram(BaseRequest):
         """Leave nothing."""
 
     def kinds(self, chat: int) -> list[str]:
-        """Return the kinds of what was sent to a chat."""
+        """Return the kinds of the requests to a chat."""
         return [kind for _, kind, to, _ in self.made if to == chat]
 
     def refuse_next(self, kind: str, *seconds: float) -> None:
-        """Refuse the next requests of a kind, each with a pause that is asked for."""
+        """Refuse the next requests of a kind, and ask for a pause after each."""
         self._refuse[kind] = deque(seconds)
 
     def times(self, kind: str) -> list[float]:
-        """Return when something of a kind was sent."""
+        """Return the times of the requests of a kind."""
         return [at for at, made, _, _ in self.made if made == kind]
 
     async def do_request(
@@ -110,7 +110,7 @@ def paced_sender(telegram: PacedTelegram) -> Sender:
 
 
 class Paced(StandIn):
-    """An assistant whose events come at given times: each event stands behind the seconds before it."""
+    """An assistant whose events come at given times: the number before an event is its wait in seconds."""
 
     def __init__(self, *turns: list[tuple[float, Event]]) -> None:
         super().__init__()

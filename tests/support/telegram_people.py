@@ -1,4 +1,4 @@
-"""Who writes to the bot in these tests, and what they wait for."""
+"""The people who write to the bot in these tests, and the moments that they wait for."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ class Echo(Script):
 
 
 class Holding(Gate):
-    """A gate that tells when it has let through what it may."""
+    """A gate that tells when it has let all its pieces through."""
 
     holds = False
 
@@ -57,5 +57,5 @@ async def until_closed(door: TelegramDoor, thread: str) -> None:
 
 
 def labels(message: dict[str, Any]) -> list[list[str]]:
-    """Return what stands on a message's buttons, row by row."""
+    """Return the labels of a message's buttons, row by row."""
     return [[button["text"] for button in row] for row in message["reply_markup"]["inline_keyboard"]]

@@ -25,7 +25,7 @@ Field = Mapping[str, Any]
 
 @cache
 def described() -> dict[str, Any]:
-    """Return methods and types of the Bot API: as published, else the built-in ones."""
+    """Return methods and types of the Bot API: from its description, else from the built-in table."""
     return dict(json.loads(DESCRIPTION.read_text("utf-8"))) if DESCRIPTION.exists() else built_in()
 
 
@@ -50,14 +50,14 @@ def parameter_faults(method: str, sent: Mapping[str, Any]) -> list[str]:
 
 
 def answer_faults(method: str, result: Any) -> list[str]:
-    """Return what is wrong with an answer of the server: it must not be easier than the real one."""
+    """Return the faults of an answer of the server, which must not be easier than the real one."""
     return value_faults(method, result, described()["methods"][method]["returns"])
 
 
 def value_faults(place: str, value: Any, types: Sequence[str]) -> list[str]:
     """Return why a value is of none of these types; nothing when it is of one."""
     alternatives = [_type_faults(place, value, name) for name in types]
-    # The alternative with the fewest faults is the one that was meant.
+    # The alternative with the fewest faults is the meant one.
     return min(alternatives, key=len, default=[])
 
 
@@ -71,7 +71,7 @@ def _type_faults(place: str, value: Any, name: str) -> list[str]:
         return [f"{place}: {value!r} is no {name}"] if wrong else []
     description = described()["types"].get(name)
     if description is None:
-        # The table leaves out types of which nothing is used but that they are objects.
+        # The table leaves out types of which only the name is used.
         return [] if isinstance(value, Mapping) else [f"{place}: {value!r} is no {name}"]
     if subtypes := description.get("subtypes"):
         return value_faults(place, value, subtypes)

@@ -24,7 +24,7 @@ __all__ = ["BOT", "TOKEN", "BotApi", "refusal"]
 TOKEN = "1234567:a-token-that-must-never-be-seen"
 STEP = 0.005
 MARKED = {"bot_command": r"(?<!\S)/[A-Za-z0-9_]{1,32}(@\w+)?", "mention": r"(?<![\w@.])@\w{2,32}\b"}
-"""What Telegram marks in a text, by the kind of entity."""
+"""The marks that Telegram finds in a text, by the kind of entity."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Fault:
     """An answer to a call that fails."""
 
     reply: Reply | None
-    """None cuts the connection."""
+    """The answer; None cuts the connection."""
     is_after: bool
-    """Whether what the call asks for is done all the same."""
+    """Whether the call still takes effect."""
 
 
 class BotApi:
@@ -47,12 +47,12 @@ class BotApi:
         self.violations: list[str] = []
         self.chats = TelegramChats(dict(bot))
         self.failures: dict[str, deque[Fault]] = {}
-        """The next answers to a method, instead of what it does or after it."""
+        """The next answers to a method, instead of its effect or after it."""
         self.flood: Flood | None = None
         self.offset = 0
         """What the bot has acknowledged: all updates before this one."""
         self.issued = self.token = token
-        """The token that the bot was given, and the one that is accepted now."""
+        """The token that the bot got, and the one that is valid now."""
         self.url = ""
         self._updates: list[Json] = []
         self._allowed = {"update_id", "message"}
@@ -61,7 +61,7 @@ class BotApi:
 
     @property
     def sent(self) -> list[Json]:
-        """What the bot sent and did not delete, as it is shown now."""
+        """The bot's messages that it did not delete, as they are shown now."""
         return self.chats.sent
 
     @property
@@ -115,7 +115,7 @@ class BotApi:
         return message
 
     def taps(self, message: Mapping[str, Any], label: str, *, user: int | None = None) -> str:
-        """Let a user, in a private chat its own, tap a button that is or was there; return the id of the tap."""
+        """Let a user, in a private chat its own, tap a button that is or was there; return the tap's id."""
         markup = message.get("reply_markup") or self.chats.keyboards[message["chat"]["id"], message["message_id"]]
         buttons = [button for row in markup["inline_keyboard"] for button in row]
         data = next(button["callback_data"] for button in buttons if button["text"] == label)
@@ -163,11 +163,11 @@ class BotApi:
         numbered = {"update_id": next(self._numbers), **update}
         if is_valid:
             self.violations += value_faults("update", numbered, ["Update"] if "Update" in described()["types"] else [])
-        # What changes in the chat later does not change what the bot was told.
+        # A later change in the chat does not change the update.
         self._updates.append(copy.deepcopy(numbered))
 
     def texts(self, chat: int, topic: int | None = None) -> list[str]:
-        """Return what the chat, or one topic of it, shows of the bot; a document as its name."""
+        """Return the bot's texts in the chat, or in one topic of it; of a document its name."""
         mine = [message for message in self.sent if message["chat"]["id"] == chat]
         if topic is not None:
             mine = [message for message in mine if message.get("message_thread_id") == topic]
@@ -182,7 +182,7 @@ class BotApi:
         raise TimeoutError("what the test waits for did not happen")
 
     async def until_sent(self, chat: int, number: int) -> list[str]:
-        """Wait until the chat was sent so many messages, and return their texts."""
+        """Wait until the chat has so many messages, and return their texts."""
         with suppress(TimeoutError):
             await self.until(lambda: len(self.texts(chat)) >= number)
         return self.texts(chat)
@@ -195,7 +195,7 @@ class BotApi:
         self.failures.setdefault(method, deque()).append(Fault(reply, after))
 
     def methods(self) -> list[str]:
-        """Return the methods that were called."""
+        """Return the names of the called methods."""
         return [method for method, _ in self.calls]
 
     @asynccontextmanager
@@ -232,6 +232,8 @@ class BotApi:
         if self.flood and isinstance(chat, int) and (wait := self.flood.retry_after(method, chat)):
             return refusal(429, f"Too Many Requests: retry after {wait}", retry_after=wait)
         try:
+            if method == "getUpdates" and self.chats.webhook:
+                return refusal(409, "Conflict: can't use getUpdates method while webhook is active")
             result = await self._updates_for(sent) if method == "getUpdates" else self.chats.do(method, sent)
         except Refused as refused:
             return refused.reply
@@ -247,7 +249,7 @@ class BotApi:
         with suppress(TimeoutError):
             await self.until(lambda: self.waiting or self._polls > poll, sent.get("timeout") or 0)
         if self._polls > poll:
-            # The process that asked is gone, or the other one is told of the conflict.
+            # The asking process is gone, or the other one is told of the conflict.
             cut()
         return self.waiting[:100]
 

@@ -13,6 +13,21 @@ METHODS: dict[str, tuple[str, str]] = {
         "Boolean",
         "drop_pending_updates: Boolean",
     ),
+    "setWebhook": (
+        "Boolean",
+        (
+            "url!: String, certificate: InputFile, ip_address: String, max_connections: Integer, "
+            "allowed_updates: Array of String, drop_pending_updates: Boolean, secret_token: String"
+        ),
+    ),
+    "getMyDescription": (
+        "BotDescription",
+        "language_code: String",
+    ),
+    "setMyDescription": (
+        "Boolean",
+        "description: String, language_code: String",
+    ),
     "getUpdates": (
         "Array of Update",
         "offset: Integer, limit: Integer, timeout: Integer, allowed_updates: Array of String",
@@ -120,6 +135,7 @@ TYPES: dict[str, str] = {
     "MessageEntity": "type!: String, offset!: Integer, length!: Integer, url: String, user: User, language: String",
     "ReactionTypeEmoji": "type!: String, emoji!: String",
     "File": "file_id!: String, file_unique_id!: String, file_size: Integer, file_path: String",
+    "BotDescription": "description!: String",
     "WebhookInfo": "url!: String, has_custom_certificate!: Boolean, pending_update_count!: Integer",
     "MessageGenerationStopped": "chat!: Chat, draft_id!: Integer, message_thread_id: Integer",
     "TextQuote": "text!: String, entities: Array of MessageEntity, position!: Integer, is_manual: Boolean",

@@ -1,4 +1,4 @@
-"""A tiny conversation that keeps words, and what is found of it in a database."""
+"""A tiny conversation that keeps words, and looks at its database."""
 
 import sqlite3
 from pathlib import Path

@@ -9,7 +9,7 @@ from agents.language.tool_ranker.linear_model import Linear, Vector
 
 
 def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], Linear]:
-    """Return what stands for `Linear`: it keeps models in a folder that the processes share."""
+    """Return a replacement for `Linear` that keeps models in a folder of all processes."""
     folder.mkdir(exist_ok=True)
 
     def linear(classes: int, examples: Sequence[tuple[Vector, int]]) -> Linear:

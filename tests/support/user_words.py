@@ -17,5 +17,5 @@ def user_words(messages: Sequence[BaseMessage]) -> list[str]:
 
 
 def spoken(messages: Sequence[BaseMessage]) -> list[str]:
-    """Return what was said in a prompt, by whomever, without the system message and the context blocks."""
+    """Return the words of all speakers in a prompt, without the system message and the context blocks."""
     return [bare(message.text) for message in messages if message.type != "system"]

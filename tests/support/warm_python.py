@@ -25,7 +25,7 @@ from pathlib import Path
 from tests.support.places import ROOT
 
 LIBRARIES_OF = ("app.cli.command_line", "app.composition")
-"""Modules of the project whose imports are made in advance."""
+"""Modules of the project whose imports are made beforehand."""
 PROJECT = ("app", "agents", "dialogs", "observers", "prompts")
 
 
@@ -73,14 +73,14 @@ def _server() -> subprocess.Popen[str]:
 
 
 def serve() -> None:
-    """Run commands, each in a process of its own, until there are no more."""
+    """Run commands, each in a process of its own, until the input ends."""
     for name in LIBRARIES_OF:
         importlib.import_module(name)
     for name in [name for name in sys.modules if name.partition(".")[0] in PROJECT]:
         del sys.modules[name]
     for line in sys.stdin:
         command = Command(**json.loads(line))
-        # A thread that held a lock at this moment would hold it for ever in the child.
+        # A thread that held a lock now would hold it for ever in the child.
         assert threading.active_count() == 1
         child = os.fork()
         if child == 0:
@@ -115,7 +115,7 @@ def _run(command: Command) -> int:
 
 
 def _open_streams(folder: Path) -> None:
-    """Put files in the place of the three standard streams."""
+    """Put files in place of the three standard streams."""
     flags = os.O_WRONLY | os.O_CREAT
     for number, (name, flag) in enumerate((("in", os.O_RDONLY), ("out", flags), ("err", flags))):
         descriptor = os.open(folder / name, flag, 0o600)

@@ -1,4 +1,4 @@
-"""The webhook of another assistant over HTTP, which answers as a test lays out, rightly or wrongly."""
+"""The webhook of another assistant over HTTP, with the answers of a test, right or wrong."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ class Webhook:
             self.heads.append(head)
             self.asked.append(asked)
             if self.status is None:
-                # Whoever asked gives up, and hangs up.
+                # The client gives up and hangs up.
                 await reader.read()
             else:
                 more = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())

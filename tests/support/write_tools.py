@@ -10,8 +10,8 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from agents.events.views import Link
+from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
-from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 
@@ -46,7 +46,7 @@ class Desk:
 
     @property
     def ledger(self) -> list[tuple[str, bool]]:
-        """Return the threads of the ledger's entries, and whether they have an outcome."""
+        """Return the threads of the ledger's entries, and whether each entry has an outcome."""
         with closing(sqlite3.connect(self.path)) as connection:
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ledger'").fetchall():
                 return []
@@ -58,7 +58,7 @@ class Desk:
         return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": planner})
 
     async def check(self, args: Mapping[str, Any], runtime: Runtime) -> str | None:
-        """Say what stands in the way of a payment."""
+        """Tell what prevents a payment."""
         self.checked.append(dict(args))
         return self.refused or None
 

@@ -2,15 +2,49 @@
 
 Any `Gate` can take the trained one's place (`build_graph(gate=…)`). Below LOW only the dialog hears the message. From
 HIGH the observers are asked before the dialog drafts an answer; in between both work side by side.
+
+The trained gate is a logistic regression whose weights come with the application: `python -m benchmarks.gate_training`
+writes them, and `python -m app calibrate` moves the thresholds for one installation.
 """
 
-from collections.abc import Callable
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from heapq import nlargest
+from itertools import groupby
+from pathlib import Path
 
+from agents.conversation.gate.features import asks, features, last_question
 from agents.conversation.scene import Scene
+from agents.errors import UsageError
+from agents.language.text.stems import words
+from agents.language.text.vocabulary import is_said, listening, mentions, small_words, takes_leave, vocabulary, wishes
+from agents.memory.gate_log import Logged
 
 LOW = 0.2
 HIGH = 0.8
+FILE = Path(__file__).with_name("weights.json")
+CUE = 0.9
+"""The guess for a message that says so itself: "let us talk about something else"."""
+LONGEST_ANSWER = 12
+"""Words of a plain answer to a question of a form."""
+MOST_REASONS = 3
+"""Features that a guess names as its reason."""
+LEAST_SWITCHES = 50
+"""Confirmed changes of subject without which nothing is fitted."""
+LEAST_STAYS = 100
+"""Messages that were found to stay, without which nothing is fitted."""
+RECALL = 0.99
+"""The share of the confirmed changes of subject that must score `low` or more."""
+SURE = 0.85
+"""The share of messages from `high` on that must leave."""
+SPREAD = 0.5
+"""The least distance between the thresholds."""
+FARTHEST = 3.0
+"""How far the threshold may move from the one that comes with the application."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +70,128 @@ class Guess:
 Gate = Callable[[Scene], Guess]
 
 
-def asks(reply: str) -> bool:
-    """Tell whether a reply asks the user something."""
-    return "?" in reply or "？" in reply
+@dataclass(frozen=True)
+class Thresholds:
+    """Scores of the model between which its guesses are doubtful."""
+
+    low: float
+    """Below it the message stays: the observers are not asked."""
+    high: float
+    """From it on the message leaves: the observers are asked before the dialog drafts an answer."""
+
+    def share(self, score: float) -> float:
+        """Return a score as a likelihood from 0 to 1 that is LOW at `low` and HIGH at `high`."""
+        low, high = math.log(LOW / (1 - LOW)), math.log(HIGH / (1 - HIGH))
+        slope = (high - low) / max(self.high - self.low, 0.01)
+        return 1 / (1 + math.exp(-max(-50.0, min(50.0, low + slope * (score - self.low)))))
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The model: a weight for each feature, and the thresholds that its training chose."""
+
+    name: str
+    """Changes with the weights: the beginning of the file's SHA-256."""
+    constant: float
+    weights: Mapping[str, float]
+    thresholds: Thresholds
+
+
+@cache
+def weights() -> Weights:
+    """Return the weights that come with the application; they are read once."""
+    content = FILE.read_bytes()
+    stored, name = json.loads(content), hashlib.sha256(content).hexdigest()[:12]
+    return Weights(name, stored["constant"], stored["weights"], Thresholds(stored["low"], stored["high"]))
+
+
+def trained_gate(thresholds: Thresholds | None = None) -> Gate:
+    """Return the trained gate, with the thresholds of this installation if it was calibrated."""
+
+    def gate(scene: Scene) -> Guess:
+        model, seen = weights(), features(scene)
+        parts = {name: model.weights.get(name, 0.0) * value for name, value in seen.items()}
+        # The log-odds, up to a constant, that the message leaves.
+        score = Score(model.constant + sum(parts.values()), model.name)
+        if cue := mentions("switch", scene.text, scene.lang):
+            return Guess(CUE, f"cue {cue!r}", score)
+        limits = thresholds or model.thresholds
+        if score.value < limits.low and _refuses_with_wish(scene):
+            return Guess(LOW, "a refusal with a wish", score)
+        if score.value >= limits.low and scene.missing and _is_plain_answer(scene):
+            return Guess(0.0, "a plain answer to what was asked", score)
+        sign = 1 if score.value >= limits.low else -1
+        best = nlargest(MOST_REASONS, ((sign * part, name) for name, part in parts.items()))
+        reason = ", ".join(name for part, name in best if part > 0)
+        return Guess(limits.share(score.value), f"score {score.value:.2f}: {reason}", score)
+
+    return gate
+
+
+def _refuses_with_wish(scene: Scene) -> bool:
+    begun = vocabulary(listening(scene.text, scene.lang)).behind(scene.text, "no")
+    return begun is not None and wishes(scene.text, scene.lang)
+
+
+def _is_plain_answer(scene: Scene) -> bool:
+    """Tell whether a short statement follows a question, and begins neither as a wish nor as an example for others."""
+    text, lang, asked = scene.text, listening(scene.text, scene.lang), last_question(scene.reply or "")
+    if not (asked and words(text)) or mentions("anything_else", asked, scene.lang) or len(words(text)) > LONGEST_ANSWER:
+        return False
+    if asks(text) or vocabulary(lang).asks(text) or takes_leave(text, lang) or wishes(text, lang):
+        return False
+    others = (phrases for name, phrases in scene.examples.items() if name != scene.dialog)
+    beginnings = {word for phrases in others for phrase in phrases for word in words(phrase)[:1]}
+    first = words(text)[0]
+    return is_said("no", first) or first not in beginnings - small_words(lang)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Thresholds for one installation, and what they rest on."""
+
+    thresholds: Thresholds
+    turns: int
+    switches: int
+    spared: float
+    """The share of these turns that the new thresholds spare the observers."""
+    spared_before: float
+    """The share that the thresholds in use spare."""
+
+
+def calibrate(log: Sequence[Logged], shipped: Thresholds, used: Thresholds) -> Calibration:
+    """Fit thresholds to a log.
+
+    `low` can rise as far as the observers' verdicts show that nothing is lost. It falls where dialogs gave messages
+    back that the gate had let pass.
+
+    Raises:
+        UsageError: the log is too short to tell.
+    """
+    scores = sorted(guess.score for guess in log if guess.leaves)
+    stays = sum(guess.watched and not guess.leaves for guess in log)
+    if len(scores) < LEAST_SWITCHES or stays < LEAST_STAYS:
+        raise UsageError(
+            f"The log has {len(scores)} changes of subject and {stays} messages that stayed; calibrating needs"
+            f" {LEAST_SWITCHES} and {LEAST_STAYS}. The thresholds are left as they are."
+        )
+    low = scores[int((1 - RECALL) * len(scores))]
+    low = max(shipped.low - FARTHEST, min(shipped.low + FARTHEST, low))
+    high = max(_surely_leaving(log, shipped.high), low + SPREAD)
+    return Calibration(Thresholds(low, high), len(log), len(scores), _spared(log, low), _spared(log, used.low))
+
+
+def _surely_leaving(log: Sequence[Logged], otherwise: float) -> float:
+    """Return the lowest score from which so many messages left that drafting an answer is a waste."""
+    leaving, number, best = 0, 0, otherwise
+    ranked = sorted(log, key=lambda guess: -guess.score)
+    for score, group in groupby(ranked, key=lambda guess: guess.score):
+        equal = list(group)
+        number, leaving = number + len(equal), leaving + sum(guess.leaves for guess in equal)
+        if number >= LEAST_SWITCHES // 2 and leaving >= SURE * number:
+            best = score
+    return best
+
+
+def _spared(log: Sequence[Logged], low: float) -> float:
+    return sum(guess.score < low for guess in log) / len(log)

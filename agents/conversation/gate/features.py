@@ -6,13 +6,12 @@ that holds for any dialog and language.
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from agents.conversation.gate import asks
 from agents.conversation.scene import Scene
 from agents.language.text.stems import stems, words
 from agents.language.text.vocabulary import phrases, small_words
@@ -32,46 +31,35 @@ Features = dict[str, float]
 Stems = frozenset[str]
 
 
+def asks(reply: str) -> bool:
+    """Tell whether a reply asks the user something."""
+    return "?" in reply or "？" in reply
+
+
+def last_question(reply: str) -> str:
+    """Return the last sentence of a reply that asks; empty if none does."""
+    return next((part for part in reversed(_SENTENCE.split(reply)) if asks(part)), "")
+
+
 def features(scene: Scene) -> Features:
     """Return the features of the message of a scene."""
-    moment = _Moment.of(scene)
+    moment = _Moment(scene)
     named: Features = dict.fromkeys([*_shape(moment), *_politeness(moment), *_wording(moment)], 1.0)
     return {**named, **_subjects(moment, scene, accepts=f"begins yes {moment.asked}" in named)}
 
 
-@dataclass(frozen=True)
 class _Moment:
     """A scene in words."""
 
-    lang: str
-    text: str
-    words: tuple[str, ...]
-    stems: tuple[str, ...]
-    reply_stems: tuple[str, ...]
-    question: str
-    """The last sentence of the reply that asks; empty if none does."""
-    asked: str
-    """What the reply asks: nothing (N), something (Q), or whether there is anything else (E)."""
-
-    @property
-    def length(self) -> int:
-        """How many of the LENGTHS the message reaches."""
-        return sum(len(self.words) >= edge for edge in LENGTHS)
-
-    @classmethod
-    def of(cls, scene: Scene) -> "_Moment":
-        text, reply = scene.text[:LONGEST_TEXT], (scene.reply or "")[-LONGEST_TEXT:]
-        question = next((part for part in reversed(_SENTENCE.split(reply)) if asks(part)), "")
-        is_offer = question and _has(question, "anything_else", scene.lang)
-        return cls(
-            lang=scene.lang,
-            text=text,
-            words=tuple(words(text)),
-            stems=tuple(stems(text, scene.lang)),
-            reply_stems=tuple(stems(reply, scene.lang)),
-            question=question,
-            asked="E" if is_offer else "Q" if question else "N",
-        )
+    def __init__(self, scene: Scene) -> None:
+        self.lang, self.text, reply = scene.lang, scene.text[:LONGEST_TEXT], (scene.reply or "")[-LONGEST_TEXT:]
+        self.stems, self.reply_stems = tuple(stems(self.text, self.lang)), tuple(stems(reply, self.lang))
+        # How many of the LENGTHS the message reaches.
+        self.length = bisect_right(LENGTHS, len(words(self.text)))
+        self.question = last_question(reply)
+        is_offer = any(entry in _spaced(self.question) for entry in phrases("anything_else", self.lang))
+        # What the reply asks: nothing (N), something (Q), or whether there is anything else (E).
+        self.asked = "E" if is_offer else "Q" if self.question else "N"
 
 
 def _shape(moment: _Moment) -> Iterator[str]:
@@ -109,28 +97,25 @@ def _wording(moment: _Moment) -> Iterator[str]:
     yield from (f"r={stem}" for stem in set(moment.reply_stems[-MOST_REPLY_STEMS:]))
 
 
-def _has(text: str, idea: str, lang: str) -> bool:
-    spaced = _spaced(text)
-    return any(entry in spaced for entry in phrases(idea, lang))
-
-
 def _spaced(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 
-@dataclass(frozen=True)
 class Field:
     """The vocabularies of a dialog and of all that could take its place."""
 
-    own: Stems
-    alone: Stems
-    """The dialog's stems that no other has."""
-    apart: Mapping[str, Stems]
-    """Of each other, by name, the stems that are not the dialog's."""
-    foreign: Stems
-    """The stems of all others that are not the dialog's."""
-    rarity: Mapping[str, float]
-    """How much a stem says about the subject, from 0 (all have it) to 1 (only one has it)."""
+    def __init__(self, own: Stems, others: tuple[tuple[str, Stems], ...]) -> None:
+        frequency = Counter(stem for vocabulary in (own, *(other for _, other in others)) for stem in vocabulary)
+        total = len(others) + 2
+        every = frozenset().union(*(other for _, other in others))
+        self.own = own
+        # The dialog's stems that no other has, and the stems of all others that are not the dialog's.
+        self.alone, self.foreign = own - every, every - own
+        # Of each other, by name, the stems that are not the dialog's.
+        self.apart = {name: other - own for name, other in others}
+        # How much a stem says about the subject, from 0 (all have it) to 1 (only one has it).
+        most = math.log(total / 1.5)
+        self.rarity = {stem: max(0.0, math.log(total / (count + 0.5))) / most for stem, count in frequency.items()}
 
     def weight(self, of: Stems) -> float:
         """Return how much some stems say."""
@@ -146,7 +131,7 @@ def _subjects(moment: _Moment, scene: Scene, *, accepts: bool) -> Features:
 
     `accepts`: the message begins with a yes.
     """
-    field, lang, asked = field_of(scene), scene.lang, moment.asked
+    field, lang, asked = _field_of(scene), scene.lang, moment.asked
     said_before = tuple(stem for text in scene.before for stem in stems(text[-LONGEST_TEXT:], lang))
     message, reply, before = (content(part, lang) for part in (moment.stems, moment.reply_stems, said_before))
     mine, best = field.weight(message & field.own), field.best(message)
@@ -197,31 +182,22 @@ def _pairs(message: Stems, scene: Scene) -> Features:
     return {f"p={stem}|{other}": value for stem in message for other in described}
 
 
-def field_of(scene: Scene) -> Field:
-    """Return the vocabularies of a scene."""
+def own_words(scene: Scene) -> Stems:
+    """Return the stems of what the dialog is used for, and of the examples of how people ask for it."""
+    return _words_of(scene, scene.dialog, scene.description)
+
+
+def _field_of(scene: Scene) -> Field:
     texts = {**scene.tools, **scene.helpers}
     others = tuple((name, _words_of(scene, name, text)) for name, text in texts.items())
-    return _field(_words_of(scene, scene.dialog, scene.description), others)
+    return _field(own_words(scene), others)
 
 
 def _words_of(scene: Scene, name: str, text: str) -> Stems:
     return _vocabulary(name, text, tuple(scene.examples.get(name, ())), scene.lang)
 
 
-@lru_cache(maxsize=200)
-def _field(own: Stems, others: tuple[tuple[str, Stems], ...]) -> Field:
-    vocabularies = [own, *(other for _, other in others)]
-    frequency = Counter(stem for vocabulary in vocabularies for stem in vocabulary)
-    total = len(vocabularies) + 1
-    most = math.log(total / 1.5)
-    every = frozenset().union(*(other for _, other in others))
-    return Field(
-        own=own,
-        alone=own - every,
-        apart={name: other - own for name, other in others},
-        foreign=every - own,
-        rarity={stem: max(0.0, math.log(total / (count + 0.5))) / most for stem, count in frequency.items()},
-    )
+_field = lru_cache(maxsize=200)(Field)
 
 
 @lru_cache(maxsize=2_000)

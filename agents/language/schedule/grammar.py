@@ -11,13 +11,12 @@ from prompts import table
 DIGITS = r"\d{1,2}(?!\d)"
 ALONE = r"(?<!\w)"
 LAST_WITH_OTHER_MEANINGS = 10
-"""Up to this number its words may mean something else ("that one"), and stay as they are."""
+"""Words of numbers up to this one may have another meaning ("that one"), and stay as they are."""
 
 
 Values = Mapping[str, Any]
 """The values of a piece of text, by placeholder: a key of a word list, a number, numbers of days, or an `Amount`."""
-Pieces = Mapping[str, Values]
-"""The values of the pieces of a text, by kind of piece."""
+Pieces = Mapping[str, Values]  # The values of the pieces of a text, by kind of piece.
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,17 @@ class Amount:
     def times(self, factor: int) -> "Amount":
         """Return the length `factor` times."""
         return Amount(self.months * factor, self.days * factor, self.seconds * factor)
+
+
+UNITS = {
+    "second": Amount(seconds=1),
+    "minute": Amount(seconds=60),
+    "hour": Amount(seconds=3600),
+    "day": Amount(days=1),
+    "week": Amount(days=7),
+    "month": Amount(months=1),
+    "year": Amount(months=12),
+}
 
 
 class Words:
@@ -54,7 +64,7 @@ class Words:
             "minute": rf"(?:[0-5]\d(?!\d)|{spelled})",
             "minutes": f"(?:{DIGITS}|{spelled})",
             "nth": nth,
-            # "полдевятого" is one word, so this one may stand right behind letters.
+            # "полдевятого" is one word, so this number may follow letters directly.
             "hour_nth": self._any("hour_nth").removeprefix(ALONE),
             "monthday": f"(?:{nth}|{DIGITS}(?!:))",
             "month_number": r"(?:0?[1-9]|1[0-2])(?!\d)",
@@ -87,11 +97,11 @@ class Words:
 
     def number(self, text: str) -> int | None:
         """Return the number that a text consists of ("15", "fifteen"); None if the text says something else."""
-        spelled = re.fullmatch(rf"{self._places['hour']}", text.strip(" ,.;:!?").lower())
+        spelled = re.fullmatch(self._places["hour"], text.strip(" ,.;:!?").lower())
         return None if spelled is None else int(self._number(spelled[0], "number"))
 
     def figured(self, text: str) -> str:
-        """Return a text, given in lower case, with its number words above ten written in figures: "the 21 one"."""
+        """Return a text in lower case with its number words above ten as figures: "the 21 one"."""
 
         def figure(spelled: re.Match[str]) -> str:
             number = int(self._number(spelled[0], "nth"))
@@ -134,7 +144,9 @@ class Words:
 
     def _any(self, section: str) -> str:
         forms = [form for forms in self._words[section].values() for form in forms]
-        return rf"{ALONE}(?:{alternatives(forms)})(?!\w)" if section not in ("unit", "half") else _loose(forms)
+        # These words may follow a number without a space: "7pm".
+        before = r"(?<![^\W\d])" if section in ("unit", "half") else ALONE
+        return rf"{before}(?:{alternatives(forms)})(?!\w)"
 
     def _listed(self, section: str, joined: str) -> str:
         return f"{self._any(section)}(?:{joined}{self._any(section)})*"
@@ -151,21 +163,13 @@ def alternatives(forms: list[str]) -> str:
     return "|".join(re.sub(r"(?<!\\)\((?!\?)", "(?:", form) for form in forms) or "(?!)"
 
 
-def _loose(forms: list[str]) -> str:
-    """Return an expression for words that may follow a number without a space: "7pm"."""
-    return rf"(?<![^\W\d])(?:{alternatives(forms)})(?!\w)"
-
-
 def _measured(number: float, unit: str) -> Amount:
-    months = {"month": 1, "year": 12}.get(unit, 0) * number
-    if months:
-        if not months.is_integer():
-            raise ValueError(f"{number} {unit} has no length")
-        return Amount(months=int(months))
-    days = {"day": 1, "week": 7}.get(unit, 0) * number
-    if days and days.is_integer():
-        return Amount(days=int(days))
-    return Amount(seconds=days * 86_400 + {"second": 1, "minute": 60, "hour": 3600}.get(unit, 0) * number)
+    months, days = UNITS[unit].months * number, UNITS[unit].days * number
+    if not months.is_integer():
+        raise ValueError(f"{number} {unit} has no length")
+    if days.is_integer():
+        return Amount(int(months), int(days), UNITS[unit].seconds * number)
+    return Amount(seconds=days * 86_400)
 
 
 PLACE = re.compile(r"\{(\w+)\}")
@@ -176,8 +180,7 @@ class Reading:
     """The pieces of a text that speak of time, and the words that are no piece."""
 
     pieces: Pieces
-    rest: str
-    """The other words, as they were written, without those that mean nothing beside a time."""
+    rest: str  # The other words, as they were written, without those that mean nothing beside a time.
     places: tuple[tuple[int, int], ...]
 
 
@@ -205,7 +208,16 @@ def read(text: str, lang: str) -> Reading | None:
     except ValueError:
         return None
     chosen.sort(key=lambda piece: piece.start)
-    return Reading(pieces, _rest(text, chosen, lang), tuple((piece.start, piece.end) for piece in chosen))
+    bounds = [0, *(bound for piece in chosen for bound in (piece.start, piece.end)), len(text)]
+    gaps = [text[start:end].strip(" ,.;:!?") for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    others = [gap for gap in gaps if not all(lexicon.is_filler(word.lower().strip(",.")) for word in gap.split())]
+    return Reading(pieces, " ".join(others), tuple((piece.start, piece.end) for piece in chosen))
+
+
+def only_pieces(text: str, lang: str) -> Pieces:
+    """Return the pieces of a text that names a time and nothing else; empty for any other text."""
+    reading = read(text, lang)
+    return {} if reading is None or reading.rest else reading.pieces
 
 
 def pieces_in(text: str, lang: str) -> list[_Piece]:
@@ -225,13 +237,6 @@ def separator(lang: str) -> re.Pattern[str]:
     """Return what stands between the things of an enumeration: commas, ends of sentences, "and then"."""
     joined = "|".join(re.escape(word) for word in sorted(table("schedule", lang)["joiners"]["of_plans"], key=len)[::-1])
     return re.compile(rf"\s*[,;\n]+\s*(?:(?:{joined})\s+)?|\.\s+|\s+(?:{joined})\s+", re.IGNORECASE)
-
-
-def _rest(text: str, chosen: list[_Piece], lang: str) -> str:
-    filler = words(lang).is_filler
-    bounds = [0, *(bound for piece in chosen for bound in (piece.start, piece.end)), len(text)]
-    gaps = [text[start:end].strip(" ,.;:!?") for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
-    return " ".join(gap for gap in gaps if not all(filler(word.lower().strip(",.")) for word in gap.split()))
 
 
 @cache

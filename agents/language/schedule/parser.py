@@ -1,7 +1,7 @@
 """Read moments out of what people say: "in 20 minutes", "завтра в 9", "every Monday at 9".
 
 A whole day may be told in one sentence: "dentist at 10, groceries, pick up the kids at 3:30". `Problem` says why words
-name no time to come.
+name no coming moment.
 """
 
 from dataclasses import dataclass
@@ -9,47 +9,45 @@ from datetime import UTC, datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from agents.language.schedule import Moment, later, on_the_clock, recurrence
-from agents.language.schedule.days import DAY_KINDS, TIME_KINDS, Clock, after, clock_of, days_of, exists, halved
-from agents.language.schedule.grammar import Amount, Pieces, Values, pieces_in, read, separator
-from agents.language.schedule.recurrence import REPEAT_KINDS
+from agents.language.schedule import Moment, calendar, later, on_the_clock
+from agents.language.schedule.calendar import Clock
+from agents.language.schedule.grammar import UNITS, Amount, Pieces, Values, only_pieces, pieces_in, read, separator
 
-EARLY = range(1, 6)
-"""Hours at which people do things in the afternoon, unless they say otherwise."""
+EARLY = range(1, 6)  # Hours that mean the afternoon unless somebody says otherwise.
 
 
 def moment(text: str, lang: str, now: datetime, zone: ZoneInfo, *, by_day: bool = False) -> Moment | None:
     """Return the moment that `text` names and nothing else; None when it names none, or one that is past.
 
-    A time of day without a day is the next one, a day without a time is meant at nine in the morning. `by_day` is for
-    what nobody does at night: "at 5" is in the afternoon.
+    A time of day without a day is the next one, a day without a time is meant at nine in the morning. With `by_day`
+    nothing is meant at night: "at 5" is in the afternoon.
     """
     if (at := instant(text, zone)) is not None:
         return Moment(at) if at > now.astimezone(UTC) else None
-    reading = read(text, lang)
-    if reading is None or reading.rest:
-        return None
-    return meant(in_daytime(reading.pieces) if by_day else reading.pieces, now.astimezone(zone), zone)
+    pieces = only_pieces(text, lang)
+    if by_day and _vague_hour(pieces) in EARLY:
+        pieces = calendar.halved(pieces, "pm")
+    return meant(pieces, now.astimezone(zone), zone) if pieces else None
 
 
-def in_daytime(pieces: Pieces) -> Pieces:
-    """Return the pieces with an hour such as "5" in the afternoon."""
+def _vague_hour(pieces: Pieces) -> int | None:
+    """Return an hour that comes twice a day and may mean both; None if the pieces name none."""
     try:
-        clock = clock_of(pieces)
+        clock = calendar.clock_of(pieces)
     except ValueError:
-        return pieces
-    return halved(pieces, "pm") if clock and clock.is_vague and clock.hour in EARLY else pieces
+        return None
+    return clock.hour if clock and clock.is_vague else None
 
 
 def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:
     """Return the moment that pieces of a text name together; None when they do not fit each other."""
     try:
-        clock = clock_of(pieces)
-        days = [kind for kind in DAY_KINDS if kind in pieces]
-        others = pieces.keys() - TIME_KINDS - set(days)
-        if (named := others & recurrence.REPEAT_KINDS | pieces.keys() & {"daily"}) and others <= named | {"weekly"}:
+        clock = calendar.clock_of(pieces)
+        days = [kind for kind in calendar.DAY_KINDS if kind in pieces]
+        others = pieces.keys() - calendar.TIME_KINDS - set(days)
+        if (named := others & calendar.REPEAT_KINDS | pieces.keys() & {"daily"}) and others <= named | {"weekly"}:
             fits = len(named) == 1 or named == {"every", "weekly"}
-            return recurrence.repeated(pieces, clock, now) if fits and set(days) <= recurrence.ADDED else None
+            return calendar.repeated(pieces, clock, now) if fits and set(days) <= calendar.ADDED else None
         if others in ({"after"}, {"length"}) and not days:
             return _after(amount_of(pieces[others.pop()]), clock, now, zone)
         if others or len(days) > 2 or (len(days) == 2 and days[1] != "weekday") or (clock is None and not days):
@@ -61,7 +59,7 @@ def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:
 
 def amount_of(values: Values) -> Amount:
     """Return the length of time that a piece names, in either direction."""
-    amount: Amount = values.get("amount") or recurrence.UNITS[values["unit"]]
+    amount: Amount = values.get("amount") or UNITS[values["unit"]]
     return amount.times(int(values.get("direction", 1)))
 
 
@@ -71,7 +69,7 @@ def _after(amount: Amount, clock: Clock | None, now: datetime, zone: ZoneInfo) -
         return None
     if not by_clock:
         return Moment(later(now, seconds=amount.seconds), begun=now) if amount.seconds else None
-    day = after(now.date(), amount)
+    day = calendar.after(now.date(), amount)
     at = clock.on(day, zone) if clock else on_the_clock(datetime.combine(day, now.time()), zone)
     return Moment(later(at, seconds=amount.seconds))
 
@@ -79,12 +77,13 @@ def _after(amount: Amount, clock: Clock | None, now: datetime, zone: ZoneInfo) -
 def _once(pieces: Pieces, days: list[str], clock: Clock | None, now: datetime, zone: ZoneInfo) -> Moment | None:
     time, today = clock or Clock(), now.date()
     if not days:
-        candidates = [time.on(after(today, Amount(days=ahead)), zone) for ahead in range(2)]
+        candidates = [time.on(calendar.after(today, Amount(days=ahead)), zone) for ahead in range(2)]
     else:
-        candidates = [time.on(day, zone) for day in days_of(days[0], pieces[days[0]], today)]
+        candidates = [time.on(day, zone) for day in calendar.days_of(days[0], pieces[days[0]], today)]
     if time.is_vague and days == ["day"]:
         # "Today at eight", said at ten, is in the evening.
-        candidates += [time.afternoon().on(day, zone) for day in days_of("day", pieces["day"], today)]
+        evening = Clock(time.hour + 12, time.minute)
+        candidates += [evening.on(day, zone) for day in calendar.days_of("day", pieces["day"], today)]
     if len(days) == 2:
         # "Friday the 13th" is a 13th that is a Friday.
         candidates = [at for at in candidates if at.isoweekday() == int(pieces["weekday"]["weekday"])]
@@ -92,7 +91,7 @@ def _once(pieces: Pieces, days: list[str], clock: Clock | None, now: datetime, z
 
 
 def instant(text: str, zone: ZoneInfo) -> datetime | None:
-    """Read a date with a time as machines write them; one without a zone is in the person's."""
+    """Read a date with a time in the form of machines; without a zone it is in the person's."""
     text = text.strip()
     if len(text) < len("2026-01-01T00:00") or not text[:4].isdigit():
         return None
@@ -105,39 +104,38 @@ def instant(text: str, zone: ZoneInfo) -> datetime | None:
 
 @dataclass(frozen=True)
 class Problem:
-    """The reason, and of a time that is past the instant that it names."""
+    """Why words name no coming moment; for a past moment also its instant."""
 
     reason: Literal["past", "no_day", "no_hour", "several", "unclear"]
     at: datetime | None = None
 
 
 def problem(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Problem:
-    """Return why `text` is no time to come, for words that `moment` has not understood."""
+    """Return why `text`, which `moment` has not understood, names no coming moment."""
     if (at := instant(text, zone)) is not None:
         return Problem("past", at)
-    reading = read(text, lang)
-    if reading is not None and not reading.rest:
-        return problem_of(reading.pieces, now, zone)
-    parts = [read(part, lang) for part in separator(lang).split(text)]
-    is_several = len(parts) > 1 and all(part is not None and not part.rest for part in parts)
+    if pieces := only_pieces(text, lang):
+        return problem_of(pieces, now, zone)
+    parts = separator(lang).split(text)
+    is_several = len(parts) > 1 and all(only_pieces(part, lang) for part in parts)
     return Problem("several" if is_several else "unclear")
 
 
 def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
-    """Return why pieces of a text name no time to come together."""
+    """Return why pieces of a text together name no coming moment."""
     now = now.astimezone(zone)
     try:
-        clock = clock_of(pieces)
+        clock = calendar.clock_of(pieces)
     except ValueError:
         return Problem("no_hour")
-    days = [kind for kind in DAY_KINDS if kind in pieces]
+    days = [kind for kind in calendar.DAY_KINDS if kind in pieces]
     if len(days) != 1:
         return Problem("unclear")
     kind, values = days[0], pieces[days[0]]
-    if not exists(kind, values):
+    if not calendar.exists(kind, values):
         return Problem("no_day")
     try:
-        coming = [(clock or Clock()).on(day, zone) for day in days_of(kind, values, now.date())]
+        coming = [(clock or Clock()).on(day, zone) for day in calendar.days_of(kind, values, now.date())]
     except (ValueError, OverflowError):
         return Problem("unclear")
     if all(at <= now.astimezone(UTC) for at in coming):
@@ -145,8 +143,7 @@ def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
     return Problem("unclear")
 
 
-EVENING = range(6, 9)
-"""Hours that mean the evening once the morning is over."""
+EVENING = range(6, 9)  # Hours that mean the evening after the morning is over.
 
 
 @dataclass(frozen=True)
@@ -161,9 +158,9 @@ class Item:
 def items(text: str, lang: str, now: datetime, zone: ZoneInfo) -> list[Item]:
     """Return what a sentence tells of a day; a time without a day is meant today, or on the day before a colon."""
     head, colon, tail = text.partition(": ")
-    named = read(head, lang) if colon else None
-    is_headed = named is not None and not named.rest and named.pieces.keys() <= set(DAY_KINDS)
-    day = dict(named.pieces) if named is not None and is_headed else {"day": {"day": "0"}}
+    named = only_pieces(head, lang) if colon else {}
+    is_headed = bool(named) and named.keys() <= set(calendar.DAY_KINDS)
+    day = named if is_headed else {"day": {"day": "0"}}
     parts = (part.strip(" .;!") for part in separator(lang).split(tail if is_headed else text))
     return [_item(part, lang, day, now.astimezone(zone), zone) for part in parts if part]
 
@@ -173,10 +170,10 @@ def _item(part: str, lang: str, day: Pieces, now: datetime, zone: ZoneInfo) -> I
     if reading is None:
         return Item(part, problem=Problem("unclear") if pieces_in(part, lang) else None)
     pieces = dict(reading.pieces)
-    if pieces.keys() <= TIME_KINDS - {"daily"}:
-        pieces |= day
-    if not pieces.keys() & ({*TIME_KINDS, *DAY_KINDS, "after"} | REPEAT_KINDS):
-        # "Walk 20 minutes" is no time.
+    if pieces.keys() <= calendar.TIME_KINDS - {"daily"}:
+        pieces.update(day)
+    if not pieces.keys() & ({*calendar.TIME_KINDS, *calendar.DAY_KINDS, "after"} | calendar.REPEAT_KINDS):
+        # "Walk 20 minutes" names no time of day.
         return Item(part)
     tries = [moment for variant in _halves(pieces) if (moment := meant(variant, now, zone))]
     problem = None if tries else problem_of(_halves(pieces)[0], now, zone)
@@ -186,12 +183,9 @@ def _item(part: str, lang: str, day: Pieces, now: datetime, zone: ZoneInfo) -> I
 
 
 def _halves(pieces: Pieces) -> list[Pieces]:
-    """Return the pieces with an hour such as "10" in the morning, one such as "3" or a past "7" in the afternoon."""
-    try:
-        clock = clock_of(pieces)
-    except ValueError:
+    """Return the pieces with an hour like "10" in the morning, one like "3" or a past "7" in the afternoon."""
+    hour = _vague_hour(pieces)
+    if hour is None:
         return [pieces]
-    if clock is None or not clock.is_vague:
-        return [pieces]
-    halves = ["pm"] if clock.hour in EARLY else ["am", "pm"] if clock.hour in EVENING else ["am"]
-    return [halved(pieces, half) for half in halves]
+    halves = ["pm"] if hour in EARLY else ["am", "pm"] if hour in EVENING else ["am"]
+    return [calendar.halved(pieces, half) for half in halves]

@@ -1,4 +1,4 @@
-"""What a person asks to see of their plans: a day, a week, what is next, what is overdue, how long is left."""
+"""What a person asks to see of their plans: a day, a week, the next thing, the overdue ones, the time left."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,18 +7,17 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import STEPS, Moment, on_the_clock
-from agents.language.schedule.days import DAY_KINDS, days_of
-from agents.language.schedule.grammar import read
+from agents.language.schedule.calendar import DAY_KINDS, after, days_of
+from agents.language.schedule.grammar import Amount, only_pieces
 from prompts import table
 
 Sort = Literal["days", "next", "overdue", "left", "count"]
-MOST_TIMES = 50
-"""Occurrences of one repetition that are looked for in a period."""
+MOST_TIMES = 50  # How many occurrences of one repetition are looked for in a period.
 
 
 @dataclass(frozen=True)
 class Period:
-    """What is asked for; `start` and `end` bound days, the end excluded."""
+    """The plans that somebody asks for; `start` and `end` bound days, the end excluded."""
 
     sort: Sort
     start: datetime
@@ -30,7 +29,7 @@ class Period:
         return self.end - self.start < timedelta(hours=36)
 
     def times(self, moment: Moment) -> Iterator[datetime]:
-        """Yield the instants of a moment in the period; of what repeats within the day only the first of each day."""
+        """Yield the instants of a moment in the period; a repetition within a day counts once a day."""
         at: datetime | None = moment.at
         is_quick = moment.repeat is not None and moment.repeat.parts["FREQ"] in STEPS
         for _ in range(MOST_TIMES):
@@ -51,14 +50,18 @@ def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None
     for sort, phrases in table("schedule", lang)["views"].items():
         if plain in phrases:
             return Period(sort, _midnight(now, 0), _midnight(now, 1))
-    reading = read(plain, lang)
-    if reading is None or reading.rest or len(reading.pieces) != 1:
+    pieces = only_pieces(plain, lang)
+    if len(pieces) != 1:
         return None
-    [(kind, values)] = reading.pieces.items()
+    [(kind, values)] = pieces.items()
     if kind in ("this", "next") and values.get("unit") == "week":
         sunday = 7 - now.weekday()
         first, last = (0, sunday) if kind == "this" else (sunday, sunday + 7)
         return Period("days", _midnight(now, first), _midnight(now, last))
+    if kind in ("this", "next") and values.get("unit") == "month":
+        begins = [after(now.date().replace(day=1), Amount(months=ahead)) for ahead in (1, 2)]
+        ends = [(day - now.date()).days for day in begins]
+        return Period("days", *(_midnight(now, days) for days in ([0, ends[0]] if kind == "this" else ends)))
     if kind not in DAY_KINDS or kind == "next":
         return None
     try:

@@ -4,9 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from agents.language.schedule import STEPS, Moment, Repeat, later, on_the_clock, recurrence
-from agents.language.schedule.days import DAY_KINDS, TIME_KINDS, after, clock_of, halved
-from agents.language.schedule.grammar import Amount, Pieces, Reading, read, words
+from agents.language.schedule import STEPS, Moment, Repeat, calendar, later, on_the_clock
+from agents.language.schedule.grammar import UNITS, Amount, Pieces, only_pieces, read, words
 from agents.language.schedule.parser import amount_of, meant, moment
 
 
@@ -15,29 +14,30 @@ def moved(
 ) -> Moment | None:
     """Return `former` moved to the time that `text` names. It keeps the day, time or repetition that `text` leaves out.
 
-    Not `day_named`: nobody has named its day, so that another time of day may come sooner.
+    Without `day_named` nobody has named its day, so another time of day may come sooner.
     Returns None when the text names no moment to come.
     """
-    reading, now = read(text, lang), now.astimezone(zone)
+    now, number = now.astimezone(zone), words(lang).number(text)
     former = replace(former, at=former.at.astimezone(zone))
+    named: Pieces = only_pieces(text, lang)
+    if read(text, lang) is None and number is not None:
+        named = {"clock": {"hour": number}}
+    if not named:
+        return moment(text, lang, now, zone)
     try:
-        if reading is None and (number := words(lang).number(text)) is not None:
-            reading = Reading({"clock": {"hour": number}}, "", ())
-        if reading is None or reading.rest:
-            return moment(text, lang, now, zone)
-        if former.begun is not None and (longer := _of_another_length(reading.pieces, former, now)):
+        if former.begun is not None and (longer := _of_another_length(named, former, now)):
             return longer
-        if former.begun is not None and reading.pieces.keys() <= {*DAY_KINDS, *recurrence.REPEAT_KINDS}:
-            # A timer has another length, and no other day.
+        if former.begun is not None and named.keys() <= {*calendar.DAY_KINDS, *calendar.REPEAT_KINDS}:
+            # A timer changes its length, never its day.
             return None
-        pieces = dict(_in_the_same_half(reading.pieces, former))
+        pieces = dict(_in_the_same_half(named, former))
         if pieces.keys() <= {"shift", "length"}:
             return _shifted(amount_of(*pieces.values()), former, now, zone) if len(pieces) == 1 else None
-        if pieces.keys() <= TIME_KINDS - {"daily"}:
+        if pieces.keys() <= calendar.TIME_KINDS - {"daily"}:
             return _at_another_time(pieces, former, now, zone, day_named=day_named)
     except (ValueError, OverflowError):
         return None
-    if not pieces.keys() & TIME_KINDS and (pieces.keys() <= set(DAY_KINDS) or _goes_by_days(pieces)):
+    if not pieces.keys() & calendar.TIME_KINDS and (pieces.keys() <= set(calendar.DAY_KINDS) or _goes_by_days(pieces)):
         pieces["clock"] = {"hour": former.at.hour, "minute": former.at.minute}
         if pieces.keys() == {"weekday", "clock"} and former.repeat and "BYDAY" in former.repeat.parts:
             pieces["weekly"] = {"weekday_list": [int(pieces.pop("weekday")["weekday"])]}
@@ -45,14 +45,14 @@ def moved(
 
 
 def _in_the_same_half(pieces: Pieces, former: Moment) -> Pieces:
-    """Let a time that may be meant twice a day ("at 8") be in that half of the day in which the former one lies."""
-    clock = clock_of(pieces)
+    """Put a time that comes twice a day ("at 8") into the half of the day in which the former one lies."""
+    clock = calendar.clock_of(pieces)
     is_vague = clock is not None and clock.is_vague
-    return halved(pieces, "am" if former.at.hour < 12 else "pm") if is_vague else pieces
+    return calendar.halved(pieces, "am" if former.at.hour < 12 else "pm") if is_vague else pieces
 
 
 def _of_another_length(pieces: Pieces, former: Moment, now: datetime) -> Moment | None:
-    """Return what was set for a length of time with another one: "15 minutes", or in the former unit "15"."""
+    """Return a timer with another length: "15 minutes", or in the former unit "15"."""
     assert former.begun is not None  # the caller asked
     if pieces.keys() == {"length"}:
         return Moment(later(now, seconds=amount_of(pieces["length"]).seconds), begun=now)
@@ -65,14 +65,18 @@ def _of_another_length(pieces: Pieces, former: Moment, now: datetime) -> Moment 
 
 def is_shift(text: str, lang: str) -> bool:
     """Tell whether a text moves a moment by a length of time, whatever it is ("ten minutes later")."""
-    reading = read(text, lang)
-    return reading is not None and not reading.rest and reading.pieces.keys() == {"shift"}
+    return only_pieces(text, lang).keys() == {"shift"}
+
+
+def repeats(text: str, lang: str) -> bool:
+    """Tell whether a text names a repetition ("every day at 9")."""
+    return not only_pieces(text, lang).keys().isdisjoint(calendar.REPEAT_KINDS)
 
 
 def names_no_day(text: str, lang: str) -> bool:
     """Say whether a text names a time of day and nothing else ("at 8")."""
-    reading = read(text, lang)
-    return reading is not None and not reading.rest and reading.pieces.keys() <= TIME_KINDS - {"daily"}
+    pieces = only_pieces(text, lang)
+    return bool(pieces) and pieces.keys() <= calendar.TIME_KINDS - {"daily"}
 
 
 def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
@@ -86,14 +90,14 @@ def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
     if repeat.parts["FREQ"] in STEPS:
         return Moment(at, Repeat(repeat.rule, repeat.start.astimezone(zone)))
     repeat = Repeat(repeat.rule, repeat.start.replace(tzinfo=zone, fold=0))
-    # One that is due by now rings first.
+    # A moment that is due now rings first.
     return Moment(repeat.following(now) if at > now else at, repeat)
 
 
 def _shifted(amount: Amount, former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
-    # One that has rung is put off from now on.
+    # A moment that has rung is postponed from now.
     base = max(former.at, now, key=datetime.timestamp)
-    day = on_the_clock(datetime.combine(after(base.date(), amount), base.time()), zone)
+    day = on_the_clock(datetime.combine(calendar.after(base.date(), amount), base.time()), zone)
     at = later(day, seconds=amount.seconds)
     if former.repeat is None:
         return replace(former, at=at) if at > now.astimezone(UTC) else None
@@ -101,7 +105,7 @@ def _shifted(amount: Amount, former: Moment, now: datetime, zone: ZoneInfo) -> M
         return Moment(at, Repeat(former.repeat.rule, at))
     start = former.repeat.start + timedelta(seconds=amount.seconds)
     if amount.months or amount.days or start.date() != former.repeat.start.date():
-        # Its rule names days, and a time of the next day would belong to other ones.
+        # Its rule names days. A time on the next day would belong to other days.
         return None
     repeat = Repeat(former.repeat.rule, start)
     return Moment(repeat.following(now), repeat)
@@ -113,20 +117,20 @@ def _at_another_time(
     if not day_named and former.repeat is None and former.at.date() > now.date():
         # "At 8" was tomorrow morning, since this morning's is past; "no, at 8 pm" is today.
         return meant(pieces, now, zone)
-    clock = clock_of(pieces)
+    clock = calendar.clock_of(pieces)
     assert clock is not None  # there are pieces, and all of them name a time
     if former.repeat is not None and former.repeat.parts["FREQ"] not in STEPS:
-        return recurrence.first(former.repeat.rule, clock, now)
+        return calendar.first(former.repeat.rule, clock, now)
     at = clock.on(former.at.date(), zone)
     if former.repeat is None and (at > now.astimezone(UTC) or former.at > now.astimezone(UTC)):
-        # Of a day that is still to come an hour that is past is no hour of the next day.
+        # The moment is still to come, so a past hour does not mean the next day.
         return Moment(at) if at > now.astimezone(UTC) else None
     return meant(pieces, now, zone)
 
 
 def _goes_by_days(pieces: Pieces) -> bool:
-    if not pieces.keys() & recurrence.REPEAT_KINDS:
+    if not pieces.keys() & calendar.REPEAT_KINDS:
         return False
     values = pieces.get("every", pieces.get("every_other", {}))
-    amount = values.get("amount") or recurrence.UNITS.get(values.get("unit") or values.get("adverb", ""), Amount())
+    amount = values.get("amount") or UNITS.get(values.get("unit") or values.get("adverb", ""), Amount())
     return not amount.seconds

@@ -3,10 +3,9 @@
 from datetime import datetime, timedelta
 from math import ceil
 from string import Template
-from typing import Any
 
 from agents.language.schedule import Moment, Repeat
-from agents.language.schedule.recurrence import WEEKDAYS
+from agents.language.schedule.calendar import WEEKDAYS
 from prompts import table
 
 PERIODS = {
@@ -21,18 +20,18 @@ PERIODS = {
 ELAPSED = ("seconds", "minutes", "hours")
 HOUR = 3600
 SECONDS_COUNT = 120
-"""Seconds from which on a length of time, and the time at its end, are told without seconds."""
-NEAR = 6
-"""Days to come that are called by their weekday alone."""
+"""Lengths from this many seconds on, and the time at their end, are told without seconds."""
+NEAR = 6  # For so many coming days the weekday is name enough.
 LENGTHS = (("days_of", 86_400), ("hours_of", HOUR), ("minutes_of", 60), ("seconds_of", 1))
 
 
 def worded(moment: Moment, lang: str, now: datetime | None = None) -> str:
-    """Return when a moment is, and how it repeats; without `now` with its date."""
+    """Return when a moment is and how it repeats; without `now` it has its date."""
     if moment.repeat is None:
         return worded_instant(moment.at, lang, now)
     key, rule = _rule(moment.repeat, lang)
-    if key in ("days", "weeks", "workdays"):
+    is_next = now is None or moment.at <= moment.repeat.following(now)
+    if key in ("days", "weeks", "workdays") and is_next:
         return _repeats("at", lang, rule=rule, time=clock(moment.at, lang))
     return _repeats("next", lang, rule=rule, when=worded_instant(moment.at, lang, now))
 
@@ -71,11 +70,11 @@ def heading(at: datetime, lang: str, now: datetime) -> str:
     words = table("schedule", lang)["wording"]
     named = _say("heading", lang, weekday=words["headings"][at.weekday()], **_date(at, lang))
     near = (at.date() - now.astimezone(at.tzinfo).date()).days
-    return f"{words['days'][near + 1].capitalize()}, {named}" if -1 <= near <= 1 else named.capitalize()
+    return f"{words['days'][near + 1].capitalize()}, {named}" if -1 <= near <= 1 else f"{named[:1].upper()}{named[1:]}"
 
 
 def clock(at: datetime, lang: str, *, seconds: bool = False) -> str:
-    """Return the time of day as a language tells it: "6 pm", "6:30 pm", "noon", "18:00"; seconds only on wish."""
+    """Return the time of day in a language: "6 pm", "6:30 pm", "noon", "18:00"; seconds only if they are asked for."""
     words = table("schedule", lang)["wording"]
     second = f":{at:%S}" if seconds and at.second else ""
     if not second and at.minute == 0 and at.hour in (0, 12):
@@ -99,7 +98,7 @@ def _day(at: datetime, lang: str, now: datetime | None) -> str:
     return _say("date_year" if is_far else "date", lang, weekday=weekday, **_date(at, lang))
 
 
-def _date(at: datetime, lang: str) -> dict[str, Any]:
+def _date(at: datetime, lang: str) -> dict[str, object]:
     return {"day": at.day, "month": table("schedule", lang)["wording"]["months"][at.month - 1], "year": at.year}
 
 
@@ -122,6 +121,7 @@ def _rule(repeat: Repeat, lang: str) -> tuple[str, str]:
     listed = words["repeats"]["joined"].join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
     day = parts.get("BYMONTHDAY", "").rpartition(",")[2]
     month = words["wording"]["months"][int(parts.get("BYMONTH") or 1) - 1]
+    place = words["repeats"]["places"].get(place, place)
     return key, _repeats(key, lang, count=count, days=listed, place=place, day=day, month=month)
 
 

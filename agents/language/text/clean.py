@@ -3,19 +3,30 @@
 import json
 import re
 
-# A string of the terminal (title, clipboard, link) goes with its payload, as far as its line reaches.
+# A string of the terminal (title, clipboard, link) goes together with its payload, up to the end of its line.
 _SEQUENCES = re.compile(
     r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|(?=\n|\x1b|$))"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-"""Marks that change the direction of text: they can show it in another order than it has."""
-# Tag letters and the like are shown nowhere, and a model reads them. In the flags of England, Scotland and Wales
-# they have a place.
-UNSEEN = f"{BIDI}\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
-_UNSEEN = re.compile(f"(\U0001f3f4[\U000e0020-\U000e007e]{{1,8}}\U000e007f)|[{UNSEEN}]")
+# Unicode's default ignorable letters (DerivedCoreProperties), which include marks of direction, and the marks of
+# annotations. Nobody sees these letters, but a model reads them.
+UNSEEN = (
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_EMOJI = "\xa9\xae\u203c-\u27bf\u2934-\u2b55\u3030-\u3299\U0001f000-\U0001faff"
+_JOINED = "\u0600-\u109f\u1780-\u18af\u1b00-\u1c4f\ua840-\uabff\ufb50-\ufdff\ufe70-\ufefc"
+"""Scripts from Arabic to Mongolian, where a joiner or a non-joiner changes the writing of two letters."""
+# Flags of regions, one joiner between two letters or two emoji, how an emoji or a Mongolian letter is drawn.
+_HONEST = (
+    "\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f"
+    f"|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
+    f"|(?:(?<=[{_EMOJI}])|(?<=[{_EMOJI}]\ufe0f))\u200d(?=[{_EMOJI}])"
+    f"|(?<=[{_EMOJI}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[\u1820-\u18aa])[\u180b-\u180f]"
+)
+_UNSEEN = re.compile(f"({_HONEST})|[{UNSEEN}]")
 _BREAKS = re.compile("\r\n|[\u2028\u2029]")
 _RAW_IN_JSON = re.compile(f"[\x7f-\x9f{UNSEEN}\u2028\u2029\ud800-\udfff]")
 
@@ -30,7 +41,7 @@ def clean(text: str) -> str:
 def safe_json(data: object, *, indent: int | None = None) -> str:
     """Return data as JSON that is safe to show: what `clean` takes out of a text stands in it as an escape.
 
-    What JSON has nothing for is written as Python prints it.
+    A value that JSON does not know is written as Python prints it.
     """
     text = json.dumps(data, ensure_ascii=False, default=str, indent=indent)
     return _RAW_IN_JSON.sub(lambda sign: json.dumps(sign[0])[1:-1], text)

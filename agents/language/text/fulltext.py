@@ -9,8 +9,7 @@ from agents.language.text.stems import stems
 
 TABLE = "CREATE VIRTUAL TABLE entries USING fts5 (title, body, detail = full, tokenize = 'ascii')"
 SEARCH = "SELECT rowid, bm25(entries, ?, ?) AS distance FROM entries WHERE entries MATCH ? ORDER BY distance, rowid"
-MOST_WORDS = 64
-"""Different words of a query that are looked for; a longer one is a text, not a question."""
+MOST_WORDS = 64  # How many different words of a query are looked for; a longer query is a text, not a question.
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Hit:
-    """An entry that was found. `score` is comparable within one search; `words` are the query's stems it has."""
+    """An entry that was found. `score` is comparable within one search; `words` are the query's stems in the entry."""
 
     key: str
     score: float
@@ -32,7 +31,7 @@ class Hit:
 
 
 class Index:
-    """Search entries in one language; stems in `ignored` count for nothing in a query."""
+    """Search entries in one language. The stems in `ignored` do not count in a query."""
 
     def __init__(
         self,
@@ -45,15 +44,16 @@ class Index:
         self.lang, self._weights, self._ignored = lang, weights, ignored
         self._keys: list[str] = []
         self._stems: list[frozenset[str]] = []
-        # Whoever searches may do so in another thread than whoever built it; SQLite takes turns by itself.
+        # The index may be built in one thread and searched in another; SQLite itself takes turns.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, self._database.close)
         self._database.execute(TABLE)
-        for entry in entries:
-            self._add(entry)
-
-    def __len__(self) -> int:
-        return len(self._keys)
+        for number, entry in enumerate(entries, 1):
+            title, body = stems(entry.title, lang), stems(entry.body, lang)
+            texts = [" ".join(map(coded, part)) for part in (title, body)]
+            self._database.execute("INSERT INTO entries (rowid, title, body) VALUES (?, ?, ?)", (number, *texts))
+            self._keys.append(entry.key)
+            self._stems.append(frozenset([*title, *body]))
 
     def stems_of(self, query: str) -> list[str]:
         """Return the stems of a query that are looked for, each once, in their order."""
@@ -72,14 +72,7 @@ class Index:
             for row, distance in rows.fetchall()
         ]
 
-    def _add(self, entry: Entry) -> None:
-        title, body = stems(entry.title, self.lang), stems(entry.body, self.lang)
-        texts = [" ".join(map(coded, part)) for part in (title, body)]
-        self._database.execute("INSERT INTO entries (rowid, title, body) VALUES (?, ?, ?)", (len(self) + 1, *texts))
-        self._keys.append(entry.key)
-        self._stems.append(frozenset([*title, *body]))
-
 
 def coded(stem: str) -> str:
-    """Return a token that FTS5 neither splits nor takes for syntax, whatever is in the word."""
+    """Return a token that FTS5 neither splits nor reads as syntax, whatever the word holds."""
     return stem.encode("utf-8", "replace").hex()

@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from threading import Lock
 
 # it ships no types
 import snowballstemmer  # type: ignore[import-untyped]
@@ -16,6 +17,8 @@ from prompts import language, languages
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]+|(?:(?![{_CJK}])[^\W_])+(?:['.\-](?:(?![{_CJK}])[^\W_])+)*[+#]*")
 _IDEOGRAPHS = re.compile(rf"[{_CJK}]+")
+_STEMMING = Lock()
+"""A stemmer keeps its word in itself, and several threads read texts at a time."""
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'"})
 
 
@@ -49,7 +52,7 @@ def words(text: str) -> list[str]:
     return [*_words(text)]
 
 
-# A turn looks at the same message for commands, names, yes and no, and cues.
+# A turn searches one message for commands, names, yes and no, and cues.
 @lru_cache(maxsize=500)
 def _words(text: str) -> tuple[str, ...]:
     return tuple(token.word for token in tokens(plain(text)))
@@ -60,15 +63,53 @@ def stems(text: str, lang: str) -> list[str]:
     return [stem(word, lang) for word in words(text)]
 
 
+def has_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:
+    """Tell whether words follow each other in a text as they do in a phrase."""
+    size = len(phrase)
+    return any([*words[place : place + size]] == [*phrase] for place in range(len(words) - size + 1))
+
+
+SHORTEST_MISSPELT = 4
+"""Letters of a word whose spelling is looked at."""
+MOST_STRANGE = 2
+"""Words of a text that may be slips; with more of them it is about something else."""
+
+
+def is_slip(word: str, right_word: str) -> bool:
+    """Tell whether a word is another one with a letter too many, left out or wrong, or two in the wrong order."""
+    if abs(len(word) - len(right_word)) > 1:
+        return False
+    pairs = enumerate(zip(word, right_word, strict=False))
+    begun = next((at for at, (letter, other) in pairs if letter != other), min(len(word), len(right_word)))
+    rest, right = word[begun:], right_word[begun:]
+    # A short word with one letter changed is another word.
+    changed = [right[:1] + rest[1:]] if len(word) > SHORTEST_MISSPELT else []
+    return right in (rest[1:], right[:1] + rest, rest[1:2] + rest[:1] + rest[2:], *changed)
+
+
+def spelt(text: str, lexicon: Collection[str]) -> str:
+    """Return the words of a text; one or two strange ones are put right where just one word of the lexicon is near."""
+    row = words(text)
+    near: dict[str, list[str]] = {word: [] for word in row if word not in lexicon and len(word) >= SHORTEST_MISSPELT}
+    if not 0 < len(near) <= MOST_STRANGE:
+        return text
+    for strange, others in near.items():
+        others += [word for word in lexicon if abs(len(word) - len(strange)) <= 1 and is_slip(strange, word)]
+    return " ".join(near[word][0] if len(near.get(word, ())) == 1 else word for word in row)
+
+
 @lru_cache(maxsize=20_000)
 def stem(word: str, lang: str) -> str:
-    """Cut the ending off a word; a word in the script of another language keeps the rules of that one."""
+    """Cut the ending off a word, by the rules of the language of the word's script."""
     algorithm = language(language_of(word, lang)).stemmer
-    return _stemmer(algorithm)(word) if algorithm else word
+    if not algorithm:
+        return word
+    with _STEMMING:
+        return _stemmer(algorithm)(word)
 
 
 def language_of(word: str, lang: str) -> str:
-    """Return the language of a word in a text of `lang`: that one, unless only another one has its letters."""
+    """Return the language of a word in a text of `lang`: `lang`, unless only another language has its letters."""
     by_language = alphabets()
     if lang not in by_language or by_language[lang].search(word):
         return lang
@@ -82,7 +123,7 @@ def letters_of(text: str, lang: str) -> int:
 
 
 def alphabets() -> Mapping[str, re.Pattern[str]]:
-    """Return the alphabets of the languages that say theirs, the fallback's first."""
+    """Return the alphabets of the languages that declare one, the fallback's first."""
     return _alphabets(prompts.FOLDER)
 
 

@@ -1,11 +1,13 @@
 """The words of a language: cues, fillers, numbers, the language of a text, and the phrases of ideas (yes, no, undo)."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import dropwhile
 from typing import Any
 
-from agents.language.text.stems import alphabets, letters_of, stem, stems, tokens, words
+from agents.language.text.stems import alphabets, letters_of, spelt, stem, stems, tokens, words
 from prompts import FALLBACK, has_table, language, languages, table
 
 
@@ -45,12 +47,6 @@ class Vocabulary:
         """Return numbers by the stem of their word; -1 is the last."""
         return {self.stems(word)[0]: number for word, number in self.table["numbers"].items()}
 
-    @cached_property
-    def openings(self) -> tuple[tuple[str, ...], ...]:
-        """Return the polite beginnings of a wish, the longest first."""
-        beginnings = {tuple(self.stems(entry)) for entry in self.table["openings"]}
-        return tuple(sorted(beginnings, key=len, reverse=True))
-
     def units(self, text: str) -> list[Unit]:
         """Return the stems of a plain text with their places; contracted words are written out."""
         units = []
@@ -69,12 +65,12 @@ class Vocabulary:
         return [part for word in words(text) for part in contractions.get(word, word).split()]
 
     def key(self, text: str) -> tuple[str, ...]:
-        """Return what is compared of a phrase: its stems without fillers, unless it has nothing else."""
+        """Return what is compared of a phrase: its stems without fillers, or all stems if it has only fillers."""
         stems = self.stems(text)
         return tuple(stem for stem in stems if stem not in self.fillers) or tuple(stems)
 
     def phrases(self, name: str) -> list[str]:
-        """Return a list of phrases by its name, "yes" or "switch.phrases"; empty where there is none."""
+        """Return a list of phrases by its name, "yes" or "switch.phrases"; empty if there is no such list."""
         entry: Any = self.table
         for part in name.split("."):
             entry = entry.get(part, {})
@@ -89,6 +85,34 @@ class Vocabulary:
         exact = tuple(self.stems(text))
         short = self.key(text)
         return any(keys and (exact in keys or short in keys) for keys in (_phrase_keys(self, name) for name in names))
+
+    def made_of(self, text: str, *names: str) -> frozenset[str]:
+        """Return the lists whose phrases, with fillers, make up the whole text; empty if it says anything else."""
+        row = tuple(self.stems(text))
+        # For each place that phrases reach without a gap: the lists of these phrases.
+        reached: dict[int, frozenset[str]] = {0: frozenset()}
+        for place, word in enumerate(row):
+            if place not in reached:
+                continue
+            for phrase, name in _phrases_of(self, names):
+                if row[place : place + len(phrase)] == phrase:
+                    reached.setdefault(place + len(phrase), reached[place] | {name})
+            if word in self.fillers:
+                reached.setdefault(place + 1, reached[place])
+        return reached.get(len(row), frozenset())
+
+    def behind(self, text: str, name: str) -> tuple[str, ...] | None:
+        """Return the stems behind the longest phrase of a list at a text's beginning; None if no phrase is there."""
+        row = tuple(self.stems(text))
+        begun = (len(phrase) for phrase, _ in _phrases_of(self, (name,)) if row[: len(phrase)] == phrase)
+        return row[longest:] if (longest := next(begun, 0)) else None
+
+    def leads_to(self, text: str, names: Iterable[str]) -> bool:
+        """Tell whether a text only says that the user goes (back) to the thing of this name: "back to my profile"."""
+        rest = tuple(stem for stem in self.behind(text, "towards") or () if stem not in self.fillers)
+        keys = [self.key(name) for name in names]
+        rest = tuple(spelt(" ".join(rest), {stem for key in keys for stem in key}).split())
+        return bool(rest) and any(rest in (key, key[1:]) for key in keys)
 
     def asks(self, text: str) -> bool:
         """Whether the text is put as a question."""
@@ -106,6 +130,13 @@ def vocabulary(lang: str) -> Vocabulary:
 @cache
 def _phrase_keys(words: Vocabulary, name: str) -> frozenset[tuple[str, ...]]:
     return frozenset(key for phrase in words.phrases(name) for key in (tuple(words.stems(phrase)), words.key(phrase)))
+
+
+@cache
+def _phrases_of(words: Vocabulary, names: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Return the stems of the phrases of these lists, each with its list, the longest first."""
+    pairs = {tuple(words.stems(entry)): name for name in names for entry in words.phrases(name)}
+    return tuple(sorted(pairs.items(), key=lambda pair: -len(pair[0])))
 
 
 @cache
@@ -168,39 +199,47 @@ def phrases(idea: str, lang: str, file: str = "words") -> tuple[str, ...]:
 
 @cache
 def small_words(lang: str) -> frozenset[str]:
-    """Return the stems of words that say nothing about the subject of a sentence."""
+    """Return the stems of words that say nothing about a sentence's subject."""
     return frozenset(stem for idea in ("stop", "fillers") for word in phrases(idea, lang) for stem in stems(word, lang))
 
 
-LEAVE = ("done", "goodbye")
-BESIDE_LEAVE = ("thanks", "yes", "no", "fillers")
+LEAVE = ("done", "goodbye", "enough", "leave")
+POLITE = ("thanks", "no", "fillers", "yes")
+_CLAUSE = re.compile(r"[^.,!?;:…—–]+")
 
 
-def takes_leave(text: str, lang: str) -> bool:
-    """Tell whether a message says "that is all" or goodbye, and beside it nothing but thanks, yes, no and fillers."""
-    read_as = listening(text, lang)
-    row, phrases_by_stem = tuple(vocabulary(read_as).stems(text)), _leave_phrases(read_as)
-    # For each place that phrases reach without a gap: whether one of them takes leave.
-    reached: dict[int, bool] = {0: False}
-    for place, first_stem in enumerate(row):
-        if place in reached:
-            for phrase, leaves in phrases_by_stem.get(first_stem, ()):
-                if row[place : place + len(phrase)] == phrase:
-                    end = place + len(phrase)
-                    reached[end] = reached.get(end, False) or reached[place] or leaves
-    return reached.get(len(row), False)
+def takes_leave(text: str, lang: str) -> frozenset[str]:
+    """Return the lists that make up a message which only stops, says "that is all" or goodbye; empty if it does not.
+
+    Beside it there may be thanks, yes, no and fillers, and one word may have a slip of typing.
+    """
+    lang = listening(text, lang)
+    lexicon = vocabulary(lang)
+    if set(words(text)).isdisjoint(lexicon.phrases("lookalikes")):
+        text = spelt(text, spoken_in(lang, *POLITE, *LEAVE))
+    # "Okay" is a yes only where it has to be one.
+    lists = lexicon.made_of(text, "thanks", "no", *LEAVE) or lexicon.made_of(text, "thanks", "yes", "no", *LEAVE)
+    return frozenset() if lists.isdisjoint(LEAVE) else lists
+
+
+def wishes(text: str, lang: str) -> bool:
+    """Tell whether a clause of a message begins as an order or a wish does, behind a yes or no and fillers."""
+    lang = listening(text, lang)
+    openings, joining = _spelled("wishing", lang), spoken_in(lang, "joining")
+    skipped = spoken_in(lang, *POLITE) - {word for opening in openings for word in opening[:1] if len(opening) == 1}
+    for clause in _CLAUSE.findall(text):
+        row = vocabulary(lang).spelled(clause)
+        for head in (0, *(place + 1 for place, word in enumerate(row) if word in joining)):
+            rest = tuple(dropwhile(skipped.__contains__, row[head:]))
+            if any(rest[:size] in openings for size in (1, 2, 3)):
+                return True
+    return False
 
 
 @cache
-def _leave_phrases(lang: str) -> Mapping[str, Sequence[tuple[tuple[str, ...], bool]]]:
-    words_of = vocabulary(lang)
-    pairs = {
-        tuple(words_of.stems(entry)): idea in LEAVE
-        for idea in (*BESIDE_LEAVE, *LEAVE)
-        for entry in words_of.phrases(idea)
-    }
-    by_stem: dict[str, list[tuple[tuple[str, ...], bool]]] = {}
-    for phrase, leaves in pairs.items():
-        if phrase:
-            by_stem.setdefault(phrase[0], []).append((phrase, leaves))
-    return by_stem
+def spoken_in(lang: str, *names: str) -> frozenset[str]:
+    """Return the words of some lists, as they are typed and spelled out."""
+    lexicon = vocabulary(lang)
+    listed = [phrase for name in names for phrase in lexicon.phrases(name)]
+    typed = {word for phrase in listed for word in (*words(phrase), *lexicon.spelled(phrase))}
+    return frozenset(typed | lexicon.table["contractions"].keys())

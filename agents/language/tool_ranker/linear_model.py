@@ -15,12 +15,11 @@ from agents.language.text.stems import stems, words
 
 Vector = dict[str, float]
 NGRAMS = (2, 3)
-STEM_WEIGHT = 2.0
-"""The weight of a word, where a piece of a word has 1."""
+STEM_WEIGHT = 2.0  # The weight of a word, where a piece of a word has 1.
 
 
 def features(text: str) -> Counter[str]:
-    """Count the features of a text; stems begin with "=", so that none is taken for an n-gram."""
+    """Count the features of a text; stems begin with "=", so that nobody takes one for an n-gram."""
     counts: Counter[str] = Counter()
     for word in words(text):
         counts.update(_pieces(word))
@@ -31,7 +30,7 @@ def features(text: str) -> Counter[str]:
     return counts
 
 
-# The same words come again and again in examples; their pieces are then also the same objects, found sooner.
+# Examples repeat the same words. Then their pieces are also the same objects, which are found sooner.
 @lru_cache(maxsize=5_000)
 def _pieces(word: str) -> tuple[str, ...]:
     framed = f" {word} "
@@ -48,7 +47,7 @@ class Space:
         self._unseen = math.log(1 + total) + 1
 
     def vector(self, text: Counter[str]) -> Vector:
-        """Return a vector of length one, without those parts that none of the texts has."""
+        """Return a vector of length one, without the parts that no text has."""
         weights = {name: self._weight(name, count) for name, count in text.items()}
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
         return {name: weight / length for name, weight in weights.items() if name in self._rarity}
@@ -59,19 +58,16 @@ class Space:
 
 
 CONSTANT = 0.3
-"""A feature that every vector has: by it a class of very different examples can win what fits nowhere else."""
-SHARPNESS = 5.0
-"""The factor of the means before the first step."""
+"""A feature of every vector. Through it a class of very different examples can win a text that fits nowhere else."""
+SHARPNESS = 5.0  # The factor of the means before the first step.
 STEP = 2.0
 NEAR, FAR = 10, 10
 """Numbers of classes to compare with the right one: those with the most similar means, and random others."""
-TELLING = 15
-"""A feature that more classes have is not used to find the near ones."""
+TELLING = 15  # A feature of more classes than this is not used to find the near ones.
 EPOCHS = 2
 VISITS = 4_000
-"""Examples looked at while training, in all epochs; of more examples, a part corrects the means of all."""
-NEGLIGIBLE = 0.01
-"""A class that an example moves by less is left as it is."""
+"""Examples looked at while training, in all epochs. If there are more, only a part of them corrects the means."""
+NEGLIGIBLE = 0.01  # A class that an example moves by less is not changed.
 
 _NOUGHT = repeat(0.0)
 Row = dict[str, float]
@@ -117,7 +113,7 @@ class Linear:
 
 def _learn(rows: Sequence[Row], vector: Vector, near: Sequence[int], far: Sequence[int], many: float) -> None:
     """Take a gradient step for the first of the near classes; each far one stands for exp(`many`) classes."""
-    # Training is nearly all spent here: chains of maps run without a step of the interpreter for each feature.
+    # Training spends nearly all its time here: chains of maps run without an interpreter step for each feature.
     names, values = (*vector, ""), (*vector.values(), CONSTANT)
     numbers = (*near, *far)
     weights = [[*map(rows[number].get, names, _NOUGHT)] for number in numbers]

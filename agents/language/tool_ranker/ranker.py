@@ -6,16 +6,17 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from agents.language.text.fulltext import Entry, Index
-from agents.language.text.stems import stems
+from agents.language.text.stems import spelt, stems, words
 from agents.language.tool_ranker.linear_model import Linear, Space, Vector, features
 from prompts import languages, table
 
 _SLOT = re.compile(r"\{\w+\}")
+_BREAK = re.compile(r"[.,!?;:…—–]+\s+\S")
 
 
 @dataclass(frozen=True)
@@ -31,24 +32,26 @@ class Card:
     """Whether it may be called without a model: it needs no arguments, and a wrong call does no harm."""
 
     def texts(self) -> Iterator[str]:
-        """Yield all that can be looked for: examples without their slots, descriptions, names."""
+        """Yield everything that can be searched: examples without their slots, descriptions, names."""
         for phrases in self.examples.values():
             yield from (_SLOT.sub(" ", phrase) for phrase in phrases)
         yield from self.descriptions.values()
         yield " ".join([self.name, *self.parameters]).replace("_", " ")
 
+    def framed_phrases(self) -> Iterator[str]:
+        """Yield the examples that leave one thing open, and say something beside it."""
+        every = (phrase for phrases in self.examples.values() for phrase in phrases)
+        yield from (phrase for phrase in every if len(_SLOT.findall(phrase)) == 1 and _SLOT.sub("", phrase).strip())
+
     def whole_phrases(self) -> Iterator[str]:
-        """Yield the examples that leave nothing open."""
+        """Yield the examples without an open slot."""
         for phrases in self.examples.values():
             yield from (phrase for phrase in phrases if not _SLOT.search(phrase))
 
 
-WORD_WEIGHT = 0.1
-"""The weight of a point of BM25, in log-odds of the linear model."""
-CONTEXT_WEIGHT = 0.35
-"""The weight of the context, where the request has 1."""
-LONGEST_REQUEST = 2_000
-"""Characters of a request, and of its context, that are looked at."""
+WORD_WEIGHT = 0.1  # The weight of a point of BM25, in log-odds of the linear model.
+CONTEXT_WEIGHT = 0.35  # The weight of the context, where the request has 1.
+LONGEST_REQUEST = 2_000  # Characters of a request, and of its context, that are looked at.
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,7 @@ class Hit:
 
     name: str
     score: float
-    share: float
-    """How likely it is, from 0 to 1, that the request is for this tool, if it is for any."""
+    share: float  # How likely it is, from 0 to 1, that the request is for this tool, if it is for any.
 
 
 class ToolRanker:
@@ -98,10 +100,9 @@ class ToolRanker:
 
 
 Words = tuple[str, ...]
-SURE = 0.9
-"""The least share of the best tool among all tools."""
-CLOSENESS = 0.45
-"""The least similarity of the request to an example of the tool, from 0 to 1."""
+SURE = 0.9  # The least share of the best tool among all tools.
+MOST_IN_SLOT = 5  # Words that say something and may fill a slot; more of them may be another wish.
+CLOSENESS = 0.45  # The least similarity of the request to an example of the tool, from 0 to 1.
 
 
 class Shortcuts:
@@ -124,6 +125,10 @@ class Shortcuts:
         for card in cards:
             for phrase in card.whole_phrases():
                 self._askers[self._words(phrase)].add(card.name)
+        phrases = [(phrase, card) for card in cards for phrase in (*card.whole_phrases(), *card.framed_phrases())]
+        self._spoken = frozenset(word for phrase, _ in phrases for word in words(phrase))
+        framed = [(phrase, card.name) for phrase, card in phrases if card.shortcut and _SLOT.search(phrase)]
+        self._frames = [(self._frame(*_SLOT.split(phrase)), name) for phrase, name in framed]
 
     def tool(self, request: str) -> str | None:
         """Return the name of the tool that a request is surely for, to be called without arguments."""
@@ -133,10 +138,24 @@ class Shortcuts:
         return self.meant(request) if self.may_be_meant(request) else None
 
     def by_any_example(self, request: str) -> str | None:
-        """Return the one tool, marked or not, of which an example says the same; at once."""
+        """Return the only tool, marked or not, with an example that says the same; at once."""
         words = self._words(request)
         asking = self._askers.get(words, set()) if words else set()
         return next(iter(asking)) if len(asking) == 1 else None
+
+    def by_slip(self, request: str) -> str | None:
+        """Return the tool of which an example says the same but for one slip of typing; at once."""
+        return self.by_any_example(spelt(request, self._spoken))
+
+    def leading(self, request: str, apart: Collection[str] = ()) -> str | None:
+        """Return the one tool that an example with a slot leads to, whatever few plain words fill the slot; at once.
+
+        None of these words may be among the stems `apart`.
+        """
+        line = _line(self._words(spelt(request, self._spoken)))
+        filled = ((name, frame.fullmatch(line)) for frame, name in self._frames)
+        leading = {name for name, slot in filled if slot and set(slot[1].split()).isdisjoint(apart)}
+        return leading.pop() if len(leading) == 1 and not _BREAK.search(request) else None
 
     def may_be_meant(self, request: str) -> bool:
         """Tell whether `meant` could find a tool, at once."""
@@ -144,10 +163,13 @@ class Shortcuts:
         return bool(words) and any(stems.issuperset(words) for stems in self._stems_of.values())
 
     def meant(self, request: str) -> str | None:
-        """Return the tool that is far likelier than all others and has a like example; the first time takes seconds."""
+        """Return the tool that is far likelier than all others and has a similar example; slow the first time."""
         [best] = self._ranker.rank(request, 1)
-        is_known = self._stems_of.get(best.name, set()).issuperset(self._words(request))
-        return best.name if is_known and best.share >= SURE and self._close(request, best.name) else None
+        if best.share < SURE or not self._stems_of.get(best.name, set()).issuperset(self._words(request)):
+            return None
+        vector = self._vector(request)
+        is_close = any(_product(vector, example) >= CLOSENESS for example in self._examples[best.name])
+        return best.name if is_close else None
 
     @cached_property
     def _ranker(self) -> ToolRanker:
@@ -157,15 +179,19 @@ class Shortcuts:
     def _examples(self) -> dict[str, list[Vector]]:
         return {card.name: [self._vector(phrase) for phrase in card.whole_phrases()] for card in self._marked}
 
+    def _frame(self, before: str, after: str) -> re.Pattern[str]:
+        start, end = (re.escape(_line(self._words(part))) for part in (before, after))
+        return re.compile(rf"{start}((?:\S+ ){{1,{MOST_IN_SLOT}}}){end}")
+
     def _words(self, text: str) -> Words:
         return tuple(word for word in _stems(text) if word not in self._fillers)
 
-    def _close(self, request: str, name: str) -> bool:
-        vector = self._vector(request)
-        return any(_product(vector, example) >= CLOSENESS for example in self._examples[name])
-
     def _vector(self, text: str) -> Vector:
         return self._ranker.space.vector(features(text))
+
+
+def _line(row: Words) -> str:
+    return "".join(f"{word} " for word in row)
 
 
 def _product(vector: Vector, other: Vector) -> float:

@@ -1,4 +1,4 @@
-"""Files and places beside a user's message: what is kept of them, and what a model is shown in their turn alone."""
+"""Files and places beside a user's message: what is kept of them, and what a model sees of them in that turn."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -9,15 +9,15 @@ from langchain_core.messages.content import ImageContentBlock
 from agents.state.person import Heard, Quoted
 from prompts import phrase
 
-SHOWN = ("photo", "file")
-"""The kinds of files whose contents a model is shown."""
-MARKED = (*SHOWN, "location", "contact")
-"""The kinds that leave a mark in the history, such as "[photo]"."""
+SHOWN = ("photo", "file")  # The kinds of files whose contents a model is shown.
+MARKED = (*SHOWN, "location", "contact")  # The kinds that leave a mark in the history, such as "[photo]".
+LARGEST_PICTURE = 3_000_000  # Bytes.
+MOST_PICTURES = 10  # Of a turn.
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What the files of a message hold. It is read anew for its turn, and is no part of what is remembered."""
+    """What the files of a message hold. It is read anew for the message's turn and never stored."""
 
     pictures: Sequence[ImageContentBlock] = field(default=(), repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -26,7 +26,7 @@ class Contents:
 def marks(quoted: Sequence[Quoted], lang: str) -> str:
     """Return what a history keeps of the files and places beside a message: "[photo]"; empty without any."""
     marked = [part for part in quoted if part["kind"] in MARKED]
-    return " ".join(phrase(f"mark_{part['kind']}", lang, by=part["by"]).replace(" ]", "]") for part in marked)
+    return " ".join(phrase(f"mark_{part['kind']}", lang) for part in marked)
 
 
 def words_of(heard: Heard, lang: str) -> str:
@@ -36,7 +36,7 @@ def words_of(heard: Heard, lang: str) -> str:
 
 
 def has_words(heard: Heard, lang: str) -> bool:
-    """Tell whether the user said something, and did not only send files."""
+    """Tell whether the user said something besides sending files."""
     return (heard["text"] or "") != marks(heard.get("quoted", []), lang)
 
 
@@ -51,10 +51,6 @@ def told(quoted: Sequence[Quoted], contents: Contents, lang: str) -> list[str]:
     return parts
 
 
-LARGEST_PICTURE = 3_000_000
-"""Bytes of a picture."""
-MOST_PICTURES = 10
-"""Pictures of a turn."""
 _BEGINNINGS = (
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -64,7 +60,7 @@ _BEGINNINGS = (
 
 
 def kind_of(data: bytes) -> str | None:
-    """Return the media type of a picture that models take, whatever its name says; None for other data."""
+    """Return the media type of a picture that models take, whatever its name is; None for other data."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)

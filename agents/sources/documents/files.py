@@ -1,16 +1,22 @@
-"""Files that can be indexed: found in a folder, and read as sections."""
+"""Files that can be indexed: found in a folder, read from the disk within bounds, and by kind as sections."""
 
 import os
+import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from agents.language.text.clean import clean
-from agents.sources.documents import Section
-from agents.sources.documents.markdown import markdown_sections
+from agents.sources.documents.decoding import decoded
+from agents.sources.documents.markdown import Section, markdown_sections
 
-LARGEST_FILE = 50_000_000
-"""Bytes of a file."""
+LARGEST_FILE = 50_000_000  # Bytes.
 LONGEST_ANCHOR = 200
+DOUBLES = ("_sources",)  # Where generators of documentation keep the source of each page.
+PACKED = (".docx", ".xlsx", ".epub")  # Packages, which may unpack to anything.
+Reader = Callable[[bytes], Iterable[Section]]
+_ADOC_HEADING = re.compile(r"^(={1,6})(?=[ \t])", re.MULTILINE)
+_ADOC_CODE = re.compile(r"^-{4,}[ \t]*$", re.MULTILINE)
 
 
 class Unreadable(Exception):
@@ -18,80 +24,89 @@ class Unreadable(Exception):
 
 
 def files_in(place: Path) -> Iterator[Path]:
-    """Yield the files below a folder that can be read, in order, or the one file that is named.
+    """Yield the files below a folder, in order, or the one file that is named; also those that cannot be read.
 
-    Hidden files and folders are left out, and links, which may lead out of the folder.
+    Hidden files and folders are left out, also doubles, and links, which may lead out of the folder.
     """
     if place.is_file():
         yield place
         return
     for folder, inner, names in os.walk(place):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in DOUBLES)
         for name in sorted(names):
             file = Path(folder, name)
-            if not name.startswith(".") and file.suffix.lower() in READERS and not file.is_symlink():
+            if not name.startswith(".") and not file.is_symlink():
                 yield file
 
 
-def sections_of(file: Path) -> list[Section]:
-    """Return the sections of a file; those without a heading are named after it.
+def can_be_read(file: Path) -> bool:
+    """Tell whether a file is of a kind that is read, and neither a pipe nor a device."""
+    return file.suffix.lower() in READERS and file.is_file()
+
+
+def contents(file: Path, largest: int = LARGEST_FILE) -> bytes:
+    """Return the bytes of a file, whose kind and size are looked at before.
 
     Raises:
-        Unreadable: it is damaged, too large or of an unknown kind.
+        Unreadable: it is no ordinary file, too large, or cannot be opened.
     """
-    reader = READERS.get(file.suffix.lower())
-    if reader is None:
-        raise Unreadable(f"{file.name}: {file.suffix or 'no suffix'} is not read; {', '.join(READERS)} are")
     try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise Unreadable(f"{file.name} is larger than {LARGEST_FILE // 1_000_000} MB")
-        sections = [*reader(file.read_bytes())]
+        # This does not wait for whoever writes into a pipe.
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
+            about = os.fstat(opened.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise Unreadable("it is no ordinary file")
+            if about.st_size > largest:
+                raise Unreadable(f"it is larger than {largest // 1_000_000} MB")
+            return opened.read(largest)
     except OSError as fault:
-        raise Unreadable(f"{file.name}: {fault.strerror}") from None
-    return [cleaned(section, file.stem) for section in sections if clean(section.text).strip()]
+        raise Unreadable(fault.strerror or str(fault)) from None
 
 
 def cleaned(section: Section, name: str) -> Section:
-    """Return a section without signs that nobody sees; one without a heading is called `name`."""
+    """Return a section without invisible characters; a section without a heading gets the title `name`."""
     title = " ".join(clean(section.title).split()) or name
     anchor = "".join(clean(section.anchor).split())[:LONGEST_ANCHOR]
     return Section(title, clean(section.text).strip(), anchor)
 
 
 def _pdf(body: bytes) -> Iterator[Section]:
+    """Yield the pages of a PDF file."""
     from io import BytesIO
 
     from pypdf import PdfReader
 
-    try:
-        reader = PdfReader(BytesIO(body))
-        title = str((reader.metadata.title if reader.metadata else "") or "")
-        for number, page in enumerate(reader.pages, 1):
-            yield Section(title, page.extract_text(), f"page={number}")
-    # A damaged file raises whatever its parser has not foreseen.
-    except Exception as broken:
-        raise Unreadable(f"the PDF file cannot be read ({type(broken).__name__})") from None
+    reader = PdfReader(BytesIO(body))
+    title = str((reader.metadata.title if reader.metadata else "") or "")
+    for number, page in enumerate(reader.pages, 1):
+        yield Section(title, page.extract_text(), f"page={number}")
 
 
 def _html(body: bytes) -> list[Section]:
     from agents.sources.documents.html import html_sections
 
-    return html_sections(_decoded(body))
+    return html_sections(decoded(body))
 
 
-def _decoded(body: bytes) -> str:
-    """Return a text in the encoding that it has: UTF-8 if it can be, else what is likeliest."""
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        from charset_normalizer import from_bytes
-
-        return str(from_bytes(body).best() or body.decode("utf-8", "replace"))
+def _asciidoc(body: bytes) -> list[Section]:
+    text = _ADOC_CODE.sub("```", decoded(body))
+    return markdown_sections(_ADOC_HEADING.sub(lambda marks: "#" * len(marks[1]), text))
 
 
-READERS: dict[str, Callable[[bytes], Iterable[Section]]] = {
-    **dict.fromkeys((".md", ".markdown"), lambda body: markdown_sections(_decoded(body))),
+def _office(suffix: str) -> Reader:
+    def read(body: bytes) -> Iterable[Section]:
+        from agents.sources.documents.office import OFFICE
+
+        return OFFICE[suffix](body)
+
+    return read
+
+
+READERS: dict[str, Reader] = {
+    **dict.fromkeys((".md", ".markdown"), lambda body: markdown_sections(decoded(body))),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     ".pdf": _pdf,
-    **dict.fromkeys((".txt", ".text", ".rst"), lambda body: [Section("", _decoded(body))]),
+    **dict.fromkeys((".adoc", ".asciidoc"), _asciidoc),
+    **dict.fromkeys((".txt", ".text", ".rst", ".json"), lambda body: [Section("", decoded(body))]),
+    **{suffix: _office(suffix) for suffix in (*PACKED, ".csv")},
 }

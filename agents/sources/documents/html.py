@@ -5,22 +5,20 @@ import re
 from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
-from agents.sources.documents import Section
-from agents.sources.documents.markdown import markdown_sections
+from agents.sources.documents.markdown import Section, markdown_sections
 
-LEFT_OUT = ("script", "style", "nav", "footer", "noscript", "template", "svg", "select", "button", "head")
-LISTS = ("ul", "ol", "dl")
+LEFT_OUT = "script, style, nav, footer, noscript, template, svg, select, button, head"
+AROUND = ", ".join(f"[role={role}]" for role in ("navigation", "search", "banner", "contentinfo"))
+SIGNS = ".headerlink, .heading-anchor, .anchor-link, a.anchor:empty"  # Signs that only lead to their own heading.
+LISTS = ("ul", "ol", "dl", "table")
 INLINE = ["b", "strong", "i", "em", "code", "img"]
 """Tags whose marks would stand between a query and its words."""
-MOST_LINKS = 0.5
-"""The part of a list's letters that may stand in links; a menu or a list of contents has more."""
-
-_XML = re.compile(r"^\s*<\?xml[^>]*>")
-"""With this mark the parser warns that XHTML is no HTML."""
+MOST_LINKS = 0.5  # The part of a list's letters that may stand in links; a menu or a list of contents has more.
+_XML = re.compile(r"^\s*<\?xml[^>]*>")  # With this mark the parser warns that XHTML is no HTML.
 
 
 class _Converter(MarkdownConverter):
-    """Keeps the address of a heading behind it, as `{#address}`, and only the words of a link."""
+    """Puts the address of a heading behind it, as `{#address}`, and keeps only the words of a link."""
 
     def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: N802  # the library's name
         title, address = " ".join(text.split()), _address(el)
@@ -31,10 +29,10 @@ class _Converter(MarkdownConverter):
 
 
 def html_sections(markup: str) -> list[Section]:
-    """Return the sections of a page; one that stands below no heading has the title of the page's head."""
+    """Return the sections of a page; a section below no heading has the title from the page's head."""
     page = BeautifulSoup(_XML.sub("", markup), "lxml")
     title = " ".join(page.title.get_text().split()) if page.title else ""
-    for part in page.find_all(LEFT_OUT):
+    for part in page.select(f"{LEFT_OUT}, {AROUND}, {SIGNS}"):
         part.decompose()
     for part in page.find_all(LISTS):
         if not part.decomposed and _is_menu(part):

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-
-from agents.sources.documents import Section
+from dataclasses import dataclass
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*(?:[ \t]+\{#([^\s}]+)\})?")
 """Its level, its title, and the address that may stand behind it."""
@@ -12,8 +11,17 @@ _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 BETWEEN = " › "
 
 
+@dataclass(frozen=True)
+class Section:
+    """A part of a document below one heading; `title` names the headings above it too, outermost first."""
+
+    title: str
+    text: str
+    anchor: str = ""  # The part of its address behind `#`; empty for the beginning of the document.
+
+
 def markdown_sections(text: str) -> list[Section]:
-    """Return the sections that have a text of their own; what stands in fenced code is no heading."""
+    """Return the sections that have a text of their own; a line in fenced code is no heading."""
     sections: list[Section] = []
     above: dict[int, str] = {}
     anchor, lines, is_code = "", list[str](), False
@@ -33,23 +41,14 @@ def markdown_sections(text: str) -> list[Section]:
 
 def passages(text: str, longest: int) -> Iterator[str]:
     """Yield a text in passages of at most `longest` characters, cut between paragraphs, lines or words."""
-    passage = ""
-    for piece in _pieces(text.strip(), longest, ("\n\n", "\n", " ")):
-        if passage and len(passage) + len(piece) > longest:
-            yield passage.strip()
-            passage = ""
-        passage += piece
-    if passage.strip():
-        yield passage.strip()
-
-
-def _pieces(text: str, longest: int, separators: tuple[str, ...]) -> Iterator[str]:
-    """Yield a text in pieces, each no longer than a passage, that make up the text again."""
-    if len(text) <= longest:
-        yield text
-    elif not separators:
-        yield from (text[place : place + longest] for place in range(0, len(text), longest))
-    else:
-        *before, last = text.split(separators[0])
-        for part in [*(f"{part}{separators[0]}" for part in before), last]:
-            yield from _pieces(part, longest, separators[1:])
+    text, place = text.strip(), 0
+    while len(text) - place > longest:
+        window = text[place : place + longest + 1]
+        # A passage shall be filled at least by half, so that a short paragraph does not stand alone.
+        ends = (window.rfind(sign, longest // 2 if sign != " " else 1) for sign in ("\n\n", "\n", " "))
+        end = next((end for end in ends if end > 0), longest)
+        if passage := window[:end].strip():
+            yield passage
+        place += end
+    if rest := text[place:].strip():
+        yield rest

@@ -1,19 +1,19 @@
-"""Web addresses in one form, so that the same page is known under its different spellings."""
+"""Web addresses in one form, so that one page is recognised under different spellings."""
 
 import re
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 PORTS = {"http": 80, "https": 443}
+# Parameters that only tell a site where its visitors come from.
 _TRACKING = re.compile(
     "utm_|mtm_|pk_|(gclid|fbclid|yclid|msclkid|dclid|igshid|mc_cid|mc_eid|_openstat)$", re.IGNORECASE
 )
-"""Parameters that only tell a site where its visitors come from."""
 
 
 def canonical(url: str) -> str:
     """Return an address for comparing: one scheme, no `www.`, no fragment, no tracking, parameters in order.
 
-    What is no http or https address is returned as it is: a document of one's own has its section in the fragment.
+    Any other address than http and https is returned as it is: a document of one's own has its section in the fragment.
     """
     try:
         parts = urlsplit(url.strip())
@@ -27,12 +27,3 @@ def canonical(url: str) -> str:
     pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if not _TRACKING.match(pair[0])]
     query = f"?{urlencode(sorted(pairs))}" if pairs else ""
     return f"https://{place}{parts.path.rstrip('/')}{query}"
-
-
-def is_web(url: str) -> bool:
-    """Tell whether an address leads to a web page, so that it can be opened by a reader."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in PORTS and bool(parts.hostname)

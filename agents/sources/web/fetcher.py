@@ -9,10 +9,7 @@ import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from io import BytesIO
-from types import TracebackType
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
@@ -20,19 +17,20 @@ import httpx
 from ssrfguard import Policy, Resolver, SSRFGuardError
 
 from agents.language.text.clean import clean
-from agents.sources.web.ssrf import FAR, BodyRefused, guarded_client, is_disguised, policy_of, read_body
+from agents.sources.documents.files import Unreadable
+from agents.sources.documents.reading import sections_in_process
+from agents.sources.web.ssrf import FAR, BodyRefused, guarded_client, policy_of, read_body
 
 USER_AGENT = "dialog-supervisor/0.1 (search for a user)"
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 PLAIN = frozenset({"text/plain", "text/markdown"})
 PDF = "application/pdf"
 PAGES = HTML | PLAIN | {PDF}
-LARGEST_ANSWER = 2_000_000
-"""Bytes of a search service's answer."""
-
-
-STEP = 1
-"""Redirects that the guard lets httpx prepare; they are followed here, each checked like a new address."""
+LARGEST_ANSWER = 2_000_000  # Bytes of a search service's answer.
+LONGEST_PDF = 200_000  # Characters of a PDF that are read.
+LONGEST_TITLE = 200
+STEP = 1  # Redirects that the guard lets httpx prepare; they are followed here, each checked like a new address.
+PUBLIC = Policy(denied_networks=FAR, max_redirects=STEP)
 
 
 class NotFetched(Exception):
@@ -41,7 +39,7 @@ class NotFetched(Exception):
 
 @dataclass(frozen=True)
 class Download:
-    """What an address gave: the address after all redirects, the content type without parameters, the bytes."""
+    """The result of a request: the address after all redirects, the content type without parameters, the bytes."""
 
     url: str
     kind: str
@@ -73,9 +71,7 @@ class Fetcher:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         for client in self._clients.values():
             await client.aclose()
         self._clients.clear()
@@ -129,11 +125,8 @@ class Fetcher:
         return answer
 
     async def _step(self, url: str, kinds: Collection[str]) -> Download | str:
-        if is_disguised(urlsplit(url).hostname or ""):
-            raise NotFetched("the address may not be reached (a number in another form)")
         origin = _origin(url)
-        policy = self._inside.get(origin)
-        client = self._client(origin, policy) if policy else self._client("", self._public)
+        client = self._client(origin, self._inside[origin]) if origin in self._inside else self._client("", PUBLIC)
         headers = {"Accept": ", ".join(sorted(kinds))}
         async with client.stream("GET", url, headers=headers, follow_redirects=False) as response:
             if response.has_redirect_location:
@@ -145,16 +138,12 @@ class Fetcher:
                 raise NotFetched(f"it is {kind or 'of no known kind'}, which is not read")
             return Download(url, kind, response.charset_encoding, await read_body(response, self.largest))
 
-    @cached_property
-    def _public(self) -> Policy:
-        return Policy(denied_networks=FAR, max_redirects=STEP)
-
     def _client(self, name: str, policy: Policy) -> httpx.AsyncClient:
         if name not in self._clients:
             # An answer that is packed could grow beyond any bound in one step.
             headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
             client = guarded_client(policy, headers=headers, timeout=self.timeout, resolver=self._resolver)
-            # What a site knows of one user's request must not stand in another's.
+            # Cookies of one user's request must not be sent with another's.
             client.cookies.jar = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             self._clients[name] = client
         return self._clients[name]
@@ -171,7 +160,7 @@ def _origin(url: str) -> str:
 
 @asynccontextmanager
 async def _in_time(timeout: float) -> AsyncIterator[None]:
-    """Limit what is inside to so many seconds, and raise `NotFetched` for whatever goes wrong on the way."""
+    """Limit the block to so many seconds, and raise `NotFetched` for whatever goes wrong."""
     try:
         async with asyncio.timeout(timeout):
             yield
@@ -185,11 +174,6 @@ async def _in_time(timeout: float) -> AsyncIterator[None]:
         raise NotFetched(f"no connection ({type(lost).__name__})") from None
 
 
-MOST_PAGES = 50
-"""Pages of a PDF that are read."""
-LONGEST_TITLE = 200
-
-
 @dataclass(frozen=True)
 class PageText:
     """What a page says; never HTML. `published` is a date such as `2026-11-22`."""
@@ -199,16 +183,16 @@ class PageText:
     published: str | None = None
 
 
-def page_text(download: Download) -> PageText:
-    """Return what a page says. It takes up to a second of computing: call it in a thread.
+async def page_text(download: Download) -> PageText:
+    """Return what a page says. It is read in a thread, and a PDF file in a process of its own.
 
     Raises:
         NotFetched: nothing in it can be read.
     """
     if download.kind in HTML:
-        page = _html(download.body)
+        page = await asyncio.to_thread(_html, download.body)
     elif download.kind == PDF:
-        page = PageText("", pdf_text(download.body))
+        page = PageText("", await _pdf(download.body))
     else:
         page = PageText("", download.body.decode(_charset(download.charset), "replace"))
     text = clean(page.text).strip()
@@ -217,20 +201,11 @@ def page_text(download: Download) -> PageText:
     return PageText(" ".join(clean(page.title).split())[:LONGEST_TITLE], text, page.published)
 
 
-def pdf_text(body: bytes) -> str:
-    """Return the text of a PDF file, its pages separated by form feeds.
-
-    Raises:
-        NotFetched: it is damaged or locked.
-    """
-    from pypdf import PdfReader
-
+async def _pdf(body: bytes) -> str:
     try:
-        pages = PdfReader(BytesIO(body)).pages
-        return "\f".join(pages[number].extract_text() for number in range(min(len(pages), MOST_PAGES)))
-    # A damaged file raises whatever its parser has not foreseen.
-    except Exception as broken:
-        raise NotFetched(f"the PDF file cannot be read ({type(broken).__name__})") from None
+        return "\n\n".join(page.text for page in await sections_in_process(".pdf", body, LONGEST_PDF))
+    except Unreadable as broken:
+        raise NotFetched(str(broken)) from None
 
 
 def _html(body: bytes) -> PageText:

@@ -16,7 +16,7 @@ from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach, Resolv
 from ssrfguard.httpx import AsyncClient
 
 INTERNAL = {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "::1/128", "fc00::/7", "100.64.0.0/10"}
-"""What `internal: true` opens; link-local addresses, and those where clouds keep their credentials, stay closed."""
+"""The networks that `internal: true` opens. Link-local addresses and those of cloud credentials stay closed."""
 ALSO_DENIED = {
     "168.63.129.16/32": "Azure's platform, at a public address",
     "fd20:ce::254/128": "Cloud metadata (Google Cloud over IPv6)",
@@ -24,7 +24,7 @@ ALSO_DENIED = {
     "fd00:c1::a9fe:a9fe/128": "Cloud metadata (Oracle Cloud over IPv6)",
     "::ffff:0:0:0/96": "IPv4-translated address, which carries any IPv4 address",
 }
-"""What the guard's own table lets through, with or without `internal: true`; why, as its messages say it."""
+"""Addresses that the guard's own table allows, with or without `internal: true`, and the reason for its messages."""
 FAR = AddressTable(
     (*DEFAULT_DENIED.blocks, *(Block(ip_network(at), why, "", Reach.DENIED) for at, why in ALSO_DENIED.items()))
 )
@@ -42,7 +42,7 @@ def policy_of(url: str, *, internal: bool, redirects: int = 0) -> Policy:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("is not the address of a service: write http://… or https://…")
-    if is_disguised(parts.hostname):
+    if _is_disguised(parts.hostname):
         raise ValueError("is a number in another form: write it as four numbers with dots")
     policy = Policy(
         allowed_schemes=frozenset({parts.scheme}),
@@ -60,8 +60,8 @@ def policy_of(url: str, *, internal: bool, redirects: int = 0) -> Policy:
     return policy
 
 
-def is_disguised(host: str) -> bool:
-    """Whether resolvers read a name as an address, as they do 0x7f.1."""
+def _is_disguised(host: str) -> bool:
+    # Resolvers read 0x7f.1 as an address, too.
     try:
         return str(IPv4Address(inet_aton(host))) != host
     except OSError:
@@ -74,7 +74,6 @@ def guarded_client(
     headers: Mapping[str, str],
     timeout: float | httpx.Timeout,
     resolver: Resolver | None = None,
-    auth: httpx.Auth | None = None,
 ) -> AsyncClient:
     """Return a client that is bound to the policy; it takes no proxy and no password from the environment."""
     return AsyncClient(
@@ -85,7 +84,6 @@ def guarded_client(
         follow_redirects=policy.max_redirects > 0,
         trust_env=False,
         verify=ssl.create_default_context(),
-        auth=auth,
     )
 
 

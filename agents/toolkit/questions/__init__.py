@@ -1,39 +1,70 @@
-"""What a tool asks the user, as doors show it: an event, plain words, and whether an answer fits."""
+"""What a tool asks the user, as doors show it, and what a message answers to it.
+
+A page that the user opened hands a value back by its return address, or as the text of a web app. A tool declares the
+return address with the parameters that it wants: `https://shop.example/end?state=7&code=`. One with a value has to
+come back with the same value; one without is handed to the tool.
+"""
 
 import hashlib
-from collections.abc import Mapping
-from urllib.parse import urlsplit
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import BaseModel, ValidationError
 
 from agents.events import Interrupt
+from agents.events.views import is_web
+from agents.language.text.vocabulary import is_said, says
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
-from agents.toolkit.questions.form import FormFields, left_out, raw_values
-from agents.toolkit.questions.options import CONFIRM, agreed, chosen
-from agents.toolkit.questions.returned import PAGE, returned, wanted
+from agents.toolkit.questions.form import (
+    LONGEST_FORM,
+    FormFields,
+    filled,
+    is_sentence,
+    left_out,
+    misfits,
+    raw_values,
+    takes_no,
+)
+from agents.toolkit.questions.options import CONFIRM, INTERRUPT, agreed, chosen, misses
 from prompts import form_texts, phrase
 
 CHOICE = "choice"
 """The source of a message that is nothing but an answer to what a tool asked: a tap, `resume --choose`.
 
-Where its id ends in `#` and the mark of a question, it answers no other one.
+Where its id ends in `#` and the id of a question, it answers no other one.
 """
+PAGE = "page"
+"""The source of a message that a page sent in the user's name: it can answer only the question that opened a page."""
 ANSWERS = (CHOICE, PAGE)
 """The sources of messages that can only answer a question; the user did not type their text."""
 
 
 def ask(pending: Pending, lang: str) -> Interrupt:
     """Return what the user is asked."""
+    options = [{name: option[name] for name in ("id", "label", "detail")} for option in called(pending)]
     done = {*pending["filled"], *pending.get("skipped", [])}
     return Interrupt(
-        id=pending["call"],
+        id=_id(pending),
         kind=pending["kind"],
         prompt=pending["prompt"],
-        options=[_offered(option) for option in called(pending)],
+        options=[{name: text for name, text in option.items() if text or name != "detail"} for option in options],
         url=pending["url"],
         back=pending.get("back", ""),
         web_app=pending.get("web_app", False),
         fields=[_field(pending, name, lang) for name in pending["fields"] if name not in done],
     )
+
+
+def _field(pending: Pending, name: str, lang: str) -> Json:
+    """Return a field with its label, which may be written under any name that the field goes by."""
+    labels = form_texts(pending["tool"], lang)
+    names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
+    label = next((str(labels[key]["label"]) for key in names if "label" in labels.get(key, {})), name)
+    return {"name": name, "label": label, **({"optional": True} if name in pending.get("optional", []) else {})}
 
 
 def worded(question: Interrupt, lang: str) -> str:
@@ -49,10 +80,14 @@ def worded(question: Interrupt, lang: str) -> str:
 
 def hints(question: Interrupt, lang: str) -> list[str]:
     """Return how a page hands its value back, how fields are filled in, and which of them may be left out."""
-    optional = ", ".join(one_line(field["label"]) for field in question.fields if field.get("optional"))
-    several = [phrase("form_hint", lang)] if len(question.fields) > 1 else []
-    back = [phrase("page_back", lang, **_described(question.back))] if question.back else []
-    return [*back, *([phrase("form_optional", lang, names=optional)] if optional else []), *several]
+    lines: list[str] = []
+    if question.back:
+        parts = urlsplit(question.back)
+        names = ", ".join(wanted(question.back))
+        lines.append(phrase("page_back", lang, address=f"{parts.netloc}{parts.path}", names=names))
+    if optional := ", ".join(one_line(field["label"]) for field in question.fields if field.get("optional")):
+        lines.append(phrase("form_optional", lang, names=optional))
+    return [*lines, phrase("form_hint", lang)] if len(question.fields) > 1 else lines
 
 
 def one_line(text: str) -> str:
@@ -60,15 +95,10 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def mark(call: str) -> str:
-    """Return a short name for the question of a tool call, fit for a button."""
-    return hashlib.sha256(call.encode("utf-8", "replace")).hexdigest()[:16]
-
-
 def is_meant(pending: Pending, heard: Heard) -> bool:
     """Tell whether a message may answer this question."""
     _, sign, meant = heard["id"].rpartition("#")
-    return heard["source"] != CHOICE or not sign or meant == mark(pending["call"])
+    return heard["source"] != CHOICE or not sign or meant == _id(pending)
 
 
 def fits(pending: Pending, text: str, lang: str) -> bool:
@@ -88,30 +118,163 @@ def called(pending: Pending) -> list[Json]:
     return [{**option, "id": option["id"] or str(place)} for place, option in enumerate(pending["options"], 1)]
 
 
-def offered(pending: Pending) -> list[Json]:
-    """Return the options as the user sees them: an id that looks like a number is left out, since it could mislead."""
-    return [{**option, "id": "" if option["id"].isdecimal() else option["id"]} for option in pending["options"]]
-
-
 def open_fields(pending: Pending, lang: str) -> FormFields:
     """Return the fields that the user has yet to fill in."""
     labels = {field["name"]: field["label"] for field in ask(pending, lang).fields}
     return FormFields(labels, pending.get("optional", []), pending.get("aliases", {}))
 
 
-def _field(pending: Pending, name: str, lang: str) -> Json:
-    """Return a field with its label, which may be written under any name that the field goes by."""
-    labels = form_texts(pending["tool"], lang)
-    names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
-    label = next((str(labels[key]["label"]) for key in names if "label" in labels.get(key, {})), name)
-    return {"name": name, "label": label, **({"optional": True} if name in pending.get("optional", []) else {})}
+def _id(pending: Pending) -> str:
+    """Return the id of a question, fit for a button: a call that asks for more asks another question."""
+    answers = [*pending.get("answers", []), *sorted([*pending["filled"], *pending.get("skipped", [])])]
+    parts = [pending["call"], pending["kind"], pending["prompt"], *answers]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def _described(back: str) -> Mapping[str, str]:
-    """Return where a return address leads and what it has to carry, in words for the user."""
-    parts = urlsplit(back)
-    return {"address": f"{parts.netloc}{parts.path}", "names": ", ".join(wanted(back))}
+@dataclass(frozen=True)
+class GivenAnswer:
+    """What the user said to a question."""
+
+    pending: Pending
+    text: str
+    lang: str
+    is_sure: bool
+    """Whether the message can be nothing but an answer: a tap, or what a page handed back."""
+    form: type[BaseModel] | None
+    is_elsewhere: Callable[[], bool]
 
 
-def _offered(option: Json) -> Mapping[str, str]:
-    return {name: option[name] for name in ("id", "label", "detail") if option[name] or name != "detail"}
+@dataclass(frozen=True)
+class Reading:
+    """What a message answers to a question."""
+
+    outcome: Literal["given", "again", "runs", "declined"]
+    """The call has its result, is asked about again, is run now, or is not wanted."""
+    pending: Pending
+    """The question as it stands then."""
+    value: object = None
+    """The result that is given."""
+
+
+def read_answer(given: GivenAnswer) -> Reading | None:
+    """Return what a message answers to the question; None if it is about something else."""
+    pending = given.pending
+    if pending["kind"] == CONFIRM:
+        is_agreed = agreed(given.text, called(pending), given.lang)
+        return None if is_agreed is None else Reading("runs" if is_agreed else "declined", pending)
+    if pending["options"]:
+        return _choice(given)
+    if pending["kind"] == INTERRUPT:
+        is_answer = given.text and (given.is_sure or not given.is_elsewhere())
+        return _run_again(pending, given.text) if is_answer else None
+    if pending["fields"] and given.form:
+        return _form(given, given.form)
+    is_ready = says("ready", given.text, given.lang)
+    if is_ready and pending.get("back"):
+        return asked_again(pending, phrase("page_wrong", given.lang))
+    answer = {"done": True, "answer": given.text}
+    return Reading("given", pending, answer) if given.is_sure or is_ready else None
+
+
+def _run_again(pending: Pending, answer: str) -> Reading:
+    """Run a tool that interrupted itself again, with all its answers."""
+    return Reading("runs", {**pending, "answers": [*pending.get("answers", []), answer]})
+
+
+def _choice(given: GivenAnswer) -> Reading | None:
+    """Read the choice of an option; a number that no option has makes the question be asked again."""
+    options = called(given.pending)
+    if not given.is_sure:
+        # The user does not see an id that looks like a number; it could mislead.
+        options = [{**option, "id": "" if option["id"].isdecimal() else option["id"]} for option in options]
+    place = chosen(given.text, options, given.lang)
+    if place is None:
+        is_wrong = not given.is_sure and misses(given.text, options, given.lang)
+        return asked_again(given.pending, phrase("choice_which", given.lang, count=len(options))) if is_wrong else None
+    pending, value = given.pending, given.pending["options"][place]["value"]
+    return _run_again(pending, str(value)) if pending["kind"] == INTERRUPT else Reading("given", pending, value)
+
+
+def _form(given: GivenAnswer, form: type[BaseModel]) -> Reading | None:
+    form_fields = open_fields(given.pending, given.lang)
+    is_no = takes_no(form, form_fields) and is_said("no", given.text)
+    out = left_out(form_fields, given.text)
+    if not (given.is_sure or is_no or out) and given.is_elsewhere():
+        return None
+    pending: Pending = {**given.pending, "skipped": [*given.pending.get("skipped", []), *sorted(out)]}
+    try:
+        values = filled(form, form_fields, given.text, sure=given.is_sure, without=out)
+        if not values and not out:
+            return None
+        everything = {**pending["filled"], **values}
+        if {*everything, *pending["skipped"]} < {*pending["fields"]}:
+            return asked_again({**pending, "filled": everything}, phrase("form_more", given.lang))
+        form_values = form.model_validate(everything, by_alias=True, by_name=True).model_dump(mode="json")
+        return Reading("given", pending, form_values)
+    except ValidationError as wrong:
+        if not given.is_sure and is_sentence(given.text, form_fields):
+            return None
+        return _corrected(pending, form_fields, misfits(form, wrong, given.lang), given.lang)
+
+
+def asked_again(pending: Pending, prompt: str) -> Reading:
+    """Return that the question is asked again with other words."""
+    return Reading("again", {**pending, "prompt": prompt})
+
+
+def _corrected(pending: Pending, form_fields: FormFields, wrong: Mapping[str, str], lang: str) -> Reading:
+    """Ask for the values that are wrong, or for all that do not go together."""
+    labels = form_fields.labels
+    problem = "; ".join(f"{labels.get(name, name)}: {reason}" if name else reason for name, reason in wrong.items())
+    values = {} if "" in wrong else {name: value for name, value in pending["filled"].items() if name not in wrong}
+    skipped = [] if "" in wrong else [name for name in pending["skipped"] if name not in wrong]
+    return asked_again({**pending, "filled": values, "skipped": skipped}, phrase("form_wrong", lang, problem=problem))
+
+
+def returned(pending: Pending, text: str, source: str) -> str | None:
+    """Return what the page of a question hands back by a message, as an answer to that question.
+
+    A message that is not from a page gives None. One that is not what the tool declared gives an empty text.
+    """
+    back = pending.get("back", "")
+    if back and is_web(text):
+        values = _values_in(text, back) if len(text) <= LONGEST_FORM else {}
+        is_named = bool(values.keys() & {*pending["fields"], *pending["aliases"]})
+        return json.dumps(values) if is_named or len(values) > 1 else "".join(values.values())
+    if source == PAGE and pending["url"]:
+        return text if pending.get("web_app") and len(text) <= LONGEST_FORM else ""
+    return None
+
+
+def wanted(back: str) -> list[str]:
+    """Return the parameters whose values a return address asks for. Raises ValueError if it is no address."""
+    return [name for name, value in _parameters(back) if not value]
+
+
+def leads_to(address: str, back: str) -> bool:
+    """Tell whether an address is the declared one, apart from its parameters."""
+    pages = [urlsplit(each)[:3] for each in (address, back) if is_web(each)]
+    texts = {f"{scheme}://{host}{path.rstrip('/')}".casefold() for scheme, host, path in pages}
+    return len(pages) == 2 and len(texts) == 1
+
+
+def _values_in(address: str, back: str) -> dict[str, str]:
+    """Return the values that an address carries for a declared return address; empty if it does not fit."""
+    if not leads_to(address, back):
+        return {}
+    try:
+        sent = _parameters(address)
+    except ValueError:
+        return {}
+    values: dict[str, str] = {}
+    for name, fixed in _parameters(back):
+        ones = [value for sent_name, value in sent if sent_name == name]
+        if len(ones) != 1 or not ones[0].isprintable() or not ones[0] or ones[0] != (fixed or ones[0]):
+            return {}
+        if not fixed:
+            values[name] = ones[0]
+    return values
+
+
+def _parameters(address: str) -> list[tuple[str, str]]:
+    return parse_qsl(urlsplit(address).query, keep_blank_values=True, max_num_fields=100)

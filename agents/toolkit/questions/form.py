@@ -4,13 +4,13 @@ Values come as JSON, as `label: value` lines, or bare if only one field is open.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError, create_model
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, to_jsonable_python
 
 from agents.language.text.stems import words
 from agents.language.text.vocabulary import is_said
@@ -42,10 +42,8 @@ def filled(
     """Return the values that a text gives to the fields that are wanted; empty if it gives none.
 
     A single field takes the whole text, but one that was typed for the form alone (`sure`) or has no question
-    mark; several are told apart by their labels or names. Fields of `without` were left out.
-
-    Raises:
-        ValidationError: a value does not fit its field.
+    mark; several are told apart by their labels or names. Fields of `without` were left out. Raises ValidationError
+    if a value does not fit its field.
     """
     raw = {name: value for name, value in raw_values(form_fields, text, sure=sure).items() if name not in without}
     if not raw:
@@ -100,25 +98,23 @@ def is_sentence(text: str, form_fields: FormFields) -> bool:
 
 
 def size_of(value: object) -> int:
-    """Return how many characters a value of a form has, all entries of a list or an object together."""
-    if isinstance(value, BaseModel):
-        return size_of(value.model_dump())
-    if isinstance(value, Mapping):
-        return sum(size_of(name) + size_of(inner) for name, inner in value.items())
-    if isinstance(value, list | tuple | set | frozenset):
-        return sum(map(size_of, value)) + len(value)
-    return len(str(value))
+    """Return how many characters a value of a form has; that of a list or an object is counted as JSON."""
+    return len(
+        value if isinstance(value, str) else json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False)
+    )
 
 
 def stored_fields(form: type[BaseModel] | None) -> Fields:
     """Return what a pending question stores of its form: the fields, the optional ones and their other names."""
     fields = form.model_fields if form else {}
-    aliases = {alias: name for name, field in fields.items() for alias in _aliases(field.validation_alias)}
-    return {
-        "fields": [*fields],
-        "optional": [name for name, field in fields.items() if not field.is_required()],
-        "aliases": {alias: name for alias, name in aliases.items() if alias not in fields},
-    }
+    aliases: dict[str, str] = {}
+    for name, info in fields.items():
+        given = info.validation_alias
+        choices = given.choices if isinstance(given, AliasChoices) else [given]
+        # Paths into nested values are no names that somebody would write.
+        aliases |= {alias: name for alias in choices if isinstance(alias, str) and alias not in fields}
+    optional = [name for name, info in fields.items() if not info.is_required()]
+    return {"fields": [*fields], "optional": optional, "aliases": aliases}
 
 
 def left_out(form_fields: FormFields, text: str) -> set[str]:
@@ -128,12 +124,9 @@ def left_out(form_fields: FormFields, text: str) -> set[str]:
         return set()
     if is_said("omit", text):
         return may
-    raw = labelled(text.strip(), form_fields).items()
-    return {name for name, value in raw if name in may and isinstance(value, str) and _is_nothing(value)}
-
-
-def _is_nothing(value: str) -> bool:
-    return not value.strip() or is_said("omit", value)
+    raw = labelled(text.strip(), form_fields)
+    texts = {name: value.strip() for name, value in raw.items() if name in may and isinstance(value, str)}
+    return {name for name, value in texts.items() if not value or is_said("omit", value)}
 
 
 def labelled(text: str, form_fields: FormFields) -> dict[str, object]:
@@ -159,11 +152,6 @@ def _from_lines(text: str, names: Mapping[str, str]) -> dict[str, object]:
     return {name: value for name, value in values if name is not None}
 
 
-def _aliases(alias: object) -> list[str]:
-    """Return the plain names that pydantic takes for a field, without its paths into nested values."""
-    return [name for name in (alias.choices if isinstance(alias, AliasChoices) else [alias]) if isinstance(name, str)]
-
-
 def misfits(form: type[BaseModel], wrong: ValidationError, lang: str) -> dict[str, str]:
     """Return what is wrong by the name of the field; under "" what is wrong with values that do not go together."""
     reasons: dict[str, list[str]] = {}
@@ -186,10 +174,6 @@ def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) ->
     names = (error["type"], error["type"].partition("_")[0], "rest")
     key = next(name for name in names if name in sentences)
     field = form.model_fields.get(name)
-    values = _values(permitted(field.annotation) if field else ())
+    texts = [str(value) for value in permitted(field.annotation)] if field else []
+    values = ", ".join(texts if len(texts) <= MOST_VALUES else [*texts[:MOST_VALUES], "…"])
     return sentence("form_errors", key, lang, **{**context, "values": values})
-
-
-def _values(values: Iterable[object]) -> str:
-    texts = [str(value) for value in values]
-    return ", ".join([*texts[:MOST_VALUES], *(["…"] if len(texts) > MOST_VALUES else [])])

@@ -4,13 +4,12 @@ Only what plainly is an answer counts; every other word in the message makes it 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agents.language.schedule.grammar import words as moment_words
 from agents.language.text.stems import plain, words
 from agents.language.text.vocabulary import Vocabulary, is_said, listening, phrases, vocabulary
-from agents.state.talk import Json
 from prompts import phrase, table
 
 _NUMBER = re.compile(r"(?:[#№]|no\.?\s|nr\.?\s)?\s*(\d{1,3})[.)!]?", re.IGNORECASE)
@@ -41,12 +40,10 @@ def misses(text: str, options: Sequence[OptionRow], lang: str) -> bool:
     """Tell whether a text that chooses nothing says only a number, and one that no option has."""
     text = text.strip()
     words = vocabulary(listening(text, lang))
-    if _NEGATIVE.fullmatch(text):
-        return True
     if figure := _NUMBER.fullmatch(text):
         return _at(int(figure[1]), options) is None
     number = None if _is_about(text, words) else _number(text, words)
-    return number is not None and _at(number, options) is None
+    return bool(_NEGATIVE.fullmatch(text)) or (number is not None and _at(number, options) is None)
 
 
 def naming(place: int, options: Sequence[OptionRow], lang: str) -> str:
@@ -82,14 +79,11 @@ def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int 
     stems = _content(text, words)
     for meaning in table("words", words.lang).get("superlatives", {}).values():
         fitting = {stem for phrase in meaning["phrases"] for stem in words.stems(phrase)}
-        facts = {
-            place: _facts(option)[meaning["fact"]] for place, option in enumerate(options) if _has(option, meaning)
-        }
-        alike = len({isinstance(fact, str) for fact in facts.values()}) == 1
+        facts = [fact for option in options if (fact := option.get("facts", {}).get(meaning["fact"])) is not None]
+        alike = len({isinstance(fact, str) for fact in facts}) == 1
         if stems and stems <= fitting and len(facts) == len(options) and alike:
-            pick: Callable[..., Any] = max if meaning["most"] else min
-            best = pick(facts.values())
-            return _only(place for place, fact in facts.items() if fact == best)
+            best = max(facts) if meaning["most"] else min(facts)
+            return _only(place for place, fact in enumerate(facts) if fact == best)
     return None
 
 
@@ -100,26 +94,21 @@ def _by_words(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int
 
 
 def _held(option: OptionRow, words: Vocabulary) -> set[str]:
-    facts = " ".join(str(fact) for fact in _facts(option).values())
+    # The options of an event, which doors have, carry no facts.
+    facts = " ".join(str(fact) for fact in option.get("facts", {}).values())
     return set(words.stems(f"{option['label']} {option.get('detail', '')} {facts}"))
-
-
-def _facts(option: OptionRow) -> Json:
-    """Return the facts of an option, such as its price; the options of an event, which doors have, carry none."""
-    facts: Json = option.get("facts", {})
-    return facts
-
-
-def _has(option: OptionRow, meaning: Mapping[str, object]) -> bool:
-    return meaning["fact"] in _facts(option)
 
 
 def _content(text: str, words: Vocabulary) -> set[str]:
     """Return the stems that say which one is meant; "one" does in "number one", but not in "that one"."""
     stems = set(words.stems(text))
-    small = words.fillers | {stem for phrase in words.phrases("choosing") for stem in words.stems(phrase)}
-    pointing = {stem for phrase in words.phrases("pointing") for stem in words.stems(phrase)} - set(words.numbers)
+    small = words.fillers | _stems_of(words, "choosing")
+    pointing = _stems_of(words, "pointing") - set(words.numbers)
     return (stems - small) or (set() if stems & pointing else stems & set(words.numbers))
+
+
+def _stems_of(words: Vocabulary, *ideas: str) -> set[str]:
+    return {stem for idea in ideas for entry in words.phrases(idea) for stem in words.stems(entry)}
 
 
 def _is_about(text: str, words: Vocabulary) -> bool:
@@ -171,12 +160,11 @@ def agreed(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
 
 def _begins_with_yes(text: str, lang: str) -> bool:
     """Tell whether a text is a yes with nothing behind it that narrows it down: "yes please, do that"."""
-    vocabulary_of = vocabulary(lang)
-    small = {stem for idea in AROUND for entry in vocabulary_of.phrases(idea) for stem in vocabulary_of.stems(entry)}
+    small = _stems_of(vocabulary(lang), *AROUND)
     spaced = f" {' '.join(words(text))} "
     for entry in sorted((*phrases(YES, lang), *phrases("agree", lang)), key=len, reverse=True):
         if spaced.startswith(entry):
             rest = spaced.removeprefix(entry)
             said_again = any(f" {rest.strip()} " in phrases(idea, lang) for idea in (YES, "agree"))
-            return said_again or set(vocabulary_of.stems(rest)) <= small
+            return said_again or set(vocabulary(lang).stems(rest)) <= small
     return False

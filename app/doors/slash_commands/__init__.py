@@ -23,8 +23,6 @@ Picks = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
 """Takes the same as a handler; returns the commands that may follow the answer, each with the label of its button."""
 Scope = Literal["private", "group", "group_admin", "operator"]
 """Whose menu shows a command: in private chats, in groups, of a group's administrators, of the bot's."""
-
-
 PRIVATE: tuple[Scope, ...] = ("private",)
 
 
@@ -36,20 +34,18 @@ class Command:
     run: Handler
     doors: tuple[str, ...] = ("repl", "telegram")
     scopes: tuple[Scope, ...] = ("private", "group")
-    """In which menus it stands, where a door has several."""
+    """The menus that show it, at a door that has several."""
     begins_turn: bool = False
-    """Whether it may begin a turn, which has its place before what is written next."""
+    """Whether it may begin a turn. Such a turn comes before what the user writes next."""
     is_at_once: bool = False
-    """Whether it is answered while a turn runs, which it neither changes nor waits for."""
-    concerns_all: Callable[[str], bool] | None = None
-    """Tells of an argument whether it concerns all who are in a group, and takes one of the group's administrators."""
-    yes: str = ""
-    """The argument without which it only asks whether it should; a door may offer a button for it."""
+    """Whether it is answered while a turn runs. Such a command neither changes the turn nor waits for it."""
+    concerns_all: str | None = None
+    """How an argument begins that concerns everybody in a group; only an administrator of the group may give it."""
     picks: Picks | None = None
     choices: Choices | None = None
 
     about: Callable[[str], str] | None = None
-    """Returns one line, in a language, on what the command does; None: `cli.toml` says it."""
+    """Returns one line about the command in a language. If it is None, `cli.toml` has the line."""
 
     def description(self, lang: str) -> str:
         """Return one line on what the command does."""
@@ -69,7 +65,8 @@ def of_dialog(command: SlashCommand) -> Command:
             is_shared=is_shared,
             services=visit.assistant.services,
         )
-        return await command.run(call)
+        answer = await command.run(call)
+        return answer if command.in_groups else await visit.door.whisper(answer, lang)
 
     scopes = Command.scopes if command.in_groups else PRIVATE
     return Command(command.name, run, scopes=scopes, is_at_once=True, about=command.description)
@@ -77,11 +74,11 @@ def of_dialog(command: SlashCommand) -> Command:
 
 CALL = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 WIDER: Mapping[Scope, Scope] = {"group_admin": "group", "operator": "private"}
-"""By the scope of a menu, the one whose commands stand in it, too."""
+"""For the scope of a menu, the scope whose commands the menu shows as well."""
 
 
 def parse(text: str) -> tuple[str, str] | None:
-    """Return the command's name and argument; None for a text that is no command."""
+    """Return the command's name and argument; None if the text is not a command."""
     call = CALL.fullmatch(text.strip())
     return (call[1].lower(), (call[2] or "").strip()) if call else None
 
@@ -143,12 +140,7 @@ FIRST = (
     Command("start", talk.start, begins_turn=True, doors=("telegram",), scopes=PRIVATE),
     Command("help", _help, is_at_once=True),
     Command(
-        "new",
-        talk.new,
-        begins_turn=True,
-        scopes=("private", "group_admin"),
-        concerns_all=lambda argument: True,
-        choices=talk.any_thread,
+        "new", talk.new, begins_turn=True, scopes=(*PRIVATE, "group_admin"), concerns_all="", choices=talk.any_thread
     ),
     Command("stop", talk.stop, doors=("telegram",), is_at_once=True),
     Command("retry", talk.retry, begins_turn=True),
@@ -165,13 +157,7 @@ LAST = (
     Command("lang", own_data.lang, picks=own_data.lang_picks, choices=own_data.any_language),
     Command("busy", own_data.busy, doors=("telegram",), is_at_once=True, picks=own_data.busy_picks),
     Command("privacy", own_data.privacy, is_at_once=True),
-    Command(
-        "forget",
-        own_data.forget,
-        concerns_all=own_data.concerns_all,
-        yes=own_data.YES,
-        choices=own_data.anything_kept,
-    ),
+    Command("forget", own_data.forget, concerns_all="all", picks=own_data.forget_picks, choices=own_data.anything_kept),
     Command("stats", _stats, doors=("telegram",), scopes=("operator",), is_at_once=True),
     Command("attach", talk.attach, doors=("repl",)),
     Command("trace", _trace, doors=("repl",)),

@@ -7,17 +7,20 @@ from typing import get_args
 
 from agents.conversation.forgetting import EVERYTHING, worded
 from agents.errors import UsageError
+from agents.memory.inbox import TOLD
 from agents.memory.preferences import Busy
 from agents.memory.store import namespace_of
 from app.doors.visit import Visit
 from app.listing import history_lines, state_of_talk
 from app.personal_data import as_json, as_markdown, personal_data
 from app.texts import say
-from prompts import language, languages, phrase, title_of
+from prompts import language, languages, phrase, sentence, title_of
 
 YES = "yes"
+KEEP = "-"
+"""What a button sends when the user wants to delete nothing."""
 OF_PLACE = ("thread", "part", "all")
-"""What `/forget` deletes of a place, whoever wrote there."""
+"""The scopes of `/forget` that belong to a place. The others belong to a person."""
 JSON = "json"
 MOST_LINES, LONGEST_PAGE, LONGEST_LINE = 20, 3000, 700
 """Lines and characters of a page of the history, and characters of a line on it."""
@@ -26,27 +29,28 @@ MOST_LINES, LONGEST_PAGE, LONGEST_LINE = 20, 3000, 700
 async def state(visit: Visit, argument: str, lang: str) -> str:
     """Tell where the conversation stands."""
     facts = await visit.state()
-    return "\n".join(state_of_talk(facts, lang)) if facts else say("reply.nothing_yet", lang)
+    if visit.is_shared:
+        lines = await visit.assistant.history(visit.thread, visit.owner)
+        facts["turn"] = len({line.message_id for line in lines if line.metadata.get("source") not in TOLD})
+    return "\n".join(state_of_talk(facts, lang)) if facts.get("turn") else say("reply.nothing_yet", lang)
 
 
 async def history(visit: Visit, argument: str, lang: str) -> str:
-    """Show the talk; where little fits on a screen, a page of it, counted from the end."""
+    """Show the talk; on a small screen one page of it, counted from the end."""
     lines = await visit.assistant.history(visit.thread, visit.owner)
     if not lines:
         return say("reply.nothing_yet", lang)
     shown = history_lines(lines, lang)
     if not visit.door.has_pages:
         return "\n".join(shown)
-    pages = _pages(shown)
-    number = min(_number(argument), len(pages))
+    pages, number = _pages(shown, argument)
     head = [say("history.page", lang, page=number, pages=len(pages))] if len(pages) > 1 else []
     return "\n".join([*head, *pages[number - 1]])
 
 
 async def history_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
     """Offer the page before and the whole as a document."""
-    pages = _pages(history_lines(await visit.assistant.history(visit.thread, visit.owner), lang))
-    number = min(_number(argument), len(pages))
+    pages, number = _pages(history_lines(await visit.assistant.history(visit.thread, visit.owner), lang), argument)
     newer = {f"/history {number - 1}": say("history.newer", lang)} if number > 1 else {}
     older = {f"/history {number + 1}": say("history.older", lang)} if number < len(pages) else {}
     return {**older, **newer, "/export": say("history.export", lang)} if older or newer else {}
@@ -87,9 +91,13 @@ async def forget(visit: Visit, argument: str, lang: str) -> str:
     return _worded("forgotten", scope, lang) if was_known else say("reply.nothing_yet", lang)
 
 
-def concerns_all(argument: str) -> bool:
-    """Tell whether what is to be forgotten is what everybody said."""
-    return argument.lower().split()[:1] == ["all"]
+async def forget_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
+    """Offer to confirm what is asked, or to keep all."""
+    words = argument.lower().split()
+    if words[-1:] == [YES] or (words and " ".join(words) not in await anything_kept(visit)):
+        return {}
+    confirmed = " ".join(["/forget", *words, YES])
+    return {confirmed: sentence("telegram", "yes", lang), KEEP: sentence("telegram", "no", lang)}
 
 
 async def anything_kept(visit: Visit) -> Mapping[str, str]:
@@ -102,7 +110,6 @@ def _remembered(visit: Visit) -> Sequence[str]:
 
 
 def _forms(visit: Visit, lang: str) -> str:
-    """Return the commands that delete what a dialog remembers, to stand within an enumeration."""
     return "".join(f", /forget {name} ({title_of(name, lang)})" for name in _remembered(visit))
 
 
@@ -111,11 +118,10 @@ def _worded(key: str, scope: str, lang: str) -> str:
 
 
 async def _forgotten(visit: Visit, scope: str) -> bool:
-    """Delete what the user has confirmed; False if there was nothing of it."""
     if scope == "thread":
         return await visit.assistant.forget(visit.thread)
     if scope == "all":
-        # Whoever wrote here keeps what is theirs, also if they were the only one.
+        # People keep what is theirs, even if nobody else wrote here.
         return await visit.assistant.forgetting.thread(visit.thread, keeps_people=True)
     if scope == "part":
         return await visit.assistant.forgetting.part(visit.thread, visit.owner)
@@ -123,8 +129,8 @@ async def _forgotten(visit: Visit, scope: str) -> bool:
     return True
 
 
-def _pages(lines: Sequence[str]) -> list[list[str]]:
-    """Return a talk in pages, the newest first; long lines are cut."""
+def _pages(lines: Sequence[str], asked: str) -> tuple[list[list[str]], int]:
+    """Return a talk in pages, newest first, and the number of the requested page; long lines are cut."""
     pages: list[list[str]] = []
     page = [line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…" for line in lines]
     while page:
@@ -132,11 +138,8 @@ def _pages(lines: Sequence[str]) -> list[list[str]]:
         count = max(1, sum(length <= LONGEST_PAGE for length in lengths))
         pages.append(page[-count:])
         page = page[:-count]
-    return pages
-
-
-def _number(argument: str) -> int:
-    return max(1, int(argument[:6])) if argument.isdecimal() else 1
+    number = int(asked[:6]) if asked.isdecimal() else 1
+    return pages, min(max(1, number), len(pages))
 
 
 MODES = get_args(Busy)

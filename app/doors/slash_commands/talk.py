@@ -27,7 +27,7 @@ async def start(visit: Visit, argument: str, lang: str) -> str:
 
 async def stop(visit: Visit, argument: str, lang: str) -> str:
     """Stop the answer that is being made."""
-    return "" if await visit.stop() else say("reply.nothing_to_stop", lang)
+    return "" if await visit.door.stop(visit.thread) else say("reply.nothing_to_stop", lang)
 
 
 async def dialogs(visit: Visit, argument: str, lang: str) -> str:
@@ -50,7 +50,7 @@ async def go(visit: Visit, argument: str, lang: str) -> str:
     """Go to a dialog, or let the assistant go on."""
     if argument and argument not in visit.assistant.dialogs:
         return say("reply.no_dialog", lang, name=argument, known=", ".join(visit.assistant.dialogs))
-    # A message that is a dialog's name, and no more, leads there; the one in charge simply goes on.
+    # A message that is only a dialog's name leads to that dialog. The dialog in charge simply goes on.
     text = argument if argument and argument != visit.speaker else None
     await visit.play(visit.turn(text, source="command"))
     return ""
@@ -79,8 +79,8 @@ async def retry(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def new(visit: Visit, argument: str, lang: str) -> str:
-    """Begin another conversation, or go to one that there is."""
-    # The person stays who they are: what is known of them goes with them into the other thread.
+    """Begin another conversation, or go to an existing one."""
+    # The person stays the same: the other thread knows the same about them.
     visit.user = visit.owner
     visit.thread = await visit.door.begin(visit, argument)
     if not await _has_begun(visit):
@@ -92,7 +92,7 @@ async def threads(visit: Visit, argument: str, lang: str) -> str:
     """Tell one's conversations by their first line and the time of the last."""
     infos = await visit.assistant.threads(visit.owner)
     named = {info.thread: visit.door.named(info.thread) for info in infos}
-    # What somebody has said elsewhere is not for those who read along here.
+    # People who read along here must not see what somebody said elsewhere.
     shown = [info for info in infos if named[info.thread] or not visit.is_shared]
     lines = own_thread_lines(shown, [named[info.thread] or say("elsewhere", lang) for info in shown])
     return "\n".join(lines) if lines else say("no_threads", lang)
@@ -101,8 +101,8 @@ async def threads(visit: Visit, argument: str, lang: str) -> str:
 async def thread_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
     """Offer to go to one's other conversations of this place."""
     infos = [info for info in await visit.assistant.threads(visit.owner) if info.thread != visit.thread]
-    names = {info: visit.door.named(info.thread) for info in infos}
-    return {f"/new {name}": first_line(info) for info, name in list(names.items())[:MOST_PICKS] if name}
+    names = {info: visit.door.named(info.thread) for info in infos[:MOST_PICKS]}
+    return {f"/new {name}": first_line(info) for info, name in names.items() if name}
 
 
 async def any_thread(visit: Visit) -> Mapping[str, str]:
@@ -112,10 +112,7 @@ async def any_thread(visit: Visit) -> Mapping[str, str]:
 
 
 async def _has_begun(visit: Visit) -> bool:
-    """Tell whether anything was said in a conversation, also if it is not answered yet."""
-    if await visit.state():
-        return True
-    return await visit.assistant.last_message(visit.thread, visit.owner) is not None
+    return bool(await visit.state() or await visit.assistant.last_message(visit.thread, visit.owner))
 
 
 async def attach(visit: Visit, argument: str, lang: str) -> str:
@@ -128,10 +125,10 @@ async def attach(visit: Visit, argument: str, lang: str) -> str:
 
 
 def file_at(name: str) -> Path | None:
-    """Return a file of this machine by what a user calls it; None if there is none."""
+    """Return the file of this machine that the user's words name; None if there is no such file."""
     try:
         path = Path(name).expanduser().resolve()
         return path if path.is_file() else None
     except (OSError, RuntimeError, ValueError):
-        # Somebody's home that there is not, a loop of links, a name with NUL.
+        # A home directory that does not exist, a loop of links, a name with NUL.
         return None

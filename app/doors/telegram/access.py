@@ -6,10 +6,12 @@ import sys
 import time
 from typing import Literal
 
+from pydantic import SecretStr
+
 from agents.memory import open_memory
 from agents.memory.locks import ThreadLocks
 from agents.memory.store import Store
-from app.doors.telegram.bot import ServiceBot, connected, token_of
+from app.doors.telegram.bot import bot_of, connected, token_of
 from app.doors.telegram.place import DOOR
 from app.logs import log_on_stderr
 from app.settings import Settings
@@ -25,7 +27,7 @@ Welcome = Literal["let_in", "let_in_admin"]
 
 
 class Access:
-    """The people whom the bot answers, and the links that let further ones in."""
+    """The people whom the bot answers, and the links that let in others."""
 
     def __init__(self, store: Store, locks: ThreadLocks, allowed: Allowed) -> None:
         self._store, self._locks, self._allowed = store, locks, allowed
@@ -48,12 +50,8 @@ class Access:
         return self._allowed == "*"
 
     def admits(self, user: int) -> bool:
-        """Tell whether somebody is answered."""
+        """Tell whether the bot answers a user."""
         return self._allowed == "*" or user in self._allowed or user in self._people
-
-    def is_admin(self, user: int) -> bool:
-        """Tell whether somebody is told how the bot is doing."""
-        return self._people.get(user, False)
 
     @property
     def administrators(self) -> list[int]:
@@ -67,7 +65,7 @@ class Access:
         return f"https://t.me/{bot}?start={code}"
 
     async def enter(self, user: int, code: str) -> Welcome | None:
-        """Let somebody in who opened a link, the first one as administrator, and forget the link; else return None."""
+        """Let in whoever opened a link, and use the link up; None if it is not valid. The first is administrator."""
         async with self._locks.hold(f"{DOOR} access"):
             item = await self._store.aget(CODES, _digest(code))
             if item is None:
@@ -88,11 +86,7 @@ def _digest(code: str) -> str:
 
 
 async def pair(settings: Settings) -> int:
-    """Print a link with a code that lets its opener in, within an hour and once; the first one becomes administrator.
-
-    Raises:
-        ConfigError: there is no token, Telegram does not accept it, or it cannot be reached.
-    """
+    """Print a link that lets one person in, within an hour; raises ConfigError as `token_of` and `new_link` do."""
     token = token_of(settings)
     with log_on_stderr(detailed=True, content=settings.log_content, secret=token):
         link = await new_link(settings, token)
@@ -102,11 +96,7 @@ async def pair(settings: Settings) -> int:
 
 
 async def new_link(settings: Settings, token: str) -> str:
-    """Return a new link to the bot of a token, which is tried by that.
-
-    Raises:
-        ConfigError: Telegram does not accept the token, or cannot be reached.
-    """
-    bot = ServiceBot(token, settings.telegram_api_url)
+    """Return a new link to the bot of a token. Raises ConfigError as `connected` does."""
+    bot = bot_of(settings.model_copy(update={"telegram_bot_token": SecretStr(token)}))
     async with connected(bot, patience=0), open_memory(settings.database_url) as memory:
         return await Access(memory.store, memory.locks, settings.telegram_allowed_users).link(bot.username)

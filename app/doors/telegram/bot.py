@@ -1,13 +1,15 @@
-"""The bot as a service: it is reached, keeps the pace, skips updates it cannot read, logs nothing of the library."""
+"""The bot's connection to Telegram: it tries again, skips updates it cannot read, and silences the library's log."""
 
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from math import inf
 from typing import Any
 
+from httpx import InvalidURL
+from pydantic import SecretStr
 from telegram import LinkPreviewOptions, Update
 from telegram.error import BadRequest, Conflict, InvalidToken, NetworkError, RetryAfter, TelegramError
 from telegram.ext import Defaults, ExtBot
@@ -31,51 +33,55 @@ REFUSED = "TELEGRAM_BOT_TOKEN: Telegram does not accept it (see .env.example)"
 class ServiceBot(ExtBot[Rank]):
     """A bot that tells when its token is no longer valid; `request` stands in for the connections to Telegram."""
 
-    def __init__(self, token: str, api_url: str, request: BaseRequest | None = None) -> None:
+    def __init__(
+        self, token: str, api_url: str, request: BaseRequest | None = None, *, proxy: SecretStr | None = None
+    ) -> None:
+        through = proxy.get_secret_value() if proxy else None
         # The library warns at every delay it reports unless the delay may be a timedelta.
         os.environ.setdefault("PTB_TIMEDELTA", "true")
-        with _silent_libraries():
-            super().__init__(
-                token,
-                base_url=f"{api_url.rstrip('/')}/bot",
-                base_file_url=f"{api_url.rstrip('/')}/file/bot",
-                request=request
-                or HTTPXRequest(connection_pool_size=POOL, pool_timeout=READ_TIMEOUT, read_timeout=READ_TIMEOUT),
-                get_updates_request=UpdatesRequest(connection_pool_size=2, read_timeout=READ_TIMEOUT),
-                defaults=Defaults(link_preview_options=LinkPreviewOptions(is_disabled=True)),
-                rate_limiter=FloodControl(),
-            )
+        # Its log names the token in addresses, and quotes messages.
+        for name in LIBRARIES:
+            logging.getLogger(name).setLevel(SILENT)
+        super().__init__(
+            token,
+            base_url=f"{api_url.rstrip('/')}/bot",
+            base_file_url=f"{api_url.rstrip('/')}/file/bot",
+            request=request
+            or HTTPXRequest(
+                connection_pool_size=POOL, pool_timeout=READ_TIMEOUT, read_timeout=READ_TIMEOUT, proxy=through
+            ),
+            get_updates_request=UpdatesRequest(connection_pool_size=2, read_timeout=READ_TIMEOUT, proxy=through),
+            defaults=Defaults(link_preview_options=LinkPreviewOptions(is_disabled=True)),
+            rate_limiter=FloodControl(),
+        )
         self._refused = asyncio.Event()
 
     async def refused(self) -> None:
         """Wait until Telegram no longer accepts the token."""
         await self._refused.wait()
 
-    async def get_updates(self, *args: Any, **options: Any) -> tuple[Update, ...]:
-        """Return the next updates."""
-        try:
-            return await super().get_updates(*args, **options)
-        except InvalidToken:
-            self._refused.set()
-            raise
+    def refuse(self) -> None:
+        """Note that Telegram no longer accepts the token."""
+        self._refused.set()
 
 
 class UpdatesRequest(HTTPXRequest):
-    """Asks for updates; one that cannot be read would make the library fail on all that come with it."""
+    """Asks for updates. Without it the library would fail on a whole batch if one update cannot be read."""
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> dict[str, Any]:
-        """Return Telegram's answer, with nothing but their numbers of updates that cannot be read."""
+        """Return Telegram's answer; of an update that cannot be read only the number is left."""
         answer = HTTPXRequest.parse_json_payload(payload)
         updates = answer.get("result")
         if isinstance(updates, list):
             answer["result"] = [
-                update if _is_readable(update) else {"update_id": update["update_id"]} for update in updates
+                update if is_readable(update) else {"update_id": update["update_id"]} for update in updates
             ]
         return answer
 
 
-def _is_readable(update: dict[str, Any]) -> bool:
+def is_readable(update: dict[str, Any]) -> bool:
+    """Tell whether the library can read an update; the log names each update that it cannot read."""
     try:
         Update.de_json(update)
     except Exception as failure:
@@ -85,9 +91,9 @@ def _is_readable(update: dict[str, Any]) -> bool:
 
 
 def retrying(note: Callable[[BaseException | None], None], patience: float = inf) -> AsyncRetrying:
-    """Return what makes a request until it succeeds, or Telegram was out of reach for `patience` seconds.
+    """Return a retrier: it makes a request until it succeeds, or until `patience` seconds are over.
 
-    `note` is given each failure. The last one is raised, and at once any that another try cannot mend.
+    `note` is given each failure. The last failure is raised. A failure that another try cannot mend is raised at once.
     """
     return AsyncRetrying(
         retry=retry_if_exception(_passes),
@@ -103,54 +109,40 @@ def _passes(failure: BaseException) -> bool:
     return isinstance(failure, RetryAfter | NetworkError) and not isinstance(failure, BadRequest)
 
 
-@contextmanager
-def _silent_libraries() -> Iterator[None]:
-    """Keep the library's log silent during the block: it names the token in addresses, and quotes messages."""
-    loggers = [logging.getLogger(name) for name in LIBRARIES]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(SILENT)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
 def token_of(settings: Settings) -> str:
-    """Return the bot's token.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """Return the bot's token. Raises ConfigError if there is none."""
     if settings.telegram_bot_token is None:
         raise ConfigError("TELEGRAM_BOT_TOKEN is not set (see .env.example)")
     return settings.telegram_bot_token.get_secret_value()
+
+
+def bot_of(settings: Settings) -> ServiceBot:
+    """Return the bot of the settings. Raises ConfigError if there is no token, or the proxy cannot be used."""
+    token = token_of(settings)
+    try:
+        return ServiceBot(token, settings.telegram_api_url, proxy=settings.telegram_proxy)
+    except (ValueError, RuntimeError, InvalidURL):
+        # The library's words may hold the proxy's password.
+        raise ConfigError("TELEGRAM_PROXY: write http://HOST:PORT (socks5:// needs httpx[socks])") from None
 
 
 @asynccontextmanager
 async def connected(bot: ServiceBot, patience: float = inf) -> AsyncIterator[None]:
     """Reach Telegram within `patience` seconds, and be connected during the block.
 
-    Raises:
-        ConfigError: Telegram does not accept the token, or cannot be reached.
+    Raises ConfigError if Telegram does not accept the token, or cannot be reached.
     """
-    with _silent_libraries():
-        try:
-            await _connect(bot, patience)
-            yield
-        finally:
-            await bot.shutdown()
-
-
-async def _connect(bot: ServiceBot, patience: float) -> None:
     try:
-        await retrying(note, patience)(bot.initialize)
-    except InvalidToken:
-        # Not "from": the library's own words contain the token.
-        raise ConfigError(REFUSED) from None
-    except TelegramError as failure:
-        raise ConfigError(f"TELEGRAM_API_URL: Telegram cannot be reached ({type(failure).__name__})") from None
+        try:
+            await retrying(note, patience)(bot.initialize)
+        except InvalidToken:
+            # Not "from": the library's own words contain the token.
+            raise ConfigError(REFUSED) from None
+        except TelegramError as failure:
+            raise ConfigError(f"TELEGRAM_API_URL: Telegram cannot be reached ({type(failure).__name__})") from None
+        yield
+    finally:
+        await bot.shutdown()
 
 
 def note(failure: BaseException | None) -> None:

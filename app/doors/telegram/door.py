@@ -3,13 +3,12 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from functools import partial
 
 from telegram import ChatMember
-from telegram.error import TelegramError
+from telegram.error import InvalidToken, TelegramError
 
 from agents.events.views import Notice
 from agents.memory.feedback import ShownTurn
@@ -19,26 +18,21 @@ from app.assistant.clocks import Ring, Unreachable
 from app.assistant.file_reader import FileReader
 from app.doors.telegram.access import Access, Allowed
 from app.doors.telegram.delivery.buttons import command_buttons
-from app.doors.telegram.delivery.draft import LiveAnswer
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen
 from app.doors.telegram.delivery.sender import Gone, Sender
 from app.doors.telegram.messages import fetch
-from app.doors.telegram.place import Conversations, Place, chat_of, door_of
+from app.doors.telegram.place import Place, chat_of, door_of
 from app.doors.visit import stop_when_begun
 from app.tasks import cancel
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, eq=False)
-class AnswerInMaking:
-    """The turn that is being answered in a chat, and where it is shown."""
-
-    turn: Turn
-    live: LiveAnswer
-    screen: ChatScreen
+MEMBER_PATIENCE = 5.0
+"""Seconds in which Telegram has to say who administers a group; what comes behind the command waits meanwhile."""
+MEMBER_LASTS = 60.0
+"""Seconds for which somebody who administers nothing is not asked about again."""
+Job = Callable[[], Awaitable[None]]
 
 
 class TelegramDoor:
@@ -50,20 +44,23 @@ class TelegramDoor:
         sender: Sender,
         *,
         lang: str,
-        bot: int = 0,
         allowed: Allowed = frozenset(),
+        wake_words: Collection[str] = (),
         files: FileReader | None = None,
     ) -> None:
-        self.assistant, self.sender, self.name = assistant, sender, door_of(bot)
-        self.updates, self.names, self.default_lang = assistant.memory.updates, sender.names, lang
+        self.assistant, self.sender, self.names = assistant, sender, sender.names
+        self.name, self.updates, self.default_lang = door_of(self.names.bot), assistant.memory.updates, lang
         self.access = Access(assistant.memory.store, assistant.memory.locks, allowed)
+        self.wake_words = wake_words
+        """What calls the bot in a group, beside its name."""
         self.files = files or FileReader(assistant, None, 0)
-        self.conversations = Conversations(assistant.memory.store, bot, self.names)
         self.chats = Chats()
-        self.answers: dict[int | str, AnswerInMaking] = {}
+        self.answers: dict[int | str, ChatScreen] = {}
         """The answers that are being made, by the queue of their place."""
+        self._no_administrators: dict[tuple[int, int], float] = {}
+        """Members of groups who are no administrators, and until when this is believed."""
         self.reached: Callable[[Place], None] = lambda place: None
-        """Is called with each place from which something comes: it can be written to again."""
+        """Is called with each place that sends something: it can be written to again."""
 
     @property
     def threads(self) -> str:
@@ -71,12 +68,13 @@ class TelegramDoor:
         return f"{self.names.prefix}*"
 
     async def tell(self, thread: str, text: str) -> bool:
-        """Send a text that answers nothing; False if the thread is not of this door, or the chat is out of reach."""
+        """Send a text unasked; False if the thread is not of this door, or the chat is out of reach."""
         place = self.names.place(thread)
-        if place is None:
-            return False
+        return place is not None and await self._reaches(place, text)
+
+    async def _reaches(self, place: Place, text: str, *, is_markdown: bool = True) -> bool:
         try:
-            return await self.sender.say(place, text)
+            return await self.sender.say(place, text, is_markdown=is_markdown)
         except Gone:
             LOG.warning("chat %s cannot be written to", place.chat)
             return False
@@ -93,11 +91,8 @@ class TelegramDoor:
 
     async def deliver_to(self, chat: int, ring: Ring) -> None:
         """Send a notice of another door to a chat. Raises Unreachable if it did not reach the chat."""
-        try:
-            if not await self.sender.say(Place(chat), ring.text, is_markdown=False):
-                raise Unreachable
-        except Gone:
-            raise Unreachable from None
+        if not await self._reaches(Place(chat), ring.text, is_markdown=False):
+            raise Unreachable
         await self.assistant.tell(ring.thread, ring.text, ring.id, ring.user)
 
     def is_held_in_private(self, thread: str) -> bool:
@@ -115,33 +110,33 @@ class TelegramDoor:
             await self.assistant.take_back(nudge.thread, nudge.id)
         return True
 
-    def attend(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
+    def attend(self, place: Place, work: Job) -> None:
         """Do something for a chat after what is queued before it; send an apology if it fails."""
         self.chats.add(place.queue, partial(self._attempt, place, work))
 
-    def attend_at_once(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something for a chat past what is queued; send an apology if it fails."""
-
-        async def attempt() -> None:
-            with suppress(Gone):
-                await self._attempt(place, work)
-
-        self.chats.start(attempt())
+    def attend_at_once(self, place: Place, work: Job) -> None:
+        """Do something for a chat without waiting for its queue; send an apology if it fails."""
+        self.chats.start(self._attempt(place, work))
 
     async def administers(self, place: Place, user: int | None = None) -> bool:
-        """Tell whether a user, left out the one of the place, administers its group; in a private chat they do."""
+        """Tell whether a user (None: the writer) administers the group of a place; in a private chat everybody does."""
         if not place.is_group or (user is None and place.is_anonymous):
             # Only administrators can write in the name of their group.
             return True
-        user = user or chat_of(place.owner)
-        if user is None:
+        chat, asker = self.names.now(place.chat), user or chat_of(place.owner) or 0
+        if _now() < self._no_administrators.get((chat, asker), 0.0):
             return False
         try:
-            member = await self.sender.bot.get_chat_member(self.names.now(place.chat), user)
-        except TelegramError as failure:
+            async with asyncio.timeout(MEMBER_PATIENCE):
+                member = await self.sender.bot.get_chat_member(chat, asker)
+        except (TelegramError, TimeoutError) as failure:
             LOG.warning("chat %s: who administers it is not known (%s)", place.chat, type(failure).__name__)
             return False
-        return member.status in (ChatMember.OWNER, ChatMember.ADMINISTRATOR)
+        is_administrator = member.status in (ChatMember.OWNER, ChatMember.ADMINISTRATOR)
+        if not is_administrator:
+            still_valid = {who: until for who, until in self._no_administrators.items() if until > _now()}
+            self._no_administrators = {**still_valid, (chat, asker): _now() + MEMBER_LASTS}
+        return is_administrator
 
     def do_beside(self, work: Awaitable[None], update: int) -> None:
         """Do what needs no order, and close the row of the update that asks for it."""
@@ -157,7 +152,7 @@ class TelegramDoor:
         state = await self.assistant.state(place.thread, place.owner) or {}
         if lang := state.get("lang"):
             return str(lang)
-        # In a conversation that begins the user's own language is known all the same.
+        # At the beginning of a conversation only the user's own language is known.
         preferences = await self.assistant.preferences(place.owner)
         return preferences.lang or place.lang or self.default_lang
 
@@ -166,62 +161,57 @@ class TelegramDoor:
         text = sentence("telegram", key, await self.lang(place), **variables)
         await self.sender.say(place, text, is_markdown=False)
 
-    async def receive(self, place: Place, turn: Turn, update: int) -> None:
-        """Store a message and play it in the order of its chat, unless it was answered; `update` is its row.
+    async def receive(self, place: Place, turn: Turn, update: int, play: Job | None = None) -> bool:
+        """Store a message and have it played in the order of its chat; False if it was answered before.
 
-        Raises sqlite3.Error if it cannot be stored.
+        `update` is its row. Raises sqlite3.Error if it cannot be stored.
         """
-
-        async def play() -> None:
-            await self.play(place, turn)
-            # A message that was refused has not been stored, and its update is not closed with it.
+        if not await self.assistant.receive(turn, [update]):
             await self.updates.close(update)
+            return False
+        self.attend(place, play or partial(self.play, place, turn, [update]))
+        return True
 
-        if await self.assistant.receive(turn, [update]):
-            self.attend(place, play)
-        else:
-            await self.updates.close(update)
-
-    async def play(self, place: Place, turn: Turn, whole: Callable[[], Awaitable[Turn]] | None = None) -> None:
-        """Play a turn to its end and show it, also when the chat is gone before the end.
+    async def play(
+        self, place: Place, turn: Turn, rows: Sequence[int] = (), whole: Callable[[], Awaitable[Turn]] | None = None
+    ) -> None:
+        """Play a turn to its end and show it, also when the chat is gone before the end; then close its rows.
 
         The user sees at once that something is coming. `whole` waits for the rest of the message and returns the turn.
         Raises Gone if the chat cannot be written to.
         """
-        lang = partial(self.lang, place)
         receipts = Receipts(self.assistant.memory.store, turn.thread, turn.id)
         shown = ShownTurn(turn.thread, turn.id, turn.owner)
         receipts.shown = lambda message: self.assistant.memory.feedback.show(self.name, place.chat, message, shown)
         await receipts.read()
-        live = LiveAnswer(self.sender, place, turn.owner, lang, receipts)
-        screen = ChatScreen(self.sender, receipts, place, turn.owner, lang, live)
-        answer = self.answers[place.queue] = AnswerInMaking(turn, live, screen)
+        answer = self.answers[place.queue] = ChatScreen(self.sender, receipts, place, turn, partial(self.lang, place))
         try:
-            async with live:
+            async with answer.live:
                 read = await self._read(answer, await whole() if whole else turn)
                 gone = await self._show(answer, read) if read else None
-                await live.close()
+                await answer.live.close()
         finally:
             del self.answers[place.queue]
         await self.updates.settle(turn.thread, turn.id)
+        # A message that was refused has not been stored, and its updates are not closed with it.
+        await self.updates.close(*rows)
         await receipts.clear()
         if gone:
             raise gone
 
-    async def _read(self, answer: AnswerInMaking, turn: Turn) -> Turn | None:
+    async def _read(self, answer: ChatScreen, turn: Turn) -> Turn | None:
         """Return a message with what its files hold, and tell of those that cannot be used; None if nothing is left."""
-        reading = await self.files.read(turn, partial(fetch, self.sender.bot), await answer.screen.lang())
+        reading = await self.files.read(turn, partial(fetch, self.sender.bot), await answer.lang())
         # A turn is played to its end, also when nobody sees it.
         with suppress(Gone):
             for remark in reading.remarks:
-                await answer.screen.show(Notice(message=remark))
+                await answer.show(Notice(message=remark))
         is_changed = reading.turn is not None and reading.turn.entry() != turn.entry()
         if reading.turn is None or (is_changed and not await self.assistant.extend(reading.turn)):
             await self.assistant.withdraw(turn.thread, turn.id)
         return reading.turn
 
-    async def _show(self, answer: AnswerInMaking, turn: Turn) -> Gone | None:
-        """Play a turn and show its events; return the failure if the chat was gone before its end."""
+    async def _show(self, answer: ChatScreen, turn: Turn) -> Gone | None:
         gone: Gone | None = None
         async with aclosing(self.assistant.play(turn)) as events:
             async for event in events:
@@ -229,18 +219,18 @@ class TelegramDoor:
                 if gone:
                     continue
                 try:
-                    await answer.screen.show(event)
+                    await answer.show(event)
                 except Gone as failure:
                     gone = failure
         return gone
 
     def stop_draft(self, draft: int) -> None:
-        """Stop the answer of which this draft is shown; a draft of an earlier answer stops nothing."""
+        """Stop the answer that this draft shows; the draft of an earlier answer stops nothing."""
         answer = next((answer for answer in self.answers.values() if answer.live.draft == draft), None)
         if answer:
             self.chats.start(self.stop(answer))
 
-    async def stop(self, answer: AnswerInMaking, *, after_tools: bool = False) -> None:
+    async def stop(self, answer: ChatScreen, *, after_tools: bool = False) -> None:
         """Stop an answer; with `after_tools` when the tools that run have ended."""
 
         def is_over() -> bool:
@@ -249,19 +239,16 @@ class TelegramDoor:
         turn = answer.turn
         await stop_when_begun(self.assistant, turn.thread, is_over, turn.owner, after_tools=after_tools)
 
-    async def _attempt(self, place: Place, work: Callable[[], Awaitable[None]]) -> None:
+    async def _attempt(self, place: Place, work: Job) -> None:
         try:
             await work()
-        except Gone:
+        except (Gone, InvalidToken):
             raise
         except Exception:
             LOG.exception("chat %s: something went wrong", place.chat)
             lang = await self.lang(place)
             buttons = command_buttons(place.owner, lang, "retry")
             await self.sender.say(place, sentence("telegram", "sorry", lang), is_markdown=False, keyboard=buttons)
-
-
-Job = Callable[[], Awaitable[None]]
 
 
 class Chats:
@@ -281,8 +268,13 @@ class Chats:
             self.start(self._work(chat))
 
     def start(self, work: Awaitable[None]) -> None:
-        """Do something at once, beside the queues."""
-        task = asyncio.ensure_future(work)
+        """Do something at once, beside the queues. Nothing more is done if its chat cannot be written to."""
+
+        async def do() -> None:
+            with suppress(Gone, InvalidToken):
+                await work
+
+        task = asyncio.create_task(do())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -294,6 +286,12 @@ class Chats:
     def is_busy(self, chat: int | str) -> bool:
         """Tell whether something is being done for a chat."""
         return chat in self._waiting
+
+    def until_now(self, chat: int | str) -> Callable[[], bool]:
+        """Return a function that tells whether everything is over that a chat does, or waits for, at this moment."""
+        jobs = self._waiting.get(chat) or [None]
+        last = jobs[-1]
+        return lambda: last not in self._waiting.get(chat, ())
 
     async def close(self, patience: float) -> None:
         """Begin no more jobs; give those that run so many seconds, then cancel them."""
@@ -308,15 +306,21 @@ class Chats:
         waiting = self._waiting[chat]
         try:
             while waiting and self._is_open:
-                await self._do(chat, waiting.popleft(), waiting)
+                try:
+                    await waiting[0]()
+                except Gone:
+                    LOG.warning("chat %s cannot be written to any more; what it still waits for is dropped", chat)
+                    waiting.clear()
+                except InvalidToken:
+                    # The service ends; what waits is done at its next start.
+                    waiting.clear()
+                except Exception:
+                    LOG.exception("chat %s: something went wrong", chat)
+                if waiting:
+                    waiting.popleft()
         finally:
             del self._waiting[chat]
 
-    async def _do(self, chat: int | str, job: Job, waiting: deque[Job]) -> None:
-        try:
-            await job()
-        except Gone:
-            LOG.warning("chat %s cannot be written to any more; what it still waits for is dropped", chat)
-            waiting.clear()
-        except Exception:
-            LOG.exception("chat %s: something went wrong", chat)
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

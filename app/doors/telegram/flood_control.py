@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 from telegram.error import RetryAfter, TelegramError
@@ -15,10 +15,10 @@ Rank = Literal["frame"]
 FRAME: Rank = "frame"
 Result = bool | dict[str, Any] | list[dict[str, Any]]
 Request = Callable[[], Awaitable[Result]]
-MOST_CHATS = 1000
-"""Chats whose allowance is kept; that of one which has written little lately is full anyway."""
+MOST_CHATS = 10_000
+"""Chats whose allowance is kept. After so many other chats an allowance is full again anyway."""
 SHORTEST_WAIT = 0.01
-"""Seconds that are waited at least."""
+"""The shortest wait, in seconds."""
 BOT = 10.0, 20.0
 """Requests of the bot at once, and then per second: never more than the 30 a second that Telegram takes."""
 PRIVATE = 4.0, 1.0
@@ -40,14 +40,14 @@ class Allowance:
     """Requests that may be made now, and how many more a second, with the pause that Telegram has asked for."""
 
     def __init__(self, most: float, rate: float) -> None:
-        self.most, self._rate = most, rate
+        self._most, self._rate = most, rate
         self._left, self._at, self._paused_until = most, _now(), 0.0
 
     @property
     def left(self) -> float:
         """How many requests may be made."""
         now = _now()
-        self._left, self._at = min(self.most, self._left + (now - self._at) * self._rate), now
+        self._left, self._at = min(self._most, self._left + (now - self._at) * self._rate), now
         return self._left
 
     @property
@@ -73,18 +73,13 @@ class ChatQueue(Allowance):
         self.messages = 0
         """Requests that wait or are being made, without frames."""
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is forgotten with it."""
-        return not self.messages and not self.lock.locked() and self.wait <= 0 and self.left >= self.most
-
 
 class FloodControl(BaseRateLimiter[Rank]):
     """Make requests when their time has come. Messages wait for it; frames give way to them."""
 
     def __init__(self) -> None:
         self._bot = Allowance(*BOT)
-        self._chats: dict[int, ChatQueue] = {}
+        self._queue = lru_cache(MOST_CHATS)(ChatQueue)
         self._refused: int | None = None
         """The chat in which a request was refused, with none accepted anywhere since."""
 
@@ -121,7 +116,6 @@ class FloodControl(BaseRateLimiter[Rank]):
             queue.messages -= 1
 
     async def _make_in_time(self, queue: ChatQueue, request: Request) -> Result:
-        """Make a request of a message as soon as it may be made, and again when Telegram wants it later."""
         while True:
             if (seconds := max(self._bot.wait, queue.wait)) > 0:
                 # The bot's allowance may be used by others meanwhile.
@@ -136,7 +130,8 @@ class FloodControl(BaseRateLimiter[Rank]):
         try:
             result = await request()
         except RetryAfter as limit:
-            self._pause(queue, seconds_of(limit))
+            after = limit.retry_after
+            self._pause(queue, after.total_seconds() if isinstance(after, timedelta) else after)
             raise
         self._refused = None
         return result
@@ -155,19 +150,6 @@ class FloodControl(BaseRateLimiter[Rank]):
             self._bot.pause(seconds)
         self._refused = queue.chat
         queue.pause(seconds)
-
-    def _queue(self, chat: int) -> ChatQueue:
-        if len(self._chats) > MOST_CHATS:
-            self._chats = {number: queue for number, queue in self._chats.items() if not queue.is_idle}
-        if chat not in self._chats:
-            self._chats[chat] = ChatQueue(chat)
-        return self._chats[chat]
-
-
-def seconds_of(limit: RetryAfter) -> float:
-    """Return how many seconds Telegram asks to be left alone."""
-    after = limit.retry_after
-    return after.total_seconds() if isinstance(after, timedelta) else after
 
 
 def _now() -> float:

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+import re
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from telegram import (
     Bot,
     Chat,
-    Contact,
-    Location,
     MaybeInaccessibleMessage,
     Message,
     MessageEntity,
@@ -18,15 +18,13 @@ from telegram import (
     MessageOriginHiddenUser,
     MessageOriginUser,
     PhotoSize,
-    Update,
     User,
-    Venue,
 )
 from telegram.constants import ChatType
 from telegram.error import BadRequest, TelegramError
 
 from agents.sources.attachments import LARGEST_PICTURE
-from agents.state.person import Quoted, QuotedKind
+from agents.state.person import OWN, Origin, Quoted, QuotedKind
 from app.assistant.file_reader import NotFetched
 from app.doors.slash_commands import offered
 from app.doors.telegram.place import ANONYMOUS, DOOR, PREFIX, Place, ThreadNames
@@ -46,7 +44,7 @@ LONGEST_QUOTE = 1000
 
 
 def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) -> Place:
-    """Return where a message comes from; in a group everybody stays who they are."""
+    """Return the place of a message; in a group every writer keeps their own user."""
     place = place_beside(message.chat, user, names, message.message_id)
     name = user.full_name if place.is_group else ""
     if not isinstance(message, Message):
@@ -57,7 +55,9 @@ def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) 
     if message.sender_chat and message.sender_chat.id == message.chat.id:
         # An administrator wrote in the name of the group.
         writer, name = anonymous_of(names, message.chat.id), message.sender_chat.title or name
-    return replace(place, user=None if thread == writer else writer, name=name, topic=topic, thread=thread)
+    sent = message.date.timestamp()
+    place = replace(place, name=name, topic=topic, thread=thread, sent=sent, late=time.time() - sent)
+    return replace(place, user=None if thread == writer else writer)
 
 
 def anonymous_of(names: ThreadNames, chat: int) -> str:
@@ -66,23 +66,26 @@ def anonymous_of(names: ThreadNames, chat: int) -> str:
 
 
 def place_beside(chat: Chat, user: User, names: ThreadNames, message: int = 0) -> Place:
-    """Return where something happens that is no message: a reaction to one, or what the bot becomes in a chat."""
+    """Return the place of something that is no message: a reaction, or a change of the bot's membership."""
     writer, thread = f"{PREFIX}{user.id}", names.thread(chat.id)
     place = Place(chat.id, message, lang=_lang(user), thread=thread, prefix=names.prefix)
     return place if thread == writer else replace(place, user=writer)
 
 
-def addressed(message: Message, bot: User) -> str | None:
+def addressed(message: Message, bot: User, names: Collection[str] = ()) -> str | None:
     """Return the text that is addressed to the bot, without the bot's name; None if there is none.
 
-    In a group a message addresses the bot by a mention, by a reply to the bot, or by one of its commands. What is a
-    mention and what a command Telegram says, in the entities of the message.
+    In a group a message addresses the bot by a mention, by a reply to the bot, by one of its commands, or by one of its
+    further names at the beginning. Telegram marks mentions and commands in the message's entities.
     """
-    text, marks = message.text or message.caption or "", _marks(message)
+    text = message.text or message.caption or ""
+    kinds: list[str | None] = [MessageEntity.MENTION, MessageEntity.TEXT_MENTION]
+    marks = message.parse_entities(kinds) if message.text else message.parse_caption_entities(kinds)
     mention = f"@{bot.username}".lower()
     first = text.split(maxsplit=1)[0].lower() if text.strip() else ""
     if first.startswith("/") and "@" in first:
-        return _without(text, first.index("@"), mention) if first.endswith(mention) else None
+        text, name = text.lstrip(), first.removesuffix(mention)
+        return name + text[len(first) :] if name != first else None
     if message.chat.type == ChatType.PRIVATE:
         return text
     if first.startswith("/"):
@@ -93,6 +96,9 @@ def addressed(message: Message, bot: User) -> str | None:
     )
     if is_mentioned and first.rstrip(",:") == mention:
         return text.lstrip()[len(first) :].lstrip()
+    for name in names:
+        if called := re.match(rf"\s*{re.escape(name)}(?:[\s,:!.]+|$)", text, re.IGNORECASE):
+            return text[called.end() :]
     replied = message.reply_to_message
     # The root of a topic is what every message in it answers.
     is_reply = replied is not None and replied.from_user == bot and replied.forum_topic_created is None
@@ -104,40 +110,37 @@ def _lang(user: User) -> str | None:
     return lang if lang in languages() else None
 
 
-def _marks(message: Message) -> dict[MessageEntity, str]:
-    kinds: list[str | None] = [MessageEntity.MENTION, MessageEntity.TEXT_MENTION]
-    return message.parse_entities(kinds) if message.text else message.parse_caption_entities(kinds)
-
-
-def _without(text: str, place: int, mention: str) -> str:
-    text = text.lstrip()
-    return text[:place] + text[place + len(mention) :]
+ORIGINS: Mapping[QuotedKind, Origin] = {"answer_to_own": Origin.USER, "answer_to_assistant": Origin.ASSISTANT}
+"""Whose words are answered; all other origins are somebody else."""
 
 
 def quoted_in(message: Message, bot: User) -> list[Quoted]:
-    """Return what a message refers to, for a model to be told as data."""
+    """Return what a message refers to, as data for a model."""
     quoted: list[Quoted] = []
     if origin := message.forward_origin:
-        quoted.append(Quoted(kind="forward", by=_author(origin), text="", foreign=True))
+        quoted.append(Quoted(kind="forward", by=_author(origin), text="", origin=Origin.FORWARDED))
     elif message.via_bot:
-        quoted.append(Quoted(kind="forward", by=message.via_bot.full_name, text="", foreign=True))
+        quoted.append(Quoted(kind="forward", by=message.via_bot.full_name, text="", origin=Origin.VIA_BOT))
     attached = list(attached_to(message))
     quoted += attached
-    if not attached and (attachment := _kind_of(message)):
-        quoted.append(Quoted(kind="caption", by="", text=attachment, foreign=False))
+    if message.caption and not attached:
+        kinds = [kind for kind in ("video", "animation", "paid_media") if getattr(message, kind)]
+        quoted += [Quoted(kind="caption", by="", text=kind, origin=Origin.USER) for kind in kinds]
     answered, part = message.reply_to_message, message.quote
     text = part.text if part else (answered.text or answered.caption or "") if answered else ""
     if text:
         kind = _kind_of_answer(message, answered, bot)
         by = _writer(message, answered) if kind == "answer" else ""
-        quoted.append(Quoted(kind=kind, by=by, text=text[:LONGEST_QUOTE], foreign=kind == "answer"))
+        quoted.append(Quoted(kind=kind, by=by, text=text[:LONGEST_QUOTE], origin=ORIGINS.get(kind, Origin.QUOTED)))
     if answered and not attached:
-        quoted += shown_in(answered)
+        # The writer did not say this.
+        shown = (part for part in attached_to(answered) if part["kind"] in ("photo", "file"))
+        quoted += [{**part, "origin": Origin.QUOTED} for part in shown]
     return quoted
 
 
 def _kind_of_answer(message: Message, answered: Message | None, bot: User) -> QuotedKind:
-    """Tell whose message is answered; of those that stand for a group or a channel nobody knows who wrote which."""
+    # Nobody knows who wrote which message of a group or a channel.
     is_own = answered and not answered.sender_chat and not is_foreign(answered)
     writer = answered.from_user if answered and is_own else None
     if writer == bot:
@@ -166,18 +169,8 @@ def _author(origin: object) -> str:
     return ""
 
 
-def _kind_of(message: Message) -> str:
-    """Return what stands above a caption; empty for a message of text."""
-    kinds = ("video", "animation", "paid_media")
-    return next((kind for kind in kinds if getattr(message, kind)), "") if message.caption else ""
-
-
 async def fetch(bot: Bot, part: Quoted) -> bytes:
-    """Return the bytes of a file that a user sent.
-
-    Raises:
-        NotFetched: it is too large, or gone, or Telegram does not give it in time.
-    """
+    """Return the bytes of a file that a user sent; raises NotFetched if it is too large, gone, or not here in time."""
     try:
         async with asyncio.timeout(FETCH_TIMEOUT):
             file = await bot.get_file(part.get("file", ""))
@@ -189,79 +182,56 @@ async def fetch(bot: Bot, part: Quoted) -> bytes:
     except (TelegramError, TimeoutError) as failure:
         LOG.warning("a file could not be fetched (%s)", type(failure).__name__)
         raise NotFetched("file_lost") from None
-    if len(data) > LARGEST_FILE:
-        raise NotFetched("file_large")
     return data
 
 
+def origin_of(message: Message) -> Origin:
+    """Return the origin of a message's words: it may be forwarded, or written by another bot in the user's name."""
+    if message.forward_origin is not None:
+        return Origin.FORWARDED
+    return Origin.USER if message.via_bot is None else Origin.VIA_BOT
+
+
 def is_foreign(message: Message) -> bool:
-    """Tell whether somebody else wrote a message: it is forwarded, or another bot has put it in the writer's mouth."""
-    return message.forward_origin is not None or message.via_bot is not None
+    """Tell whether somebody else wrote a message."""
+    return origin_of(message) not in OWN
 
 
 def attached_to(message: Message) -> Iterator[Quoted]:
     """Yield the files and places of a message that can be used."""
-    foreign = is_foreign(message)
+    origin = origin_of(message)
     if message.photo:
-        yield Quoted(kind="photo", by="", text="", foreign=foreign, file=_best(message.photo).file_id)
+        yield Quoted(kind="photo", by="", text="", origin=origin, file=_best(message.photo).file_id)
     # Telegram also shows an animation as a document.
     if (document := message.document) and not message.animation:
         name = _short(document.file_name or "")
-        yield Quoted(kind="file", by=name, text="", foreign=True, file=document.file_id)
+        yield Quoted(kind="file", by=name, text="", origin=Origin.FILE, file=document.file_id)
     if recording := message.voice or message.audio or message.video_note:
-        yield Quoted(kind="voice", by="", text="", foreign=foreign, file=recording.file_id)
-    if place := message.venue or message.location:
-        # Anybody can give a place of a map its title.
-        is_titled = isinstance(place, Venue)
-        yield Quoted(kind="location", by="", text=_place(place), foreign=foreign or is_titled)
+        # What is not recorded on the spot is a file, which anybody may have spoken.
+        spoken_by = Origin.FILE if recording is message.audio and origin is Origin.USER else origin
+        yield Quoted(kind="voice", by="", text="", origin=spoken_by, file=recording.file_id)
+    if point := message.location:
+        # Telegram gives a venue a location, too. Anybody can give a place of a map its title.
+        venue = message.venue
+        title = f" ({venue.title}, {venue.address})" if venue else ""
+        text = _short(f"{point.latitude:.5f}, {point.longitude:.5f}{title}")
+        yield Quoted(kind="location", by="", text=text, origin=Origin.TITLE if venue else origin)
     if contact := message.contact:
-        yield Quoted(kind="contact", by=_named(contact), text=_short(contact.phone_number), foreign=True)
-
-
-def shown_in(message: Message) -> list[Quoted]:
-    """Return the pictures and other files of a message that another one answers; what it says is not the writer's."""
-    return [{**part, "foreign": True} for part in attached_to(message) if part["kind"] in ("photo", "file")]
+        name = _short(f"{contact.first_name} {contact.last_name or ''}")
+        yield Quoted(kind="contact", by=name, text=_short(contact.phone_number), origin=Origin.CONTACT)
 
 
 def _best(sizes: Sequence[PhotoSize]) -> PhotoSize:
     by_size = sorted(sizes, key=lambda size: size.width * size.height)
     fitting = [size for size in by_size if max(size.width, size.height) <= WIDEST_PICTURE]
     light = [size for size in fitting if (size.file_size or 0) <= LARGEST_PICTURE]
-    return (light or by_size)[-1 if light else 0]
-
-
-def _place(place: Venue | Location) -> str:
-    point, named = (place.location, f" ({place.title}, {place.address})") if isinstance(place, Venue) else (place, "")
-    return _short(f"{point.latitude:.5f}, {point.longitude:.5f}{named}")
-
-
-def _named(contact: Contact) -> str:
-    return _short(" ".join(filter(None, (contact.first_name, contact.last_name))))
+    return light[-1] if light else by_size[0]
 
 
 def _short(text: str) -> str:
     return " ".join(text.split())[:LONGEST_NAME]
 
 
-def key_of(update: Update) -> str:
-    """Return what is the same whenever Telegram brings an update."""
-    if query := update.callback_query:
-        return f"tap {query.id}"
-    if message := update.message:
-        return key_of_message(message)
-    if message := update.edited_message:
-        # Two changes within a second have the same time.
-        words = message.text or message.caption
-        return f"edit {message.chat.id} {message.message_id} {message.edit_date} {words}"
-    if reaction := update.message_reaction:
-        who = reaction.user.id if reaction.user else 0
-        signs = [kind.to_dict() for kind in reaction.new_reaction]
-        return f"reaction {reaction.chat.id} {reaction.message_id} {who} {reaction.date} {signs}"
-    if change := update.my_chat_member:
-        return f"member {change.chat.id} {change.date} {change.old_chat_member.status} {change.new_chat_member.status}"
-    return f"update {update.update_id}"
-
-
 def key_of_message(message: Message) -> str:
-    """Return what the update was known by that brought a message."""
+    """Return the key of the update that brought a message."""
     return f"message {message.chat.id} {message.message_id}"

@@ -15,6 +15,7 @@ from app.assistant import Turn
 DOOR = "telegram"
 MOST_CHATS = 100_000
 """Chats with more than one conversation that are recalled at the start."""
+CONVERSATIONS = "conversations"
 PREFIX = f"{DOOR}-"
 """Begins the names of Telegram's users, and of the threads of the first bot that used the database."""
 ANONYMOUS = f"{PREFIX}anonymous"
@@ -29,7 +30,7 @@ class Place:
     message: int = 0
     """The message that is answered, or 0."""
     user: str | None = None
-    """The id of the user who wrote it; None where the thread has the name of its only user."""
+    """The id of the user who wrote it; None if the thread is named after its only user."""
     lang: str | None = None
     """The language of the user's Telegram, if it is one of ours."""
     name: str = ""
@@ -38,8 +39,14 @@ class Place:
     """The thread; left out, it is named after the chat."""
     prefix: str = PREFIX
     """Begins the ids of the bot's messages."""
+    sent: float = 0.0
+    """When Telegram took the message from its writer, Unix time."""
+    late: float = 0.0
+    """How many seconds after that it arrived here."""
+    edition: str = ""
+    """Tells the versions of a changed message apart when it is answered anew."""
     refers: bool = False
-    """Whether an answer refers to the message in a private chat, too."""
+    """Whether the answer refers to the message in a private chat as well."""
 
     def __post_init__(self) -> None:
         if not self.thread:
@@ -57,8 +64,9 @@ class Place:
 
     @property
     def queue(self) -> int | str:
-        """What is done in order: all that is asked in a chat, or in one of its topics."""
-        return self.chat if self.topic is None else f"{self.chat}:{self.topic}"
+        """The name of the queue: everything that a person asks in one chat or topic is done in order."""
+        place = self.chat if self.topic is None else f"{self.chat}:{self.topic}"
+        return f"{place} {self.owner}" if self.is_group else place
 
     @property
     def is_anonymous(self) -> bool:
@@ -67,10 +75,10 @@ class Place:
 
     def address(self, *, replies: bool = True) -> dict[str, Any]:
         """Return where to send, as Telegram's methods take it; in a group an answer refers to the asker's message."""
-        topic = {"message_thread_id": self.topic} if self.topic else {}
-        is_reply = replies and (self.is_group or self.refers) and self.message
-        reply = ReplyParameters(self.message, allow_sending_without_reply=True) if is_reply else None
-        return {**topic, **({"reply_parameters": reply} if reply else {})}
+        place: dict[str, Any] = {"message_thread_id": self.topic} if self.topic else {}
+        if replies and (self.is_group or self.refers) and self.message:
+            place["reply_parameters"] = ReplyParameters(self.message, allow_sending_without_reply=True)
+        return place
 
     def at(self, thread: str | None) -> Self:
         """Return the place in another conversation of the chat; None changes nothing."""
@@ -78,23 +86,13 @@ class Place:
             return self
         return replace(self, thread=thread, user=None if thread == self.owner else self.owner)
 
-    def turn(
-        self,
-        text: str | None,
-        *,
-        id: str = "",
-        lang: str | None = None,
-        source: str = "message",
-        quoted: Sequence[Quoted] = (),
-    ) -> Turn:
+    def turn(self, text: str | None, *, id: str = "", source: str = "message", quoted: Sequence[Quoted] = ()) -> Turn:
         """Return a turn of this message's user; the same message has the same id unless another one is given."""
-        own = id or f"{self.prefix}{self.chat}-{self.message}"
         return Turn(
             thread=self.thread,
             text=text,
             user=self.user,
-            lang=lang,
-            id=own,
+            id=id or f"{self.prefix}{self.chat}-{self.message}{self.edition}",
             source=source,
             device=DOOR,
             is_group=self.is_group,
@@ -105,13 +103,14 @@ class Place:
 
 @dataclass
 class ThreadNames:
-    """What a bot calls its threads: after chat and topic; a second bot of a database puts its own number before."""
+    """The names of a bot's threads, made of chat and topic. A second bot on one database puts its own number first."""
 
     prefix: str = PREFIX
+    bot: int = 0
     moved: dict[int, int] = field(default_factory=dict)
-    """By the number of a supergroup, that of the group which it was; its thread keeps that name."""
+    """The number of the former group of each supergroup, whose thread keeps that name."""
     held: dict[str, int] = field(default_factory=dict)
-    """By the name of a chat's first conversation, the number of the one that it holds, if that is another one."""
+    """For a chat's first conversation, the number of the one that it holds now, if that is another one."""
 
     def base(self, chat: int, topic: int | None = None) -> str:
         """Return the name of the thread of a chat's first conversation."""
@@ -123,7 +122,7 @@ class ThreadNames:
         return base if number == 1 else f"{base}~{number}"
 
     def number(self, thread: str, chat: int, topic: int | None = None) -> str:
-        """Return the number of a conversation of a chat; empty for a thread that is elsewhere."""
+        """Return the number of a conversation of a chat; empty for a thread of another chat."""
         base, _, number = thread.partition("~")
         return (number or "1") if base == self.base(chat, topic) else ""
 
@@ -157,43 +156,34 @@ def door_of(bot: int) -> str:
 
 
 async def read_names(memory: Memory, bot: int) -> ThreadNames:
-    """Return how the threads of a bot are called, and note that it uses the database."""
+    """Return the names of a bot's threads, and note that the bot uses the database."""
     is_first = await memory.updates.enter(door_of(bot))
     item = await memory.store.aget((DOOR, str(bot)), "moved")
     moved = {int(new): old for new, old in item.value["chats"].items()} if item else {}
-    return ThreadNames(PREFIX if is_first else f"{DOOR}@{bot}-", moved)
+    held = await memory.store.asearch((DOOR, str(bot), CONVERSATIONS), limit=MOST_CHATS)
+    numbers = {item.key: int(item.value["now"]) for item in held}
+    return ThreadNames(PREFIX if is_first else f"{DOOR}@{bot}-", bot, moved, numbers)
 
 
-async def move(memory: Memory, bot: int, names: ThreadNames, old: int, new: int) -> None:
+async def move(store: Store, names: ThreadNames, old: int, new: int) -> None:
     """Keep the threads of a group that has become a supergroup."""
     names.move(old, new)
     chats = {str(present): named for present, named in names.moved.items()}
-    await memory.store.aput((DOOR, str(bot)), "moved", {"chats": chats})
+    await store.aput((DOOR, str(names.bot)), "moved", {"chats": chats})
 
 
-class Conversations:
-    """Begin conversations and go back to them; which one a chat holds outlives a restart."""
+async def go_to_conversation(store: Store, names: ThreadNames, place: Place, number: str, row: int) -> Place:
+    """Let a chat hold the conversation of that number, or a new one; return its place.
 
-    def __init__(self, store: Store, bot: int, names: ThreadNames) -> None:
-        self._store, self._place, self._names = store, (DOOR, str(bot), "conversations"), names
-
-    async def read(self) -> None:
-        """Recall which conversation each chat holds."""
-        for item in await self._store.asearch(self._place, limit=MOST_CHATS):
-            self._names.held[item.key] = int(item.value["now"])
-
-    async def begin(self, place: Place, number: str, row: int) -> Place:
-        """Go to the conversation of that number, a new one if there is none; return where that is.
-
-        `row` is the row of the update that asks for it: the same one again changes nothing.
-        """
-        base = self._names.base(place.chat, place.topic)
-        item = await self._store.aget(self._place, base)
-        value = dict(item.value) if item else {"now": 1, "last": 1, "row": 0}
-        if value["row"] != row:
-            is_there = number.isdecimal() and 1 <= int(number[:9]) <= value["last"]
-            now = int(number) if is_there else value["last"] + 1
-            value = {"now": now, "last": max(now, value["last"]), "row": row}
-            await self._store.aput(self._place, base, value)
-        self._names.held[base] = value["now"]
-        return place.at(self._names.thread(place.chat, place.topic))
+    `row` is the row of the update that asks for it: the same one again changes nothing.
+    """
+    kept_at, base = (DOOR, str(names.bot), CONVERSATIONS), names.base(place.chat, place.topic)
+    item = await store.aget(kept_at, base)
+    value = item.value if item else {"now": 1, "last": 1, "row": 0}
+    if value["row"] != row:
+        is_there = number.isdecimal() and 1 <= int(number[:9]) <= value["last"]
+        now = int(number) if is_there else value["last"] + 1
+        value = {"now": now, "last": max(now, value["last"]), "row": row}
+        await store.aput(kept_at, base, value)
+    names.held[base] = value["now"]
+    return place.at(names.thread(place.chat, place.topic))

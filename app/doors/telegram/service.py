@@ -1,4 +1,4 @@
-"""The Telegram door: long polling, one turn at a time per chat, many chats at once.
+"""The Telegram door as a service: polling or a webhook, notes to the operators, and sending beside another process.
 
 A message is acknowledged when it is in the inbox; what is left unanswered at the end is taken up at the next start.
 """
@@ -9,50 +9,50 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.text import Text
-from telegram import WebhookInfo
-from telegram.error import TelegramError
-from telegram.ext import Updater
 
 from agents.errors import ConfigError
+from agents.memory.notes import Note, Notes
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
-from app.composition import open_assistant
-from app.composition.services import make_file_reader
-from app.doors.telegram.bot import REFUSED, ServiceBot, connected, note, retrying, token_of
-from app.doors.telegram.delivery.sender import Sender
+from app.composition import make_file_reader, open_assistant
+from app.doors.telegram.bot import REFUSED, ServiceBot, bot_of, connected, token_of
+from app.doors.telegram.delivery.sender import Gone, Sender
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.notices import delivering
 from app.doors.telegram.place import Place, ThreadNames, read_names
-from app.doors.telegram.updates.commands import Faults, offer_menus
-from app.doors.telegram.updates.inbox import WANTED, Inbox
+from app.doors.telegram.updates.commands import Faults, describe, offer_menus
+from app.doors.telegram.updates.inbox import Inbox
+from app.doors.telegram.updates.polling import Poller, remove_webhook
+from app.doors.telegram.updates.webhook import Hook, listening
+from app.listing import moment
 from app.logs import log_on_stderr
 from app.settings import Settings
-from app.tasks import cancelled_by
+from app.tasks import Beside, cancelled_by
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 10.0
-"""Seconds that answers in the making have at the end."""
+"""Seconds that answers in the making and a note on its way have at the end."""
+LOOK = 10.0
+"""Seconds between two looks for notes, because other processes leave some, too."""
+RETRY = 30.0
+"""Seconds until a note that could not be delivered is tried again."""
 
 
 async def serve(settings: Settings) -> int:
     """Answer messages until SIGTERM or SIGINT; return the exit code.
 
     The first signal lets running answers end, a second one does not.
-
-    Raises:
-        ConfigError: there is no token, or Telegram does not accept it.
+    Raises ConfigError if there is no token, or if Telegram does not accept it.
     """
     token = token_of(settings)
     log = log_on_stderr(detailed=True, content=settings.log_content, secret=token)
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             async with open_assistant(settings) as assistant:
-                bot = ServiceBot(token, settings.telegram_api_url)
+                bot = bot_of(settings)
                 async with open_door(assistant, bot, settings) as door:
                     listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
                     console = Console(stderr=True, highlight=False)
@@ -70,58 +70,84 @@ async def serve(settings: Settings) -> int:
 
 @asynccontextmanager
 async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -> AsyncIterator[TelegramDoor]:
-    """Answer messages and deliver reminders during the block; at its end wait for the answers in the making.
-
-    Raises:
-        ConfigError: Telegram does not accept the token.
-    """
+    """Answer messages and deliver reminders during the block, then let running answers end; raises as `connected`."""
     async with connected(bot), AsyncExitStack() as stack:
         names = await read_names(assistant.memory, bot.id)
         sender, lang, files = Sender(bot, names), settings.app_lang, make_file_reader(settings, assistant)
-        allowed = settings.telegram_allowed_users
-        door = TelegramDoor(assistant, sender, lang=lang, bot=bot.id, allowed=allowed, files=files)
+        allowed, wake_words = settings.telegram_allowed_users, settings.telegram_wake_words
+        door = TelegramDoor(assistant, sender, lang=lang, allowed=allowed, wake_words=wake_words, files=files)
         await door.access.read()
         faults = Faults()
-        stack.enter_context(faults.counting())
+        logging.getLogger().addHandler(faults)
+        stack.callback(logging.getLogger().removeHandler, faults)
         inbox = Inbox(door, faults)
-        updater = Updater(bot, inbox)
-        await stack.enter_async_context(updater)
         stack.push_async_callback(door.chats.close, PATIENCE)
-        await door.conversations.read()
         await inbox.recover()
-        clock = await stack.enter_async_context(
-            Clock(assistant.memory, assistant.sources, door.deliver, threads=door.threads)
-        )
+        rings = Clock(assistant.memory, assistant.sources, door.deliver, threads=door.threads)
+        clock = await stack.enter_async_context(rings)
         silence = await stack.enter_async_context(SilenceClock(assistant, door.nudge, door.is_held_in_private))
         door.reached = partial(_note_reached, clock, silence, names)
         if (chat := settings.help_operator_chat) is not None:
-            await stack.enter_async_context(delivering(assistant.memory.notes, sender, chat, lang))
-        await _warn_of_webhook(bot)
-        stack.push_async_callback(_stop_polling, updater)
+            courier = await stack.enter_async_context(Courier(assistant.memory.notes, sender, chat, lang))
+            stack.push_async_callback(courier.finish)
         door.chats.start(offer_menus(door))
-        await updater.start_polling(bootstrap_retries=-1, allowed_updates=WANTED, error_callback=note)
+        door.chats.start(describe(door))
+        if hook := Hook.of(settings, bot.token):
+            await stack.enter_async_context(listening(bot, inbox.put, hook))
+        else:
+            await remove_webhook(bot)
+            await stack.enter_async_context(Poller(bot, inbox.put))
         yield door
 
 
 def _note_reached(clock: Clock, silence: SilenceClock, names: ThreadNames, place: Place) -> None:
-    """Note that something has come from a chat: what waits for it rings, and nobody asks if its user is there."""
     silence.heard(place.thread)
     for thread in clock.unreachable:
         if (waiting := names.place(thread)) and waiting.chat == names.now(place.chat):
             clock.reached(thread)
 
 
-async def _warn_of_webhook(bot: ServiceBot) -> None:
-    """Say that another service's webhook ends here: Telegram brings messages one way alone."""
-    info: WebhookInfo = await retrying(note)(bot.get_webhook_info)
-    if info.url:
-        # Not the whole address: it may hold a secret.
-        host = urlsplit(info.url).hostname
-        LOG.warning("the bot had a webhook at %s; it is deleted, because messages are asked for from now on", host)
+class Courier(Beside):
+    """Carry notes to a chat; `lang` is the operators' language."""
+
+    def __init__(self, notes: Notes, sender: Sender, chat: int, lang: str) -> None:
+        self._notes, self._sender, self._to, self._lang = notes, sender, Place(chat), lang
+        self._hands = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Deliver the notes that wait and those that come, until cancelled."""
+        while True:
+            self._notes.changed.clear()
+            try:
+                for note in await self._notes.waiting():
+                    await self._deliver(note)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK):
+                        await self._notes.changed.wait()
+            except Gone:
+                LOG.warning("HELP_OPERATOR_CHAT: it cannot be written to; a note waits")
+                await asyncio.sleep(RETRY)
+            except Exception:
+                LOG.exception("notes could not be delivered")
+                await asyncio.sleep(RETRY)
+
+    async def _deliver(self, note: Note) -> None:
+        about = {"thread": note.thread, "when": moment(note.at_ms), "text": note.text}
+        async with self._hands:
+            if await self._sender.say(self._to, sentence("telegram", "note", self._lang, **about), is_markdown=False):
+                await self._notes.delivered(note)
+
+    async def finish(self) -> None:
+        """Wait for the note that is being sent, and begin no other, so that none is sent again at the next start."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._hands.acquire()
 
 
-async def _stop_polling(updater: Updater) -> None:
-    # A token that is no longer valid has ended the polling already, and would be complained of again.
-    with suppress(TelegramError):
-        if updater.running:
-            await updater.stop()
+@asynccontextmanager
+async def open_sender(assistant: Assistant, settings: Settings) -> AsyncIterator[TelegramDoor]:
+    """Connect as the bot, beside its own process, to send notices; raises as `connected`."""
+    bot = bot_of(settings)
+    async with connected(bot):
+        names = await read_names(assistant.memory, bot.id)
+        yield TelegramDoor(assistant, Sender(bot, names), lang=settings.app_lang)

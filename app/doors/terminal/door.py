@@ -11,8 +11,8 @@ from pathlib import Path
 from agents.events import Event
 from agents.sources.attachments import kind_of as picture_kind
 from agents.sources.attachments.transcriber import kind_of as recording_kind
-from agents.sources.documents.attached_text import LARGEST_FILE
-from agents.state.person import Quoted
+from agents.sources.documents.reading import LARGEST_ATTACHED
+from agents.state.person import Origin, Quoted
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader, NotFetched, Reading
 from app.doors.visit import PATIENCE, Screen, Visit, stop_when_begun
@@ -62,7 +62,7 @@ class TerminalDoor:
         return await self._assistant.stop(thread)
 
     async def begin(self, visit: Visit, name: str) -> str:
-        """Return the thread of that name; without one, of a name that nothing has."""
+        """Return the thread of that name; without a name a new thread."""
         taken = {info.thread for info in await visit.assistant.threads()} | {visit.thread}
         free = (f"{visit.owner}-{number}" for number in range(2, len(taken) + 3))
         return name or next(thread for thread in free if thread not in taken)
@@ -75,8 +75,12 @@ class TerminalDoor:
         """Return the name of the thread."""
         return say("reply.thread_is", lang, thread=thread)
 
+    async def whisper(self, text: str, lang: str) -> str:
+        """Answer: nobody else reads this terminal."""
+        return text
+
     async def hand(self, name: str, content: str, lang: str) -> str:
-        """Write a document into the folder where one is, readable by its owner alone; no other file is touched."""
+        """Write a document into the current folder, readable only by its owner; no other file is changed."""
         stem, _, kind = name.rpartition(".")
         numbered = (f"{stem}-{number}.{kind}" for number in count(2))
         path = next(path for path in map(Path, chain([name], numbered)) if not path.exists())
@@ -124,16 +128,13 @@ async def with_files(reader: FileReader, turn: Turn, paths: Sequence[Path], lang
 
 
 async def _fetch(part: Quoted) -> bytes:
+    path = Path(part.get("file", ""))
     try:
-        return await asyncio.to_thread(_bytes, Path(part.get("file", "")))
+        if (await asyncio.to_thread(path.stat)).st_size > LARGEST_ATTACHED:
+            raise NotFetched("file_large")
+        return await asyncio.to_thread(path.read_bytes)
     except OSError:
         raise NotFetched("file_lost") from None
-
-
-def _bytes(path: Path) -> bytes:
-    if path.stat().st_size > LARGEST_FILE:
-        raise NotFetched("file_large")
-    return path.read_bytes()
 
 
 def _described(path: Path) -> Quoted:
@@ -142,8 +143,7 @@ def _described(path: Path) -> Quoted:
             beginning = file.read(16)
     except OSError:
         beginning = b""
-    if recording_kind(beginning):
-        return Quoted(kind="voice", by="", text="", foreign=False, file=str(path))
-    if picture_kind(beginning):
-        return Quoted(kind="photo", by="", text="", foreign=False, file=str(path))
-    return Quoted(kind="file", by=path.name, text="", foreign=True, file=str(path))
+    is_voice = bool(recording_kind(beginning))
+    if is_voice or picture_kind(beginning):
+        return Quoted(kind="voice" if is_voice else "photo", by="", text="", origin=Origin.USER, file=str(path))
+    return Quoted(kind="file", by=path.name, text="", origin=Origin.FILE, file=str(path))

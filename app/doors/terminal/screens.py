@@ -8,20 +8,7 @@ from typing import TextIO
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from agents.events import (
-    RETRY,
-    Error,
-    Event,
-    Images,
-    Interrupt,
-    Message,
-    ModelThinking,
-    PrivateMessage,
-    Sources,
-    Token,
-    ToolStart,
-    TurnStart,
-)
+from agents import events
 from agents.events.views import Notice, View
 from agents.language.text.clean import clean, safe_json
 from agents.state import SUPERVISOR
@@ -44,7 +31,7 @@ class JsonLines(Screen):
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Write the event."""
         self._write(event.plain())
 
@@ -60,17 +47,17 @@ class Chunks(JsonLines):
     Messages are whole, since a chunk cannot take back what was sent.
     """
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Write the chunk of an event, if it has one."""
         match event:
-            case Message(text=text) | PrivateMessage(text=text):
+            case events.Message(text=text) | events.PrivateMessage(text=text):
                 plain = event.plain()
                 cited = {"citations": plain["citations"]} if plain.get("citations") else {}
                 self._write({"choices": [{"message": {"content": text, **cited}}]})
-            case Sources() | Images():
-                key = "sources" if isinstance(event, Sources) else "images"
+            case events.Sources() | events.Images():
+                key = "sources" if isinstance(event, events.Sources) else "images"
                 self._write({"choices": [{"message": {"inline_data": {key: event.plain()[key]}}}]})
-            case Error(code=code, text=text) if code != RETRY:
+            case events.Error(code=code, text=text) if code != events.RETRY:
                 self._write({"choices": [{"message": {"content": text}}]})
 
     def close(self) -> None:
@@ -82,22 +69,26 @@ class PlainText(Screen):
     """Show what the assistant says on one stream, and remarks about it on another."""
 
     def __init__(self, answers: TextIO, remarks: TextIO, lang: str) -> None:
-        self._answers, self._remarks, self._lang = answers, remarks, lang
+        self._answers, self._remarks, self._lang, self._question = answers, remarks, lang, ""
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Write a message, a view, or a remark on an error."""
         match event:
-            case Message(text=text, interrupted=interrupted):
+            case events.Message(text=text, interrupted=interrupted):
                 self._write(self._answers, with_list(text, event.citations))
                 if interrupted:
                     self._write(self._remarks, f"⏹ {say('stopped', self._lang)}")
-            case PrivateMessage(text=text):
+            case events.PrivateMessage(text=text):
                 self._write(self._answers, text)
-            case Images(images=images):
+            case events.Images(images=images):
                 self._write(self._answers, gallery(images, say("images", self._lang)).text())
             case Notice(message=text):
                 self._write(self._remarks, text)
-            case Error(code=code, text=text) if code != RETRY:
+            case events.Interrupt(id=id):
+                self._question = f"(--question {id})"
+            case events.TurnEnd(waiting=True):
+                self._write(self._remarks, self._question)
+            case events.Error(code=code, text=text) if code != events.RETRY:
                 self._write(self._remarks, text)
 
     def _write(self, stream: TextIO, text: str) -> None:
@@ -114,28 +105,30 @@ class LiveMarkdown:
         self._preview, self._speaker, self._frame = "", SUPERVISOR, FRAME
         self._redraw: asyncio.TimerHandle | None = None
         self._broken = ""
-        """What was shown of a reply that broke off, as long as the next try has said nothing."""
+        """What was shown of a reply that broke off, until the next try says something."""
         self._begun = time.monotonic()
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Show a piece of the answer, the answer, a view, an error, or what is being done meanwhile."""
         match event:
-            case TurnStart() | ToolStart() | Sources() | ModelThinking():
+            case events.TurnStart() | events.ToolStart() | events.Sources() | events.ModelThinking():
                 self._go_on(event)
-            case Token(speaker=speaker, text=text):
+            case events.Token(speaker=speaker, text=text):
                 self._take(speaker, text)
-            case Message(shown=False) | PrivateMessage():
+            case events.Message(shown=False):
                 self._say(event)
-            case Interrupt():
+            case events.PrivateMessage(text=text):
+                self._say(events.Message(speaker=SUPERVISOR, text=text))
+            case events.Interrupt():
                 self._settle(*asked(event, self.lang))
             case View():
                 self._settle(*drawn(event))
-            case Images(images=images):
+            case events.Images(images=images):
                 self._settle(*drawn(gallery(images, say("images", self.lang))))
-            case Error(code=code) if code == RETRY:
+            case events.Error(code=code) if code == events.RETRY:
                 self._broken, self._preview = self._preview or self._broken, ""
                 self._waits("↻ …")
-            case Error(text=text):
+            case events.Error(text=text):
                 self._keep_broken()
                 self._settle(Text(f"! {clean(text)}", "yellow"))
 
@@ -146,16 +139,16 @@ class LiveMarkdown:
         self._canvas.draw([])
 
     def _keep_broken(self) -> None:
-        """Leave on the screen what was shown of an answer that does not come to its end."""
+        """Leave on the screen what was shown of an answer that will not be completed."""
         self._preview = self._preview or self._broken
         if self._preview:
-            self._say(Message(speaker=self._speaker, text=self._preview, interrupted=True))
+            self._say(events.Message(speaker=self._speaker, text=self._preview, interrupted=True))
 
     def _take(self, speaker: str, text: str) -> None:
         if speaker != self._speaker:
             self._preview = ""
         if not self._preview:
-            # What is waiting is the sign that something is being done.
+            # A waiting request is itself the sign that something is being done.
             self._cancel_redraw()
         self._speaker, self._broken = speaker, ""
         self._preview += text
@@ -167,27 +160,33 @@ class LiveMarkdown:
         started = time.perf_counter()
         self._preview_on(*_answer(self._speaker, self._preview))
         spent = time.perf_counter() - started
-        # A long answer takes long to lay out; nine tenths of the time stay free for the conversation.
+        # A long answer takes long to lay out. Nine tenths of the time stay free for the conversation.
         self._frame = min(max(FRAME, spent * 10), SLOWEST_FRAME)
 
-    def _say(self, message: Message | PrivateMessage) -> None:
-        if isinstance(message, PrivateMessage):
-            message = Message(speaker=SUPERVISOR, text=message.text)
+    def _say(self, message: events.Message) -> None:
         parts = _answer(message.speaker, message.text, message.citations) if message.text else []
         stopped = [Text(f"⏹ {say('stopped', self.lang)}", "dim")] if message.interrupted else []
         if parts or stopped:
             self._settle(*parts, *stopped)
         self._preview = self._broken = ""
 
-    def _go_on(self, event: TurnStart | ToolStart | Sources | ModelThinking) -> None:
-        """Show that a turn begins, or what is done in it, as long as nothing of the answer is there."""
-        if isinstance(event, TurnStart):
-            self._begun = time.monotonic()
+    def _go_on(self, event: events.TurnStart | events.ToolStart | events.Sources | events.ModelThinking) -> None:
+        """Show that a turn begins, or what it does, until there is something of the answer to show."""
+        doing = "…"
+        match event:
+            case events.TurnStart():
+                self._begun = time.monotonic()
+            case events.ToolStart(speaker=speaker, tool=tool):
+                doing = f"… {speaker}: {tool}"
+            case events.Sources(sources=sources):
+                doing = f"… {say('sources_read', self.lang, count=len(sources))}"
+            case events.ModelThinking():
+                doing = f"… {say('thinking', self.lang)}"
         if not self._preview:
-            self._waits(_progress(event, self.lang))
+            self._waits(doing)
 
     def _waits(self, text: str) -> None:
-        """Show what is being done, and from the second second on for how long and how to stop it."""
+        """Show what is being done; after a second also for how long, and how to stop it."""
         self._cancel_redraw()
         seconds = int(time.monotonic() - self._begun)
         sign = SPINNER[seconds % len(SPINNER)] if seconds else ""
@@ -211,18 +210,7 @@ class LiveMarkdown:
             self._redraw = None
 
 
-def _progress(event: Event, lang: str) -> str:
-    match event:
-        case ToolStart(speaker=speaker, tool=tool):
-            return f"… {speaker}: {tool}"
-        case Sources(sources=sources):
-            return f"… {say('sources_read', lang, count=len(sources))}"
-        case ModelThinking():
-            return f"… {say('thinking', lang)}"
-    return "…"
-
-
 def _answer(speaker: str, text: str, citations: Sequence[Citation] = ()) -> list[RenderableType]:
-    """Name a dialog above what it says; the supervisor needs no name. The sources that it cites stand below."""
+    """Show the name of the dialog above its words; the supervisor needs none. The cited sources stand below."""
     named = [Text(clean(speaker), "bold cyan")] if speaker != SUPERVISOR else []
     return [*named, Cited(text, citations), *source_list(citations)]

@@ -8,25 +8,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from agents.events import (
-    DialogChanged,
-    Error,
-    Event,
-    Handover,
-    Images,
-    Interrupt,
-    Message,
-    ModelEnd,
-    ModelStart,
-    ModelThinking,
-    Observed,
-    SearchStep,
-    Sources,
-    ToolEnd,
-    ToolStart,
-    TurnEnd,
-    TurnStart,
-)
+from agents import events
 from agents.events.views import View
 from agents.language.text.clean import clean
 from app.doors.visit import FREE
@@ -54,28 +36,29 @@ class TraceTree:
         self._running: dict[str, tuple[Tree, float]] = {}
         self._tokens = Counter[str]()
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Take one event in; at the turn's end, print the tree."""
         if self._is_empty:
             self._is_empty = False
             self._began = self._clock()
             self._turn = event.turn
         match event:
-            case ModelStart(speaker=who, model=model):
+            case events.ModelStart(speaker=who, model=model):
                 self._start(f"{who} {model}", who, f"asks {model} …")
-            case ModelThinking(speaker=who):
+            case events.ModelThinking(speaker=who):
                 self._leaf(who, "thinks")
-            case ModelEnd(speaker=who, model=model):
+            case events.ModelEnd(speaker=who, model=model):
                 self._tokens.update(_tokens(event))
                 self._finish(f"{who} {model}", who, _model_call(event))
-            case ToolStart(speaker=who, tool=tool, id=call):
+            case events.ToolStart(speaker=who, tool=tool, id=call):
                 self._start(f"{who} {call or tool}", who, f"calls {tool} …")
-            case ToolEnd(speaker=who, tool=tool, id=call):
-                self._finish(f"{who} {call or tool}", who, _tool_call(event))
-            case SearchStep():
+            case events.ToolEnd(speaker=who, tool=tool, id=call):
+                text = str(event).removeprefix(f"{who}.")
+                self._finish(f"{who} {call or tool}", who, f"{text} · {event.ms} ms")
+            case events.SearchStep():
                 self._search(event)
-            case Observed(observer=who, by=by):
-                # Its model calls go by this name, too: an observer may be called like a speaker.
+            case events.Observed(observer=who, by=by):
+                # Its model calls have this name, too: an observer may have the name of a speaker.
                 self._leaf(f"{who} observer" if by == "observer" else who, _verdict(event))
             case _:
                 self._trunk(event)
@@ -85,21 +68,25 @@ class TraceTree:
         if not self._is_empty:
             self._print("not ended")
 
-    def _trunk(self, event: Event) -> None:
+    def _trunk(self, event: events.Event) -> None:
         match event:
-            case TurnStart() | DialogChanged() | Interrupt() | View() | Sources() | Images():
+            case events.TurnStart() | events.DialogChanged() | events.Interrupt() | View():
                 self._node(str(event))
-            case Message(speaker=who):
+            case events.Sources() | events.Images():
+                self._node(str(event))
+            case events.Message(speaker=who):
                 self._leaf(who, f"says: {event.text}{' ^C' if event.interrupted else ''}")
-            case Handover(brief=brief):
+            case events.Handover(brief=brief):
                 self._node(f"{event}{f' · {brief}' if brief else ''}")
                 self._branches.clear()
-            case Error():
+            case events.Error():
                 self._node(str(event), "red")
-            case TurnEnd():
-                self._close_turn(event)
+            case events.TurnEnd():
+                calls = f"{event.model_calls} model call{'' if event.model_calls == 1 else 's'}"
+                spent = [_spent(self._tokens)] if any(self._tokens.values()) else []
+                self._print(f"{event.ms / 1000:.2f} s", calls, *spent, f"{event.dialog or 'supervisor'} listens")
 
-    def _search(self, event: SearchStep) -> None:
+    def _search(self, event: events.SearchStep) -> None:
         text = f"{event.step}: {event.detail} · {event.ms} ms"
         key = f"{event.speaker} {event.id}"
         if key in self._running:
@@ -130,12 +117,6 @@ class TraceTree:
         since = (self._clock() if at is None else at) - self._began
         return Text.assemble((f"{since:+.2f} s  ", "dim"), (_short(text), style))
 
-    def _close_turn(self, event: TurnEnd) -> None:
-        calls = f"{event.model_calls} model call{'' if event.model_calls == 1 else 's'}"
-        listener = f"{event.dialog or 'supervisor'} listens"
-        spent = [_spent(self._tokens)] if any(self._tokens.values()) else []
-        self._print(f"{event.ms / 1000:.2f} s", calls, *spent, listener)
-
     def _print(self, *facts: str) -> None:
         self._tree.label = Text(" · ".join([f"turn {self._turn}", *facts]), "bold")
         self._console.print(self._tree)
@@ -143,25 +124,21 @@ class TraceTree:
         self._begin()
 
 
-def _model_call(event: ModelEnd) -> str:
+def _model_call(event: events.ModelEnd) -> str:
     tokens = _tokens(event)
     spent = f" · {_spent(tokens)}" if tokens else ""
     outcome = "" if event.ok else " · failed or thrown away"
     return f"asks {event.model} · {event.ms / 1000:.2f} s{spent}{outcome}"
 
 
-def _tokens(event: ModelEnd) -> Mapping[str, int]:
+def _tokens(event: events.ModelEnd) -> Mapping[str, int]:
     """Return the tokens of a call, empty for a model that costs nothing."""
     if event.model.startswith(FREE):
         return {}
     return {"in": event.input_tokens, "cached": event.cached_tokens, "out": event.output_tokens}
 
 
-def _tool_call(event: ToolEnd) -> str:
-    return f"{str(event).removeprefix(f'{event.speaker}.')} · {event.ms} ms"
-
-
-def _verdict(event: Observed) -> str:
+def _verdict(event: events.Observed) -> str:
     target = f" -> {event.target}" if event.target else ""
     reason = f" · {event.reason}" if event.reason else ""
     return f"{event.verdict}{target} ({event.by}){reason}"

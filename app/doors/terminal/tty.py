@@ -3,9 +3,8 @@
 import asyncio
 import codecs
 import os
-import signal
 import termios
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from itertools import takewhile
 from math import ceil
@@ -15,7 +14,6 @@ from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 
 from agents.language.text.clean import clean
-from app.tasks import on_signal
 
 
 class Canvas:
@@ -39,7 +37,9 @@ class Canvas:
 
         Lines that have left the screen cannot be redrawn: a preview then waits, a last drawing comes anew.
         """
-        same = self._same(lines)
+        # In another width all lines are drawn anew.
+        pairs = zip(self._shown, lines, strict=False) if self.console.width == self._width else ()
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         back = sum(self._rows(line) for line in self._shown[same:])
         within_reach = back < self.console.height
         if not within_reach and not last:
@@ -52,58 +52,46 @@ class Canvas:
         self._shown = [] if last else lines
         self._width = self.console.width
 
-    def _same(self, lines: list[str]) -> int:
-        """Return how many lines from the top are shown already; in another width all are drawn anew."""
-        if self.console.width != self._width:
-            return 0
-        pairs = zip(self._shown, lines, strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
     def _rows(self, line: str) -> int:
         # Terminals wrap the lines they show when their window gets narrower.
         return max(1, ceil(cell_len(clean(line)) / self.console.width))
 
 
 @contextmanager
-def silent_keys(stream: TextIO) -> Iterator[None]:
-    """Keep keys typed during the block off the screen; they wait for the next prompt, Ctrl-C still works."""
+def silent_keys(stream: TextIO, flags: int = termios.ECHO) -> Iterator[None]:
+    """Keep keys typed during the block off the screen; they wait for the next prompt, Ctrl-C still works.
+
+    `flags` are the local modes of the terminal that are off meanwhile.
+    """
     if not stream.isatty():
         yield
         return
-    descriptor = stream.fileno()
-    before = termios.tcgetattr(descriptor)
+    before = termios.tcgetattr(stream)
     silent = list(before)
-    silent[3] &= ~termios.ECHO
-    termios.tcsetattr(descriptor, termios.TCSANOW, silent)
+    silent[3] &= ~flags
+    termios.tcsetattr(stream, termios.TCSANOW, silent)
     try:
         yield
     finally:
-        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+        termios.tcsetattr(stream, termios.TCSANOW, before)
 
 
 @asynccontextmanager
 async def pressed_keys(stream: TextIO) -> AsyncIterator[asyncio.Event]:
     """Set the event at each key during the block, without an echo; Ctrl-C still interrupts. No terminal, no keys."""
-    key = asyncio.Event()
-    if not stream.isatty():
-        yield key
-        return
-    descriptor, loop = stream.fileno(), asyncio.get_running_loop()
-    before = termios.tcgetattr(descriptor)
-    keys = list(before)
-    keys[3] &= ~(termios.ECHO | termios.ICANON)
+    key, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def read() -> None:
-        os.read(descriptor, 1024)
+        os.read(stream.fileno(), 1024)
         key.set()
 
-    termios.tcsetattr(descriptor, termios.TCSANOW, keys)
-    loop.add_reader(descriptor, read)
-    try:
-        yield key
-    finally:
-        loop.remove_reader(descriptor)
-        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+    with silent_keys(stream, termios.ECHO | termios.ICANON):
+        if stream.isatty():
+            loop.add_reader(stream, read)
+        try:
+            yield key
+        finally:
+            loop.remove_reader(stream)
 
 
 async def incoming_lines(stream: TextIO) -> AsyncIterator[str]:
@@ -116,44 +104,6 @@ async def incoming_lines(stream: TextIO) -> AsyncIterator[str]:
             yield line
     if rest := rest + decoder.decode(b"", final=True):
         yield rest
-
-
-async def plain_line(console: Console, stream: TextIO) -> str:
-    """Ask for a message on a terminal that can only show text; a trailing backslash goes on with another line.
-
-    Raises EOFError at the end of the input, KeyboardInterrupt at Ctrl-C, which throws the line away.
-    """
-    text, prompt = "", "> "
-    while True:
-        line = await _interruptible(_asked(console, prompt, stream))
-        if not line.endswith("\\"):
-            return text + line
-        text, prompt = f"{text}{line[:-1]}\n", "… "
-
-
-async def _asked(console: Console, prompt: str, stream: TextIO) -> str:
-    console.print(prompt, end="")
-    async for line in incoming_lines(stream):
-        return line
-    raise EOFError
-
-
-async def _interruptible(reading: Coroutine[object, object, str]) -> str:
-    # It begins to run when the signal is taken care of.
-    task = asyncio.ensure_future(reading)
-    interrupted = []
-
-    def interrupt() -> None:
-        interrupted.append(True)
-        task.cancel()
-
-    with on_signal(signal.SIGINT, interrupt):
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if not interrupted:
-                raise
-    raise KeyboardInterrupt
 
 
 async def _chunk(descriptor: int) -> bytes:

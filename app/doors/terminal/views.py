@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from markdown_it import MarkdownIt
 from rich import box
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markdown import Markdown
 from rich.measure import Measurement
@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from agents.events import Interrupt
-from agents.events.views import CardList, Document, Entry, Link, Notice, Player, View
+from agents.events.views import CardList, Document, Entry, Link, Notice, Player, View, in_full
 from agents.events.views import Table as TableView
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
@@ -66,9 +66,9 @@ def asked(question: Interrupt, lang: str) -> list[RenderableType]:
 
 def markdown(text: str) -> Markdown:
     """Return a text drawn as Markdown."""
-    # In a talk a new line is a new line; two spaces make it one in Markdown, too.
+    # In a talk each line break counts; in Markdown two spaces make one.
     source = numbers_kept(clean(text)).replace("\n", "  \n")
-    # A link shows its address: one that hides behind other words could lead anywhere.
+    # A link shows its address, because a link behind other words could lead anywhere.
     drawing = Markdown(source, hyperlinks=False)
     # Rich would leave out what looks like HTML ("List<int>") and has no switch for it.
     drawing.parsed = _PARSER.parse(source)
@@ -124,17 +124,17 @@ class Bar:
     """A player in one line, its bar as far as the piece is played."""
 
     def __init__(self, view: Player) -> None:
-        self._view = view
+        self._line = _line(view.text())
+        self._done = None
+        if view.position is not None and view.duration:
+            self._done = round(BAR * min(max(view.position, 0) / view.duration, 1))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it in the width there is; a narrow one leaves the bar out, then the end of the line."""
-        line = _line(self._view.text())
-        position, duration = self._view.position, self._view.duration
-        if position is not None and duration and cell_len(line) + BAR < options.max_width:
-            done = round(BAR * min(max(position, 0) / duration, 1))
-            yield Text.assemble(line, " ", ("━" * done, "cyan"), ("─" * (BAR - done), "dim"))
+        if self._done is None or cell_len(self._line) + BAR >= options.max_width:
+            yield Text(self._line, no_wrap=True, overflow="crop")
         else:
-            yield Text(line if cell_len(line) <= options.max_width else set_cell_size(line, options.max_width))
+            yield Text.assemble(self._line, " ", ("━" * self._done, "cyan"), ("─" * (BAR - self._done), "dim"))
 
 
 def _title(text: str) -> list[RenderableType]:
@@ -142,7 +142,7 @@ def _title(text: str) -> list[RenderableType]:
 
 
 def _numbered(lines: Iterable[tuple[int, Text]]) -> Table:
-    """Return lines with their numbers before them; what does not fit goes on below its beginning."""
+    """Return numbered lines; the rest of a long line continues below its beginning."""
     grid = Table.grid(Column(style="cyan", justify="right"), Column(overflow="fold"), padding=(0, 1))
     for number, line in lines:
         grid.add_row(f"{number}.", line)
@@ -159,8 +159,8 @@ def _option(label: str, detail: str) -> Text:
 
 
 def _address(url: str) -> Text:
-    # Not a terminal's own link: that can open another address than the one it shows.
-    return Text(clean(url), "underline", overflow="fold")
+    # It is not a link of the terminal: such a link can open another address than the one it shows.
+    return Text(clean(in_full(url)), "underline", overflow="fold")
 
 
 def _line(text: str) -> str:

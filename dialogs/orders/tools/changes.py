@@ -6,40 +6,20 @@ what it was.
 """
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Annotated, Any, Literal, cast
 
 from langchain_core.tools import BaseTool, tool
 from pydantic import Field
 
+from agents.language.identifiers import Schema
 from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.traits import Wording
-from dialogs.orders import operations
-from dialogs.orders.operations import change_user_address
-from dialogs.orders.records import (
-    CHANGED_ORDER,
-    CHANGED_USER,
-    Address,
-    ItemId,
-    Order,
-    OrderId,
-    PaymentId,
-    Schema,
-    UserId,
-)
+from dialogs.orders import operations, wording
+from dialogs.orders.records import CHANGED_ORDER, CHANGED_USER, Address, ItemId, Order, OrderId, PaymentId, UserId
 from dialogs.orders.store import ShopRecords, change, read
-from dialogs.orders.wording import (
-    address_line,
-    full_name,
-    items_line,
-    method_label,
-    money,
-    order_view,
-    said,
-    translated,
-    user_view,
-    variant_label,
-)
+from dialogs.orders.wording import address_line, items_line, method_label, money, said
 
 OPERATIONS: Mapping[str, Callable[..., Order]] = {
     "cancel": operations.cancel,
@@ -72,12 +52,12 @@ def question_before(kind: str) -> Wording:
 
 def _address_facts(records: ShopRecords, kind: str, args: Json, lang: str) -> Mapping[str, str]:
     user = records.user(args.get("user_id") or records.own_customer())
-    return {"name": full_name(user), "address": address_line(cast(Address, args))}
+    return {"name": wording.full_name(user), "address": address_line(cast(Address, args))}
 
 
 def _order_facts(records: ShopRecords, kind: str, args: Json, lang: str) -> Mapping[str, str]:
     """Try a change of an order, and return in words what it is about."""
-    order = records.order(args["order_id"])
+    order = deepcopy(records.order(args["order_id"]))
     OPERATIONS[kind](records, **args)
     items = operations.taken(order, args["item_ids"]) if "item_ids" in args else order["items"]
     paid_by = [args["payment_method_id"]] if "payment_method_id" in args else [*operations.paid(order)]
@@ -92,7 +72,7 @@ def _order_facts(records: ShopRecords, kind: str, args: Json, lang: str) -> Mapp
         "items": items_line(items, lang),
         "money": money(sums.get(kind, 0), lang),
         "method": "; ".join(method_label(methods[id], lang) for id in paid_by),
-        "reason": translated(args.get("reason", ""), lang),
+        "reason": wording.translated(args.get("reason", ""), lang),
         "address": address_line(cast(Address, args)) if kind == "order_address" else "",
     }
     return {**facts, **_swap_facts(records, order, args, lang, facts["method"])} if "new_item_ids" in args else facts
@@ -103,7 +83,7 @@ def _swap_facts(records: ShopRecords, order: Order, args: Json, lang: str, metho
     variants = operations.replacements(records, order, args["item_ids"], args["new_item_ids"])
     owed = operations.difference(order, args["item_ids"], variants)
     key = "owed_nothing" if round(owed, 2) == 0 else "owed" if owed > 0 else "owed_back"
-    labels = [variant_label(item["name"], variant, lang) for item, variant in zip(items, variants, strict=True)]
+    labels = [wording.variant_label(item["name"], variant, lang) for item, variant in zip(items, variants, strict=True)]
     return {"new_items": "; ".join(labels), "owed": said(key, lang, money=money(abs(owed), lang), method=method)}
 
 
@@ -195,10 +175,10 @@ async def modify_user_address(
     """Change where a customer lives. address2: flat or suite, may be empty. user_id: left out, the user's own."""
     address = Address(address1=address1, address2=address2, city=city, country=country, state=state, zip=zip)
     customer = await read(runtime, ShopRecords.own_customer) if user_id is None else user_id
-    user = await change(runtime, customer, lambda records: change_user_address(records, customer, **address))
-    return result(user, view=user_view(user, runtime.state["lang"]))
+    user = await change(runtime, customer, lambda records: operations.change_user_address(records, customer, **address))
+    return result(user, view=wording.user_view(user, runtime.state["lang"]))
 
 
 async def _changed(runtime: Runtime, kind: str, order_id: str, **args: Any) -> Answer:
     order = await change(runtime, order_id, lambda records: OPERATIONS[kind](records, order_id, **args))
-    return result(order, view=order_view(order, runtime.state["lang"]))
+    return result(order, view=wording.order_view(order, runtime.state["lang"]))

@@ -11,33 +11,11 @@ from pydantic import BaseModel, Field
 
 from agents.language.identifiers import spelled
 from agents.toolkit import Answer, Option, Runtime, choice, request, traits
+from dialogs.orders import records, wording
 from dialogs.orders.operations import refundable
-from dialogs.orders.records import (
-    CHOSEN_ITEM,
-    CHOSEN_NEW_ITEM,
-    CHOSEN_ORDER,
-    CHOSEN_PAYMENT,
-    CHOSEN_PRODUCT,
-    Item,
-    ItemId,
-    Order,
-    OrderId,
-    PaymentMethod,
-    Product,
-    Variant,
-)
+from dialogs.orders.records import Item, ItemId, Order, OrderId, PaymentMethod, Product, Variant
 from dialogs.orders.store import ShopError, ShopRecords, read
-from dialogs.orders.wording import (
-    is_called,
-    item_label,
-    items_line,
-    method_label,
-    money,
-    order_title,
-    said,
-    translated,
-    variant_label,
-)
+from dialogs.orders.wording import item_label, money, said
 from prompts import FALLBACK
 
 T = TypeVar("T")
@@ -45,7 +23,7 @@ Words = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-@traits(kind="selector", result=CHOSEN_ORDER, private=True, always=True)
+@traits(kind="selector", result=records.CHOSEN_ORDER, private=True, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_order(
     runtime: Runtime, status: Literal["pending", "delivered"] | None = None, words: Words | None = None
@@ -53,26 +31,28 @@ async def choose_order(
     """Let the user choose one of their orders. words: what they said of it."""
     lang = runtime.state["lang"]
 
-    def fitting(records: ShopRecords) -> Sequence[Order]:
-        named = _called(records.own_orders(), words, lambda order, words: _is_order(order, words, lang))
-        return [order for order in named if order["status"].startswith(status or "")]
+    def fitting(shop: ShopRecords) -> Sequence[Order]:
+        called_orders = _called(shop.own_orders(), words, lambda order, words: _is_order(order, words, lang))
+        return [order for order in called_orders if order["status"].startswith(status or "")]
 
     def option(order: Order) -> Option:
         items = [item_label(item, lang) for item in order["items"]]
         value = {"order_id": order["order_id"], "status": order["status"], "items": items}
-        return Option(order_title(order, lang), value, items_line(order["items"], lang), order["order_id"])
+        return Option(
+            wording.order_title(order, lang), value, wording.items_line(order["items"], lang), order["order_id"]
+        )
 
     return choice(said("which_order", lang), [*map(option, await read(runtime, fitting))])
 
 
-@traits(kind="selector", result=CHOSEN_ITEM, private=True, always=True)
+@traits(kind="selector", result=records.CHOSEN_ITEM, private=True, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_item(order_id: OrderId, runtime: Runtime, words: Words | None = None) -> Answer:
     """Let the user choose one of an order's items."""
     lang = runtime.state["lang"]
 
-    def fitting(records: ShopRecords) -> Sequence[Item]:
-        items = {item["item_id"]: item for item in records.order(order_id)["items"]}
+    def fitting(shop: ShopRecords) -> Sequence[Item]:
+        items = {item["item_id"]: item for item in shop.order(order_id)["items"]}
         return _called([*items.values()], words, lambda item, words: _is_item(item, words, lang))
 
     def option(item: Item) -> Option:
@@ -83,22 +63,24 @@ async def choose_item(order_id: OrderId, runtime: Runtime, words: Words | None =
     return choice(said("which_item", lang), [*map(option, await read(runtime, fitting))])
 
 
-@traits(kind="selector", result=CHOSEN_NEW_ITEM, always=True)
+@traits(kind="selector", result=records.CHOSEN_NEW_ITEM, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_new_item(item_id: ItemId, runtime: Runtime) -> Answer:
     """Let the user choose what an item is exchanged for."""
     lang = runtime.state["lang"]
-    product = await read(runtime, lambda records: _with_others(records, item_id))
+    product = await read(runtime, lambda shop: _with_others(shop, item_id))
 
     def option(variant: Variant) -> Option:
         id, price = variant["item_id"], variant["price"]
         value = {"new_item_id": id, "options": variant["options"], "price": price}
-        return Option(variant_label(product["name"], variant, lang), value, money(price, lang), id, {"price": price})
+        return Option(
+            wording.variant_label(product["name"], variant, lang), value, money(price, lang), id, {"price": price}
+        )
 
     return choice(said("which_new_item", lang), [*map(option, product["variants"].values())])
 
 
-@traits(kind="selector", result=CHOSEN_PAYMENT, private=True, always=True)
+@traits(kind="selector", result=records.CHOSEN_PAYMENT, private=True, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_payment_method(
     order_id: OrderId, runtime: Runtime, purpose: Literal["return", "exchange", "modify"] | None = None
@@ -106,19 +88,19 @@ async def choose_payment_method(
     """Let the user choose how an order is paid, or where its money goes back to."""
     lang = runtime.state["lang"]
 
-    def fitting(records: ShopRecords) -> Sequence[PaymentMethod]:
-        order = records.order(order_id)
-        methods = records.user(order["user_id"])["payment_methods"]
-        return [methods[id] for id in (refundable(records, order) if purpose == "return" else methods)]
+    def fitting(shop: ShopRecords) -> Sequence[PaymentMethod]:
+        order = shop.order(order_id)
+        methods = shop.user(order["user_id"])["payment_methods"]
+        return [methods[id] for id in (refundable(shop, order) if purpose == "return" else methods)]
 
     def option(method: PaymentMethod) -> Option:
         value = {"payment_method_id": method["id"], "source": method["source"]}
-        return Option(method_label(method, lang), value, id=method["id"])
+        return Option(wording.method_label(method, lang), value, id=method["id"])
 
     return choice(said("which_payment", lang), [*map(option, await read(runtime, fitting))])
 
 
-@traits(kind="selector", result=CHOSEN_PRODUCT, always=True)
+@traits(kind="selector", result=records.CHOSEN_PRODUCT, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_product(runtime: Runtime, words: Words | None = None) -> Answer:
     """Let the user choose a product of the shop."""
@@ -127,10 +109,10 @@ async def choose_product(runtime: Runtime, words: Words | None = None) -> Answer
 
     def option(product: Product) -> Option:
         value = {"product_id": product["product_id"], "name": product["name"]}
-        return Option(translated(product["name"], lang), value, id=product["product_id"])
+        return Option(wording.translated(product["name"], lang), value, id=product["product_id"])
 
-    named = [product for product in products if words is None or is_product(product, words, lang)]
-    return choice(said("which_product", lang), [*map(option, named)])
+    fitting = [product for product in products if words is None or is_product(product, words, lang)]
+    return choice(said("which_product", lang), [*map(option, fitting)])
 
 
 class NewAddress(BaseModel):
@@ -166,7 +148,7 @@ async def ask_product(runtime: Runtime) -> Answer:
 
 def is_product(product: Product, words: str, lang: str) -> bool:
     """Tell whether a product has a name with all of the user's words that matter."""
-    return is_called(words, (product["name"], translated(product["name"], lang)), lang)
+    return wording.is_called(words, (product["name"], wording.translated(product["name"], lang)), lang)
 
 
 def _is_order(order: Order, words: str, lang: str) -> bool:
@@ -174,22 +156,22 @@ def _is_order(order: Order, words: str, lang: str) -> bool:
 
 
 def _is_item(item: Item, words: str, lang: str) -> bool:
-    return is_called(words, (item_label(item, lang), item_label(item, FALLBACK)), lang)
+    return wording.is_called(words, (item_label(item, lang), item_label(item, FALLBACK)), lang)
 
 
 def _called(entries: Sequence[T], words: str | None, fits: Callable[[T, str], bool]) -> Sequence[T]:
     """Return the entries that fit the user's words, all entries without words. Raises ShopError if no entry fits."""
     if words is None:
         return entries
-    named = [entry for entry in entries if fits(entry, words)]
-    if not named:
+    fitting = [entry for entry in entries if fits(entry, words)]
+    if not fitting:
         raise ShopError("nothing_called", words=words)
-    return named
+    return fitting
 
 
-def _with_others(records: ShopRecords, item_id: str) -> Product:
+def _with_others(shop: ShopRecords, item_id: str) -> Product:
     """Return the product of an item with only its other items in stock. Raises ShopError if there are none."""
-    product = records.product_of(item_id)
+    product = shop.product_of(item_id)
     others = {id: variant for id, variant in product["variants"].items() if variant["available"] and id != item_id}
     if not others:
         raise ShopError("sold_out", item=product["name"])

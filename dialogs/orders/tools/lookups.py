@@ -8,25 +8,10 @@ from langchain_core.tools import tool
 
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
 from agents.toolkit.result import Page, page_of
-from dialogs.orders.records import (
-    ORDER,
-    ORDERS,
-    PRODUCT,
-    PRODUCTS,
-    USER,
-    USER_ID,
-    VARIANT,
-    ItemId,
-    Order,
-    OrderId,
-    Product,
-    ProductId,
-    User,
-    UserId,
-    Variant,
-)
+from dialogs.orders import records, wording
+from dialogs.orders.records import ItemId, Order, OrderId, Product, ProductId, User, UserId, Variant
 from dialogs.orders.store import SERVE, ShopError, ShopRecords, read
-from dialogs.orders.wording import items_line, money, order_view, orders_view, product_view, said, translated, user_view
+from dialogs.orders.wording import items_line, money, said
 from prompts import phrase
 
 LONGEST_SUM = 200
@@ -41,14 +26,14 @@ OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
 }
 
 
-@traits(result=USER_ID, permission=SERVE)
+@traits(result=records.USER_ID, permission=SERVE)
 @tool(response_format="content_and_artifact")
 async def find_user_id_by_email(email: str, runtime: Runtime) -> Answer:
     """Find out which customer has an email address."""
     return result(await _customer(runtime, lambda user: user["email"].lower() == email.lower()))
 
 
-@traits(result=USER_ID, permission=SERVE)
+@traits(result=records.USER_ID, permission=SERVE)
 @tool(response_format="content_and_artifact")
 async def find_user_id_by_name_zip(first_name: str, last_name: str, zip: str, runtime: Runtime) -> Answer:
     """Find out which customer has a name and a zip code, if their email is not known."""
@@ -61,42 +46,42 @@ async def find_user_id_by_name_zip(first_name: str, last_name: str, zip: str, ru
     return result(await _customer(runtime, is_meant))
 
 
-@traits(result=USER, view="cards", private=True)
+@traits(result=records.USER, view="cards", private=True)
 @tool(response_format="content_and_artifact")
 async def get_user_details(runtime: Runtime, user_id: UserId | None = None) -> Answer:
     """Look up a customer: address, payment methods, orders. user_id: left out, the user's own."""
-    user = await read(runtime, lambda records: records.user(user_id or records.own_customer()))
-    return result(user, view=user_view(user, runtime.state["lang"]))
+    user = await read(runtime, lambda shop: shop.user(user_id or shop.own_customer()))
+    return result(user, view=wording.user_view(user, runtime.state["lang"]))
 
 
-@traits(result=ORDER, view="cards", private=True, always=True)
+@traits(result=records.ORDER, view="cards", private=True, always=True)
 @tool(response_format="content_and_artifact")
 async def get_order_details(order_id: OrderId, runtime: Runtime) -> Answer:
     """Look up an order: items, status, payments."""
-    order = await read(runtime, lambda records: records.order(order_id))
-    return result(order, view=order_view(order, runtime.state["lang"]))
+    order = await read(runtime, lambda shop: shop.order(order_id))
+    return result(order, view=wording.order_view(order, runtime.state["lang"]))
 
 
-@traits(result=PRODUCT, view="cards", always=True)
+@traits(result=records.PRODUCT, view="cards", always=True)
 @tool(response_format="content_and_artifact")
 async def get_product_details(product_id: ProductId, runtime: Runtime) -> Answer:
     """Look up a product with all the items it is sold as."""
-    product = await read(runtime, lambda records: records.product(product_id))
-    return result(product, view=product_view(product, runtime.state["lang"]))
+    product = await read(runtime, lambda shop: shop.product(product_id))
+    return result(product, view=wording.product_view(product, runtime.state["lang"]))
 
 
-@traits(result=VARIANT)
+@traits(result=records.VARIANT)
 @tool(response_format="content_and_artifact")
 async def get_item_details(item_id: ItemId, runtime: Runtime) -> Answer:
     """Look up one item of a product: options, price, whether it is in stock."""
 
-    def variant(records: ShopRecords) -> Variant:
-        return records.product_of(item_id)["variants"][item_id]
+    def variant(shop: ShopRecords) -> Variant:
+        return shop.product_of(item_id)["variants"][item_id]
 
     return result(await read(runtime, variant))
 
 
-@traits(result=PRODUCTS, view="cards")
+@traits(result=records.PRODUCTS, view="cards")
 @tool(response_format="content_and_artifact")
 async def list_all_product_types(runtime: Runtime) -> Answer:
     """List the products of the shop."""
@@ -106,13 +91,15 @@ async def list_all_product_types(runtime: Runtime) -> Answer:
     return result(listed, view=view)
 
 
-@traits(result=ORDERS, view="cards", private=True, always=True, shortcut=True)
+@traits(result=records.ORDERS, view="cards", private=True, always=True, shortcut=True)
 @tool(response_format="content_and_artifact")
 async def list_orders(runtime: Runtime, page: Page = 1) -> Answer:
     """List the user's own orders, 50 a page."""
     lang = runtime.state["lang"]
     orders = await read(runtime, ShopRecords.own_orders)
-    return result([_brief(order, lang) for order in orders], view=page_of(orders_view(orders, lang), page, lang))
+    return result(
+        [_brief(order, lang) for order in orders], view=page_of(wording.orders_view(orders, lang), page, lang)
+    )
 
 
 @tool
@@ -138,8 +125,8 @@ async def transfer_to_human_agents(summary: str, runtime: Runtime) -> str:
 async def _customer(runtime: Runtime, is_meant: Callable[[User], bool]) -> str:
     """Return the identifier of the first customer of whom this holds. Raises Refused if there is none."""
 
-    def first(records: ShopRecords) -> str:
-        user = next(filter(is_meant, records.users()), None)
+    def first(shop: ShopRecords) -> str:
+        user = next(filter(is_meant, shop.users()), None)
         if user is None:
             raise ShopError("no_user")
         return user["user_id"]
@@ -154,7 +141,7 @@ def _brief(order: Order, lang: str) -> dict[str, object]:
 
 def _entry(product: Product, lang: str) -> Entry:
     least = min((variant["price"] for variant in product["variants"].values()), default=0)
-    return Entry(translated(product["name"], lang), said("from", lang, price=money(least, lang)))
+    return Entry(wording.translated(product["name"], lang), said("from", lang, price=money(least, lang)))
 
 
 def _worked_out(node: ast.AST) -> float:

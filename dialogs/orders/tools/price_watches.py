@@ -44,7 +44,7 @@ class PriceWatches(Items):
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return the watches that there are."""
-        return {key: {**watch} for key, watch in (await _watches(runtime)).items() if key in keys}
+        return {key: watch for key, watch in (await _watches(runtime)).items() if key in keys}
 
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put a watch back, or take it away."""
@@ -52,7 +52,7 @@ class PriceWatches(Items):
         if value is None:
             await _store(runtime).adelete(place, key)
         else:
-            await _store(runtime).aput(place, key, {**value})
+            await _store(runtime).aput(place, key, value)
 
     def worded(self, value: Json, lang: str) -> str:
         """Return a watch in words."""
@@ -69,14 +69,18 @@ async def watch_price(product: Words, runtime: Runtime, below: Price | None = No
     lang = runtime.state["lang"]
     if not runtime.context.rings:
         raise Refused(said("refused.nothing_rings", lang))
-    named, price = await read(runtime, lambda records: _named_and_price(records, product, lang))
-    key, watches = named["product_id"], await _watches(runtime)
-    watch = Watch(product_id=key, name=named["name"], below=below or price, thread=runtime.context.thread, lang=lang)
+    watched = await read(runtime, lambda records: _named(records, product, lang))
+    price = _least_price(watched)
+    if price is None:
+        raise Refused(said("refused.sold_out", lang, item=watched["name"]))
+    key, watches = watched["product_id"], await _watches(runtime)
+    thread = runtime.context.thread
+    watch: Json = {**Watch(product_id=key, name=watched["name"], below=below or price, thread=thread, lang=lang)}
     if len(watches.keys() | {key}) > MOST_WATCHES:
         return said("watches_full", lang, most=MOST_WATCHES)
-    await entered(runtime, ITEMS, {key: (_plain(watches.get(key)), {**watch})})
-    await ITEMS.write(runtime, key, {**watch})
-    return said("watched", lang, watch=ITEMS.worded({**watch}, lang), price=money(price, lang))
+    await entered(runtime, ITEMS, {key: (watches.get(key), watch)})
+    await ITEMS.write(runtime, key, watch)
+    return said("watched", lang, watch=ITEMS.worded(watch, lang), price=money(price, lang))
 
 
 @traits(view="cards", private=True)
@@ -84,7 +88,7 @@ async def watch_price(product: Words, runtime: Runtime, below: Price | None = No
 async def list_price_watches(runtime: Runtime) -> Answer:
     """List the products whose price is watched for the user."""
     lang = runtime.state["lang"]
-    entries = [Entry(ITEMS.worded({**watch}, lang)) for watch in (await _watches(runtime)).values()]
+    entries = [Entry(ITEMS.worded(watch, lang)) for watch in (await _watches(runtime)).values()]
     if not entries:
         return result(message=said("watches_none", lang))
     return result(view=CardList(title=said("watches", lang), entries=entries))
@@ -95,16 +99,12 @@ async def list_price_watches(runtime: Runtime) -> Answer:
 async def stop_price_watch(product: Words, runtime: Runtime) -> str:
     """Stop watching a product's price. product: its name."""
     lang = runtime.state["lang"]
-    named = await read(runtime, lambda records: _named(records, product, lang))
-    key = named["product_id"]
+    watched = await read(runtime, lambda records: _named(records, product, lang))
+    key = watched["product_id"]
     if watch := (await _watches(runtime)).get(key):
-        await entered(runtime, ITEMS, {key: ({**watch}, None)})
+        await entered(runtime, ITEMS, {key: (watch, None)})
         await ITEMS.write(runtime, key, None)
-    return said("unwatched", lang, product=translated(named["name"], lang))
-
-
-def _plain(watch: Watch | None) -> Json | None:
-    return {**watch} if watch else None
+    return said("unwatched", lang, product=translated(watched["name"], lang))
 
 
 async def tell_watchers(shop: Shop, memory: Memory) -> int:
@@ -113,7 +113,8 @@ async def tell_watchers(shop: Shop, memory: Memory) -> int:
     A process that is killed in between loses no watch and tells nobody twice: a watch ends after the user is told, and
     the same watch at the same price is told once.
     """
-    prices, count = await shop.read(lambda db: _prices(ShopRecords(db, None))), 0
+    products = await shop.read(lambda db: ShopRecords(db, None).products())
+    prices, count = {product["product_id"]: _least_price(product) for product in products}, 0
     for item in await _all_watches(memory.store):
         watch = cast(Watch, item.value)
         price = prices.get(watch["product_id"])
@@ -136,9 +137,9 @@ async def _all_watches(store: BaseStore) -> list[Item]:
     return [item for place in places for item in await store.asearch(place, limit=MOST_WATCHES)]
 
 
-async def _watches(runtime: Runtime) -> Mapping[str, Watch]:
+async def _watches(runtime: Runtime) -> Mapping[str, Json]:
     items = await _store(runtime).asearch(namespace_of(runtime.context.user, WATCHES), limit=MOST_WATCHES + 1)
-    return {item.key: cast(Watch, item.value) for item in items}
+    return {item.key: item.value for item in items}
 
 
 def _store(runtime: Runtime) -> BaseStore:
@@ -157,19 +158,6 @@ def _named(records: ShopRecords, words: str, lang: str) -> Product:
     return products[0]
 
 
-def _named_and_price(records: ShopRecords, words: str, lang: str) -> tuple[Product, float]:
-    """Return the product that has these words in its name, and its lowest price. Raises ShopError."""
-    product = _named(records, words, lang)
-    if not (prices := _stocked_prices(product)):
-        raise ShopError("sold_out", item=product["name"])
-    return product, min(prices)
-
-
-def _prices(records: ShopRecords) -> Mapping[str, float]:
-    """Return the lowest price of each product that is in stock."""
-    prices = {product["product_id"]: _stocked_prices(product) for product in records.products()}
-    return {id: min(of_product) for id, of_product in prices.items() if of_product}
-
-
-def _stocked_prices(product: Product) -> list[float]:
-    return [variant["price"] for variant in product["variants"].values() if variant["available"]]
+def _least_price(product: Product) -> float | None:
+    """Return the lowest price of what is in stock; None if nothing is."""
+    return min((variant["price"] for variant in product["variants"].values() if variant["available"]), default=None)

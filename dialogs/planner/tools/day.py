@@ -1,6 +1,5 @@
 """What is on, a plan of the day from one sentence, and the time zone, into which reminders come along."""
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo, available_timezones
@@ -15,7 +14,7 @@ from agents.language.schedule.wording import clock, worded_instant
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import Preferences
 from agents.toolkit import Answer, Refused, Runtime, result, traits
-from agents.toolkit.runtime import present, zone_of
+from agents.toolkit.context import present, zone_of
 from agents.toolkit.undo import SETTINGS, enter_setting
 from dialogs.planner.agenda import TODAY
 from dialogs.planner.store import Reminders
@@ -29,16 +28,16 @@ MOST_PLANNED = 30
 """Things of one sentence."""
 
 
-@traits(view="day", volatile=True, shortcut=True, private=True)
+@traits(always=True, view="day", volatile=True, shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def agenda(runtime: Runtime, when: When = TODAY) -> Answer:
     """Tell what is on. when: "Friday", "this week", "next", "overdue", "how long" (timers), "how many"."""
     lang = runtime.state["lang"]
     plans = await reminders_of(runtime).agenda(runtime.context.user, lang)
-    asked = period(when, "en" if when == TODAY else listening(when, lang), plans.now, plans.zone)
-    if asked is None:
+    span = period(when, "en" if when == TODAY else listening(when, lang), plans.now, plans.zone)
+    if span is None:
         raise Refused(said("agenda_unclear", lang, when=when))
-    view = plans.shown(asked)
+    view = plans.shown(span)
     return result(message=view.text(), view=view)
 
 
@@ -63,7 +62,8 @@ async def plan_day(plan: Annotated[str, Field(min_length=1, max_length=1000)], r
     plans = await reminders_of(runtime).agenda(runtime.context.user, lang)
     view = plans.day(day_of(min(begins, default=plans.now.astimezone(zone))))
     if left_out:
-        view = replace(view, notes=[*view.notes, said("plan_left_out", lang, items="; ".join(left_out))])
+        notes = [*view.notes, said("plan_left_out", lang, items="; ".join(left_out))]
+        view = view.model_copy(update={"notes": notes})
     return result(message=view.text(), view=view)
 
 
@@ -97,8 +97,8 @@ def _named(place: str, lang: str) -> str | None:
     name_sought = place.strip().replace(" ", "_").casefold()
     cities = {name.rpartition("/")[2].casefold(): name for name in names if "/" in name}
     key = vocabulary(lang).key(place)
-    named = table("planner/zones", lang).items()
-    called = (zone for zone, names in named if key in map(vocabulary(lang).key, names))
+    names_by_zone = table("planner/zones", lang).items()
+    called = (zone for zone, names in names_by_zone if key in map(vocabulary(lang).key, names))
     zones = {name.casefold(): name for name in names}
     return zones.get(name_sought) or cities.get(name_sought) or next(called, None)
 

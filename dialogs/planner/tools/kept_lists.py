@@ -5,19 +5,26 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
+from langchain_core.tools import BaseTool
+from langgraph.store.base import BaseStore, PutOp
 from pydantic import Field
 
+from agents.memory.store import namespace_of
 from agents.state.talk import Json
-from agents.toolkit import Answer, Entry, Option, Runtime, choice, result
+from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result
+from agents.toolkit.confirmation import MOST_SHOWN, more, worded
+from agents.toolkit.context import present
 from agents.toolkit.result import page_of
-from agents.toolkit.runtime import present
 from agents.toolkit.traits import Confirm, Items
 from agents.toolkit.undo import begun, entered
+from dialogs.planner.agenda import MOST_TODOS, stored_todos
 from dialogs.planner.wording import said
 from prompts import phrase
 
+LONGEST_LINE = 80
+"""Characters of an entry in a question about several."""
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 When = Annotated[str, Field(min_length=1, max_length=200)]
 Number = Annotated[int, Field(ge=1)]
@@ -34,7 +41,7 @@ class Kept:
     """By which undo finds it: the call that made it."""
     words: str
     """What the user is shown of it."""
-    values: Mapping[str, Any]
+    values: Json
     """What is kept of it, so that it can be put back."""
 
     @property
@@ -46,15 +53,15 @@ class Kept:
 class KeptList(Items, ABC):
     """A numbered list of the user's. Its `name` begins the keys of its sentences."""
 
-    told: Sequence[str]
+    chosen_fields: Sequence[str]
     """The values that a model is told of an entry that the user has chosen."""
 
     @abstractmethod
-    async def stored(self, runtime: Runtime) -> Mapping[str, Mapping[str, Any]]:
+    async def stored(self, runtime: Runtime) -> Mapping[str, Json]:
         """Return the values of the entries, their `number` among them, by key."""
 
     @abstractmethod
-    def words(self, values: Mapping[str, Any], lang: str, now: datetime | None = None) -> str:
+    def words(self, values: Json, lang: str, now: datetime | None = None) -> str:
         """Return what the user is shown of an entry; without `now` in words that do not change as time goes by."""
 
     @abstractmethod
@@ -65,15 +72,15 @@ class KeptList(Items, ABC):
     def compared(self, values: Json) -> tuple[object, ...]:
         """Return what two entries in the same state have in common."""
 
-    def same(self, one: Json | None, other: Json | None) -> bool:
+    def same(self, item: Json | None, other: Json | None) -> bool:
         """See `Items`."""
-        return one is other if one is None or other is None else self.compared(one) == self.compared(other)
+        return item is other if item is None or other is None else self.compared(item) == self.compared(other)
 
-    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return the values of those of the entries that there are."""
         return {key: values for key, values in (await self.stored(runtime)).items() if key in keys}
 
-    def worded(self, value: Any, lang: str) -> str:
+    def worded(self, value: Json, lang: str) -> str:
         """Return values in words, with the number."""
         return f"{value['number']}. {self.words(value, lang)}"
 
@@ -81,7 +88,7 @@ class KeptList(Items, ABC):
         """Return the entries by number."""
         return self._kept(await self.stored(runtime), runtime)
 
-    def _kept(self, stored: Mapping[str, Mapping[str, Any]], runtime: Runtime) -> list[Kept]:
+    def _kept(self, stored: Mapping[str, Json], runtime: Runtime) -> list[Kept]:
         lang, now = runtime.state["lang"], present(runtime)
         entries = [Kept(it["number"], key, self.words(it, lang, now), it) for key, it in stored.items()]
         return sorted(entries, key=lambda it: it.number)
@@ -95,10 +102,11 @@ class KeptList(Items, ABC):
         """Return the entries with these numbers; all of them for None."""
         return [it for it in await self.entries(runtime) if numbers is None or it.number in numbers]
 
-    async def shown(self, runtime: Runtime, page: int) -> Answer:
-        """Show a page of the list."""
+    async def shown(self, runtime: Runtime, page: int, kept: Sequence[Kept] | None = None) -> Answer:
+        """Show a page of the list, or of these entries of it."""
         lang = runtime.state["lang"]
-        entries = [Entry(it.words, number=it.number) for it in await self.entries(runtime)]
+        shown = await self.entries(runtime) if kept is None else kept
+        entries = [Entry(it.words, number=it.number) for it in shown]
         view = page_of(entries, page, lang)
         return result(message=view.text() if view else said(f"{self.name}_none", lang), view=view)
 
@@ -107,29 +115,45 @@ class KeptList(Items, ABC):
         lang = runtime.state["lang"]
         options = [
             # With a date instead of "tomorrow": "see you tomorrow" must choose nothing.
-            Option(self.words(it.values, lang), {name: it.values[name] for name in self.told}, id=str(it.number))
+            Option(
+                self.words(it.values, lang), {name: it.values[name] for name in self.chosen_fields}, id=str(it.number)
+            )
             for it in await self.with_numbers(runtime, numbers)
         ]
         return choice(said("which_entry", lang), options)
 
     async def question(self, args: Json, runtime: Runtime) -> str | None:
-        """Word the question before a deletion; empty where others read along, None if nothing is deleted."""
-        entries = await self.with_numbers(runtime, args["numbers"])
-        if not entries:
+        """Word the question before a deletion; empty where others read along, None if nothing is left to delete."""
+        lines = await self._stable_lines(args["numbers"], runtime)
+        if not lines or await begun(runtime, self):
             return None
         if runtime.context.is_shared:
             return ""
-        lines = "; ".join(it.line for it in entries)
-        return said(f"{self.name}_delete", runtime.state["lang"], count=len(entries), items=lines)
+        items = "; ".join([*(cut(line) for line in lines[:MOST_SHOWN]), *more(lines)])
+        return said(f"{self.name}_delete", runtime.state["lang"], count=len(lines), items=items)
+
+    async def question_of_change(self, tool: BaseTool, args: Json, runtime: Runtime) -> str | None:
+        """Word the question before the entry with a `number` is changed, which it names; likewise."""
+        number = args.get("number")
+        lines = await self._stable_lines([number] if number else [], runtime)
+        if runtime.context.is_shared or not number:
+            return ""
+        changes = {name: value for name, value in args.items() if name != "number"}
+        return worded(tool, {"entry": cut(lines[0]), **changes}, runtime.state) if lines else None
+
+    async def _stable_lines(self, numbers: Collection[int], runtime: Runtime) -> list[str]:
+        """Return entries as they are worded until they change, so that a question about them stays the same."""
+        lang = runtime.state["lang"]
+        return [f"{it.number}. {self.words(it.values, lang)}" for it in await self.with_numbers(runtime, numbers)]
 
     async def delete(self, runtime: Runtime, numbers: Collection[int]) -> str:
         """Delete entries; return what was deleted and what is left."""
         lang = runtime.state["lang"]
         deleted = await self.taken_off(runtime, numbers)
-        known = [it.number for it in deleted]
-        if unknown := [number for number in dict.fromkeys(numbers) if number not in known]:
+        removed = [it.number for it in deleted]
+        if unknown := [number for number in dict.fromkeys(numbers) if number not in removed]:
             return await self.no_such(runtime, unknown)
-        lines = ", ".join(map(str, known)) if runtime.context.is_shared else "; ".join(it.line for it in deleted)
+        lines = ", ".join(map(str, removed)) if runtime.context.is_shared else "; ".join(it.line for it in deleted)
         return f"{phrase('deleted', lang, items=lines)}\n{await self.listed(runtime)}"
 
     async def taken_off(self, runtime: Runtime, numbers: Collection[int]) -> list[Kept]:
@@ -161,6 +185,64 @@ class KeptList(Items, ABC):
         """Say that there are no entries with these numbers, and which there are."""
         missing = ", ".join(map(str, numbers))
         return f"{said(f'{self.name}_unknown', runtime.state['lang'], numbers=missing)}\n{await self.listed(runtime)}"
+
+
+class StoredList(KeptList):
+    """A list in the long-term store, whose entries have a number and a text."""
+
+    async def stored(self, runtime: Runtime) -> Mapping[str, Json]:
+        """Return the entries by key."""
+        items = await stored_todos(_store(runtime), runtime.context.user, self.name)
+        return {item.key: item.value for item in items}
+
+    async def remove(self, runtime: Runtime, keys: Collection[str]) -> None:
+        """Delete entries."""
+        for key in keys:
+            await _store(runtime).adelete(self._place(runtime), key)
+
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
+        """Put an entry back, or take it away."""
+        async with self.held(runtime):
+            await (self.put(runtime, key, value) if value is not None else self.remove(runtime, [key]))
+
+    async def put(self, runtime: Runtime, key: str, value: Json) -> None:
+        """Store an entry."""
+        await _store(runtime).aput(self._place(runtime), key, value)
+
+    async def add(self, runtime: Runtime, entries: Sequence[Kept], new: Sequence[Json]) -> Sequence[str]:
+        """Add to the entries, so that it can be taken back; return the keys. The caller holds the list.
+
+        Raises:
+            Refused: the list is full.
+        """
+        added_before = {it.key for it in entries}
+        keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(new))]
+        if len(added_before | {*keys}) > MOST_TODOS:
+            raise Refused(said("todos_full", runtime.state["lang"], most=MOST_TODOS))
+        missing = [(key, values) for key, values in zip(keys, new, strict=True) if key not in added_before]
+        # A number that was given once is not given again: somebody may still mean what bore it.
+        numbers = namespace_of(runtime.context.user, "numbers")
+        counted = await _store(runtime).aget(numbers, self.name)
+        last = max((it.number for it in entries), default=0) if counted is None else int(counted.value["last"])
+        numbered = {key: {"number": number, **values} for number, (key, values) in enumerate(missing, last + 1)}
+        await entered(runtime, self, {key: (None, value) for key, value in numbered.items()})
+        # All at once: a process that ends in between must neither use a number up nor forget that it was given.
+        count, place = PutOp(numbers, self.name, {"last": last + len(numbered)}), self._place(runtime)
+        await _store(runtime).abatch([count, *(PutOp(place, key, value) for key, value in numbered.items())])
+        return keys
+
+    def _place(self, runtime: Runtime) -> tuple[str, ...]:
+        return namespace_of(runtime.context.user, self.name)
+
+
+def _store(runtime: Runtime) -> BaseStore:
+    assert runtime.store is not None  # the graph is always compiled with a store
+    return runtime.store
+
+
+def cut(line: str) -> str:
+    """Return an entry as it is shown among others."""
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}… (+{len(line) - LONGEST_LINE})"
 
 
 def asks(args: Json) -> Confirm:

@@ -6,24 +6,26 @@ A reminder's number never changes, and a call that is repeated after a crash fin
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import tool
 from langgraph.types import interrupt
+from pydantic import Field
 
 from agents.errors import UsageError
 from agents.language.schedule import Moment
+from agents.language.schedule.calendar import daily
 from agents.language.schedule.parser import moment, problem
-from agents.language.schedule.recurrence import daily
-from agents.language.schedule.reschedule import is_shift, moved, names_no_day
+from agents.language.schedule.period import period
+from agents.language.schedule.reschedule import is_shift, moved, names_no_day, repeats
 from agents.language.schedule.wording import worded_instant
 from agents.language.text.vocabulary import listening
 from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
+from agents.toolkit.context import present, zone_of
 from agents.toolkit.result import Page
-from agents.toolkit.runtime import present, zone_of
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.records import Kind, Reminder, described, timing
 from dialogs.planner.store import MOST_REMINDERS, Reminders
@@ -31,6 +33,7 @@ from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, Wh
 from dialogs.planner.wording import said
 
 SETTING = ("add_reminder", "change_reminder")
+Day = Annotated[str, Field(max_length=200)]
 JUST_RUNG_MS = 3600 * 1000
 """How long a reminder that has rung is what "snooze" means."""
 
@@ -39,13 +42,13 @@ class KeptReminders(KeptList):
     """Reminders, those that have just rung among them."""
 
     name = "reminders"
-    told = ("number", "text")
+    chosen_fields = ("number", "text")
 
-    async def stored(self, runtime: Runtime) -> Mapping[str, Mapping[str, Any]]:
+    async def stored(self, runtime: Runtime) -> Mapping[str, Json]:
         """Return the reminders by key."""
         return {it.added_by: it.values() for it in await live_reminders(runtime)}
 
-    def words(self, values: Mapping[str, Any], lang: str, now: datetime | None = None) -> str:
+    def words(self, values: Json, lang: str, now: datetime | None = None) -> str:
         """Return what a reminder is about, and when it is."""
         return described(Reminder(**values), lang, now)
 
@@ -53,7 +56,7 @@ class KeptReminders(KeptList):
         """Delete reminders."""
         await reminders_of(runtime).delete(runtime.context.user, keys)
 
-    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put a reminder back, or take it away."""
         if value is None:
             await self.remove(runtime, [key])
@@ -61,11 +64,16 @@ class KeptReminders(KeptList):
             await reminders_of(runtime).put_back(runtime.context.user, key, value)
 
     def compared(self, values: Json) -> tuple[object, ...]:
-        """Return what is reminded of, and when; one that repeats moves on by itself."""
-        at_ms = None if values["rule"] else values["at_ms"]
-        return values["text"], values["zone"], values["rule"], values["start"], at_ms
+        """Return what is reminded of, and when."""
+        return values["text"], values["zone"], values["rule"], values["start"]
 
-    def worded(self, value: Any, lang: str) -> str:
+    def same(self, item: Json | None, other: Json | None) -> bool:
+        """See `Items`; one that repeats moves on by itself when it rings."""
+        if item is None or other is None or not super().same(item, other):
+            return item is other
+        return item["at_ms"] == other["at_ms"] or bool(item["rule"] and item["rung_ms"] != other["rung_ms"])
+
+    def worded(self, value: Json, lang: str) -> str:
         """Return a reminder with its number, and whether it is over."""
         line = f"{value['number']}. {self.words(value, lang, datetime.now(UTC))}"
         return said("reminder_over", lang, reminder=line) if value["due_ms"] is None else line
@@ -137,7 +145,7 @@ async def no_time(when: str, runtime: Runtime) -> Refused:
     return Refused(said(f"time_{reason.reason}", lang, when=when, at=at))
 
 
-@traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS)
+@traits(always=True, effect="write", repeatable=True, volatile=True, undo=REMINDERS)
 @tool
 async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, kind: Kind | None = None) -> str:
     """Set a reminder, alarm or timer, one call for each.
@@ -156,7 +164,7 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, k
     return said("reminder_set", lang, reminder=line_of(added, runtime))
 
 
-@traits(view="cards", volatile=True, shortcut=True, private=True)
+@traits(always=True, view="cards", volatile=True, shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def list_reminders(runtime: Runtime, page: Page = 1) -> Answer:
     """Show reminders, alarms and timers with their numbers."""
@@ -170,15 +178,24 @@ async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None)
     return await REMINDERS.choice(runtime, numbers)
 
 
-@traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS)
+async def _change(args: Json, runtime: Runtime) -> str | None:
+    return await REMINDERS.question_of_change(change_reminder, args, runtime)
+
+
+@traits(always=True, effect="write", repeatable=True, volatile=True, undo=REMINDERS, question=_change)
 @tool
 async def change_reminder(
-    runtime: Runtime, number: Number | None = None, text: Text | None = None, when: When | None = None
-) -> str:  # fmt: skip
+    runtime: Runtime,
+    number: Number | None = None,
+    text: Text | None = None,
+    when: When | None = None,
+    every: bool | None = None,
+) -> str:
     """Change a reminder, alarm or timer, or put off one that rang.
 
     number: as listed; without it the one just set or rung. when: the user's words, also relative
     ("an hour later", "by a day", "at ten", "15" for a timer).
+    every: of a repetition all times, or false only the next (a snooze); left out the user is asked.
     """
     if number:
         reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
@@ -186,6 +203,8 @@ async def change_reminder(
         reminder = await _just_spoken_of(when, runtime)
     if reminder is None:
         return await REMINDERS.no_such(runtime, [number or 0])
+    if when and await _is_for_once(reminder, when, runtime, every=every):
+        return await _put_off_once(reminder, when, runtime, text or reminder.text)
     at = await _moved(reminder, when, runtime) if when else None
     new = await changed(reminder, runtime, text=text or reminder.text, moment=at)
     # What it is about was perhaps set where nobody else reads.
@@ -193,7 +212,45 @@ async def change_reminder(
     return said("reminder_set", runtime.state["lang"], reminder=line_of(new, runtime, hidden=hidden))
 
 
-@traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS, confirm=asks, question=REMINDERS.question)
+async def _skip(args: Json, runtime: Runtime) -> str | None:
+    return await REMINDERS.question_of_change(skip_reminder, args, runtime)
+
+
+@traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS, question=_skip)
+@tool
+async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str:
+    """Skip the next time of a repetition, which goes on; or tick a single reminder off as done.
+
+    number: as listed. when: the day to skip, in the user's words.
+    """
+    lang, hidden = runtime.state["lang"], runtime.context.is_shared
+    reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
+    if reminder is None and not await begun(runtime, REMINDERS):
+        return await REMINDERS.no_such(runtime, [number])
+    following = reminder.moment.following(reminder.moment.at) if reminder and reminder.rule else None
+    if reminder is None or following is None:
+        [over] = await REMINDERS.taken_off(runtime, [number])
+        line = line_of(Reminder(**over.values), runtime, hidden=hidden)
+        return said("reminder_ticked_off", lang, reminder=line)
+    day = period(when, listening(when, lang), present(runtime), await zone_of(runtime)) if when else None
+    if reminder.changed_by != runtime.tool_call_id:
+        if when and not (day and day.start <= reminder.moment.at < day.end):
+            upcoming = worded_instant(reminder.moment.at, lang, present(runtime))
+            raise Refused(said("reminder_skips_next", lang, when=when, next=upcoming))
+        behind = replace(reminder.moment, at=following)
+        reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
+    return said("reminder_set", lang, reminder=line_of(reminder, runtime, hidden=hidden))
+
+
+@traits(
+    always=True,
+    effect="write",
+    repeatable=True,
+    volatile=True,
+    undo=REMINDERS,
+    confirm=asks,
+    question=REMINDERS.question,
+)
 @tool
 async def delete_reminders(numbers: Numbers, runtime: Runtime) -> str:
     """Delete reminders, alarms or timers. numbers: as listed."""
@@ -216,16 +273,61 @@ async def stop_timer(runtime: Runtime, which: Literal["timer", "alarm"] = "timer
     return said("stopped", lang, items="; ".join(lines))
 
 
+async def _is_for_once(reminder: Reminder, when: str, runtime: Runtime, *, every: bool | None) -> bool:
+    """Tell whether another time is meant for the next occurrence of a repetition alone; if that is unclear, ask."""
+    lang = listening(when, runtime.state["lang"])
+    if reminder.rule is None or repeats(when, lang):
+        return False
+    # What an earlier try of this call has decided is settled.
+    for before, after in (await begun(runtime, REMINDERS)).values():
+        if before:
+            return all(before[name] == after[name] for name in ("rule", "start"))
+    if every is None and _has_just_rung(reminder, runtime):
+        return True
+    zone, now = await zone_of(runtime), present(runtime)
+    for_all = moved(when, lang, now, zone, reminder.moment)
+    if for_all is None or for_all.repeat is None or every is False:
+        # A day that is named is no other repetition.
+        return True
+    # What was set a moment ago is corrected, not put off.
+    is_correction = names_no_day(when, lang) and {reminder.added_by, reminder.changed_by} & _recent_ids(runtime)
+    if every or is_correction:
+        return False
+    shown = runtime.state["lang"]
+    question = said("repetition_which", shown, when=worded_instant(reminder.moment.at, shown))
+    options = {key: said(f"repetition_{key}", shown) for key in ("once", "every")}
+    return str(interrupt({"question": question, "options": options})) == "once"
+
+
+async def _put_off_once(reminder: Reminder, when: str, runtime: Runtime, text: str) -> str:
+    """Let one occurrence of a repetition come at another time; the repetition goes on behind it."""
+    before = next((Reminder(**before) for before, _ in (await begun(runtime, REMINDERS)).values() if before), reminder)
+    has_rung = _has_just_rung(before, runtime)
+    at_ms = (has_rung and before.rung_ms) or before.at_ms
+    at = await _moved(replace(before, rule=None, start=None, at_ms=at_ms), when, runtime)
+    following = None if has_rung else before.moment.following(before.moment.at)
+    if following:
+        behind = replace(before.moment, at=following)
+        reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
+    call = runtime.tool_call_id or ""
+    added = await stored(replace(at, repeat=None), runtime, call, text=text, kind=before.kind)
+    once, series = (line_of(it, runtime, hidden=runtime.context.is_shared) for it in (added, reminder))
+    return said("reminder_put_off", runtime.state["lang"], once=once, series=series)
+
+
+def _has_just_rung(reminder: Reminder, runtime: Runtime) -> bool:
+    return bool(reminder.rung_ms and reminder.rung_ms > present(runtime).timestamp() * 1000 - JUST_RUNG_MS)
+
+
 async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
     """Return the reminder that was set or changed in the last turn, else the one that has just rung.
 
     Raises:
         Refused: there is none.
     """
-    live, now_ms = await live_reminders(runtime), present(runtime).timestamp() * 1000
-    calls = {call["id"] for call in _recent_calls(runtime)}
+    live, calls = await live_reminders(runtime), _recent_ids(runtime)
     candidates = [it for it in live if calls & {it.added_by, it.changed_by}]
-    candidates = candidates or [it for it in live if it.rung_ms and it.rung_ms > now_ms - JUST_RUNG_MS]
+    candidates = candidates or [it for it in live if _has_just_rung(it, runtime)]
     if not candidates and when and is_shift(when, runtime.state["lang"]):
         candidates = live
     if not candidates:
@@ -240,6 +342,10 @@ def _recent_calls(runtime: Runtime) -> list[ToolCall]:
     replies = talk[heard[-2] if len(heard) > 1 else 0 :]
     calls = [call for reply in replies if isinstance(reply, AIMessage) for call in reply.tool_calls]
     return [call for call in calls if call["id"] != runtime.tool_call_id]
+
+
+def _recent_ids(runtime: Runtime) -> set[str | None]:
+    return {call["id"] for call in _recent_calls(runtime)}
 
 
 async def _moved(reminder: Reminder, when: str, runtime: Runtime) -> Moment:

@@ -1,105 +1,104 @@
-"""The user's to-dos, in long-term memory.
+"""The user's to-dos, in long-term memory, on one list or on several that the user has named.
 
 A to-do's number never changes, and its key comes from the call that made it: a call that is repeated after a crash
 finds its work done and does nothing twice.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from langchain_core.tools import tool
-from langgraph.store.base import BaseStore
 from pydantic import Field
 
-from agents.memory.store import namespace_of
+from agents.language.text.vocabulary import listening, vocabulary
 from agents.state.talk import Json
-from agents.toolkit import Answer, Refused, Runtime, traits
+from agents.toolkit import Answer, Runtime, result, traits
 from agents.toolkit.result import Page
 from agents.toolkit.undo import entered
-from dialogs.planner.agenda import MOST_TODOS, stored_todos
-from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, asks
+from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, StoredList, Text, asks
 from dialogs.planner.wording import said
 
+ListName = Annotated[str, Field(max_length=40)]
 
-class Todos(KeptList):
-    """To-dos: each has a text and is done or not."""
+
+class Todos(StoredList):
+    """To-dos: each has a text, may be on a list with a name, and is done or not."""
 
     name = "todos"
-    told = ("number", "text", "done")
+    chosen_fields = ("number", "text", "done")
 
-    async def stored(self, runtime: Runtime) -> Mapping[str, Mapping[str, Any]]:
-        """Return the to-dos by key."""
-        return {item.key: item.value for item in await stored_todos(_store(runtime), runtime.context.user)}
-
-    def words(self, values: Mapping[str, Any], lang: str, now: datetime | None = None) -> str:
-        """Return the text of a to-do, and whether it is done."""
-        done = f" ({said('todo_done', lang)})" if values["done"] else ""
-        return f"{values['text']}{done}"
-
-    async def remove(self, runtime: Runtime, keys: Collection[str]) -> None:
-        """Delete to-dos."""
-        for key in keys:
-            await _store(runtime).adelete(_place(runtime), key)
-
-    async def write(self, runtime: Runtime, key: str, value: Any) -> None:
-        """Put a to-do back; under another number if its own is taken."""
-        async with self.held(runtime):
-            if value is None:
-                await self.remove(runtime, [key])
-                return
-            numbers = {it.number for it in await self.entries(runtime) if it.key != key}
-            number = max(numbers) + 1 if value["number"] in numbers else value["number"]
-            await self.put(runtime, key, {**value, "number": number})
-
-    async def put(self, runtime: Runtime, key: str, value: dict[str, Any]) -> None:
-        """Store a to-do."""
-        await _store(runtime).aput(_place(runtime), key, value)
+    def words(self, values: Json, lang: str, now: datetime | None = None) -> str:
+        """Return the text of a to-do, its list if that has a name, and whether it is done."""
+        marks = [*filter(None, [values.get("list")]), *[said("todo_done", lang)] * values["done"]]
+        return f"{values['text']} ({', '.join(marks)})" if marks else str(values["text"])
 
     def compared(self, values: Json) -> tuple[object, ...]:
         """Return what a to-do says; the number may differ."""
-        return values["text"], values["done"]
+        return values["text"], values.get("list"), values["done"]
+
+    def on_list(self, kept: list[Kept], name: str) -> list[Kept] | None:
+        """Return those on the list that the user calls so, all of them without a name; None: it has none."""
+        named = [it for it in kept if name and _key(it.values.get("list") or "") == _key(name)]
+        return named or None if name else kept
 
 
 TODOS = Todos()
 
 
-@traits(effect="write", repeatable=True, undo=TODOS)
+@traits(always=True, effect="write", repeatable=True, undo=TODOS)
 @tool
-async def add_todos(items: Annotated[list[Text], Field(min_length=1, max_length=50)], runtime: Runtime) -> str:
-    """Note to-dos, each in the user's words."""
-    keys = await put_on_list(items, runtime)
-    return await TODOS.listed(runtime, keys)
+async def add_todos(
+    items: Annotated[list[Text], Field(min_length=1, max_length=50)],
+    runtime: Runtime,
+    list_name: ListName = "",
+) -> str:
+    """Note to-dos, each in the user's words. list_name: of a list that the user names ("shopping")."""
+    keys = await put_on_list(items, runtime, list_name)
+    kept_before = [key for key in keys if not key.startswith(f"{runtime.tool_call_id}-")]
+    lines = [it.line for it in await TODOS.entries(runtime) if it.key in kept_before]
+    remark = said("todos_known", runtime.state["lang"], items="; ".join(lines)) if lines else ""
+    return "\n".join(filter(None, [remark, await TODOS.listed(runtime, keys)]))
 
 
-async def put_on_list(texts: Sequence[str], runtime: Runtime) -> Sequence[str]:
+async def put_on_list(texts: Sequence[str], runtime: Runtime, list_name: str = "") -> Sequence[str]:
     """Put to-dos on the user's list, so that they can be taken back; return their keys.
+
+    One that is on that list and not done yet stays as it is.
 
     Raises:
         Refused: the list is full.
     """
     async with TODOS.held(runtime):
         entries = await TODOS.entries(runtime)
-        known = {it.key for it in entries}
-        keys = [f"{runtime.tool_call_id}-{place}" for place in range(len(texts))]
-        if len(known | {*keys}) > MOST_TODOS:
-            raise Refused(said("todos_full", runtime.state["lang"], most=MOST_TODOS))
-        number = max((it.number for it in entries), default=0)
-        new = [(key, text) for key, text in zip(keys, texts, strict=True) if key not in known]
-        values = {
-            key: {"number": place, "text": text, "done": False} for place, (key, text) in enumerate(new, number + 1)
+        there = TODOS.on_list(entries, list_name) or []
+        name = there[0].values["list"] if list_name and there else list_name
+        same_texts = {
+            _key(it.values["text"]): it.key
+            for it in there
+            if it.values.get("list", "") == name
+            and not it.values["done"]
+            and not it.key.startswith(f"{runtime.tool_call_id}-")
         }
-        await entered(runtime, TODOS, {key: (None, value) for key, value in values.items()})
-        for key, value in values.items():
-            await TODOS.put(runtime, key, value)
-        return keys
+        new = [text for text in texts if _key(text) not in same_texts]
+        place = {"list": name} if name else {}
+        added = await TODOS.add(runtime, entries, [{"text": text, **place, "done": False} for text in new])
+        return [*added, *(same_texts[_key(text)] for text in texts if _key(text) in same_texts)]
 
 
-@traits(view="cards", shortcut=True, private=True)
+def _key(text: str) -> tuple[str, ...]:
+    return vocabulary(listening(text, "en")).key(text)
+
+
+@traits(always=True, view="cards", shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
-async def list_todos(runtime: Runtime, page: Page = 1) -> Answer:
-    """Show the to-dos with their numbers."""
-    return await TODOS.shown(runtime, page)
+async def list_todos(runtime: Runtime, page: Page = 1, list_name: ListName = "") -> Answer:
+    """Show the to-dos with their numbers. list_name: only those of a list that the user names."""
+    kept = TODOS.on_list(await TODOS.entries(runtime), list_name)
+    if kept is None:
+        none = said("todos_no_list", runtime.state["lang"], list=list_name)
+        return result(message=f"{none}\n{await TODOS.listed(runtime)}")
+    return await TODOS.shown(runtime, page, kept)
 
 
 @traits(kind="selector", private=True)
@@ -109,7 +108,11 @@ async def choose_todo(runtime: Runtime, numbers: list[Number] | None = None) -> 
     return await TODOS.choice(runtime, numbers)
 
 
-@traits(effect="write", repeatable=True, undo=TODOS)
+async def _change(args: Json, runtime: Runtime) -> str | None:
+    return await TODOS.question_of_change(change_todo, args, runtime)
+
+
+@traits(always=True, effect="write", repeatable=True, undo=TODOS, question=_change)
 @tool
 async def change_todo(number: Number, runtime: Runtime, text: Text | None = None, done: bool | None = None) -> str:
     """Change a to-do's text, or mark it done. number: as listed."""
@@ -124,17 +127,8 @@ async def change_todo(number: Number, runtime: Runtime, text: Text | None = None
         return await TODOS.listed(runtime, [todo.key] if text else [])
 
 
-@traits(effect="write", repeatable=True, undo=TODOS, confirm=asks, question=TODOS.question)
+@traits(always=True, effect="write", repeatable=True, undo=TODOS, confirm=asks, question=TODOS.question)
 @tool
 async def delete_todos(numbers: Numbers, runtime: Runtime) -> str:
     """Delete to-dos. numbers: as listed."""
     return await TODOS.delete(runtime, numbers)
-
-
-def _store(runtime: Runtime) -> BaseStore:
-    assert runtime.store is not None  # the graph is always compiled with a store
-    return runtime.store
-
-
-def _place(runtime: Runtime) -> tuple[str, ...]:
-    return namespace_of(runtime.context.user, "todos")

@@ -3,17 +3,16 @@
 import base64
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta, timezone
-from itertools import count
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, AliasChoices, BaseModel, Field, SecretStr, ValidationError
 
 from agents.language.text.clean import clean
 from agents.sources.web.fetcher import Fetcher, NotFetched
-from dialogs.player.players import Code, Kind, Play, Player, PlayerError, Title, age_of
+from dialogs.player.players import Code, Kind, Player, PlayerError, Title, age_of
 
 METHOD_NOT_FOUND = -32601
 Params = Mapping[str, object]
@@ -23,11 +22,10 @@ PAGE = 200
 MOST_TITLES = 20_000
 LONGEST_NAME = 300
 LONGEST_PLOT = 4_000
-MOST_GENRES = 20
 LIKED = 8
-"""The least rating of one's own, of 10, that says that somebody likes a title."""
+"""The least rating by the user, of 10, that counts as a like."""
 NAMES: Mapping[Kind, str] = {"film": "Movie", "series": "TVShow", "episode": "Episode"}
-"""What Kodi calls a kind of titles in its methods, and in lower case in its fields."""
+"""Kodi's name for a kind of titles in its methods, and in lower case in its fields."""
 ALWAYS = ("title", "originaltitle", "plot", "rating", "userrating", "playcount")
 PLAYED = ("lastplayed", "runtime", "resume", "file")
 PROPERTIES: Mapping[Kind, Sequence[str]] = {
@@ -35,23 +33,20 @@ PROPERTIES: Mapping[Kind, Sequence[str]] = {
     "series": (*ALWAYS, "genre", "year", "mpaa", "episode", "watchedepisodes"),
     "episode": (*ALWAYS, *PLAYED, "season", "episode", "firstaired", "tvshowid"),
 }
-"""What Kodi is asked to tell of a title."""
+"""The properties that Kodi is asked for."""
 LATEST_FIRST = {"method": "lastplayed", "order": "descending"}
-CLOCK = ("System.Date(yyyy-mm-dd)", "System.Time(hh:mm:ss xx)")
-"""Kodi's labels for its local time; `xx` is AM or PM where the clock has twelve hours, else nothing."""
-_CLOCK = re.compile(r"(\d{4}-\d\d-\d\d) (\d{1,2}):(\d\d):(\d\d)\s*([AaPp]?)")
+LOCAL_TIME = "%Y-%m-%d %H:%M:%S"
+"""Kodi's form of a time on its clock, without a zone."""
 _ID = re.compile(r"(film|series|episode)-([1-9]\d{0,8})")
 Read = TypeVar("Read", bound=BaseModel)
 
 
 class _Error(BaseModel):
     code: int
-    message: Annotated[str, Field(max_length=1_000)] = ""
 
 
 class _Response(BaseModel):
     jsonrpc: Literal["2.0"]
-    id: int
     error: _Error | None = None
     result: object = None
 
@@ -64,7 +59,6 @@ class KodiRpc:
     fetcher: Fetcher
     user: str = ""
     password: SecretStr | None = None
-    _ids: Iterator[int] = field(default_factory=lambda: count(1), repr=False)
 
     async def call(self, method: str, params: Params | None = None, *, refused: Code = "unreachable") -> object:
         """Return the result of a method.
@@ -72,8 +66,7 @@ class KodiRpc:
         Raises:
             PlayerError: `refused` if Kodi does not do it; "unreachable" if it does not answer.
         """
-        id = next(self._ids)
-        request = {"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}}
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         try:
             answer = await self.fetcher.answer(f"{self.url.rstrip('/')}/jsonrpc", body=request, headers=self._headers())
             response = _Response.model_validate(answer)
@@ -81,8 +74,6 @@ class KodiRpc:
             raise self.unreachable(str(fault)) from fault
         except ValidationError:
             raise self.unreachable("its answer is no JSON-RPC 2.0") from None
-        if response.id != id:
-            raise self.unreachable("it answered another request")
         if response.error is None:
             return response.result
         if response.error.code == METHOD_NOT_FOUND or refused == "unreachable":
@@ -90,7 +81,7 @@ class KodiRpc:
         raise PlayerError(refused)
 
     def unreachable(self, reason: str) -> PlayerError:
-        """Return the error to raise, which tells the operator why there is no good answer, and what to look at."""
+        """Return the error for an unusable answer; it tells the operator the reason, and what to look at."""
         hint = "check KODI_USER and KODI_PASSWORD" if reason.endswith(" 401") else "check KODI_URL, and Kodi"
         return PlayerError("unreachable", reason=f"Kodi at {self.url}: {reason}; {hint}")
 
@@ -103,39 +94,30 @@ class KodiRpc:
         return headers
 
 
-def _text(value: object, longest: int = LONGEST_NAME) -> str:
-    return " ".join(clean(value[: 2 * longest]).split())[:longest] if isinstance(value, str) else ""
+def _text(text: str, longest: int = LONGEST_NAME) -> str:
+    return " ".join(clean(text[: 2 * longest]).split())[:longest]
 
 
-def _genres(value: object) -> tuple[str, ...]:
-    names = map(_text, value[:MOST_GENRES]) if isinstance(value, list) else ()
-    return tuple(dict.fromkeys(name.lower() for name in names if name))
-
-
-def _number(value: object) -> float:
-    return value if isinstance(value, int | float) and 0 <= value < 1_000_000 else 0
-
-
-Text = Annotated[str, BeforeValidator(_text)]
-Number = Annotated[float, BeforeValidator(_number)]
+Text = Annotated[str, AfterValidator(_text)]
+Number = Annotated[float, Field(ge=0, lt=1_000_000)]
 
 
 class Resume(BaseModel):
-    """Where a title was left; seconds."""
+    """The place where a title was left, in seconds."""
 
     position: Number = 0
     total: Number = 0
 
 
 class Row(BaseModel):
-    """A film, a series or an episode as Kodi has it. A wrong value counts as a missing one; 0 and "" mean missing."""
+    """A film, a series or an episode as Kodi has it; 0 and "" mean missing."""
 
     id: int = Field(ge=1, strict=True, validation_alias=AliasChoices("movieid", "episodeid", "tvshowid"))
     tvshowid: Number = 0
     title: Text = ""
     originaltitle: Text = ""
-    plot: Annotated[str, BeforeValidator(lambda value: _text(value, LONGEST_PLOT))] = ""
-    genre: Annotated[tuple[str, ...], BeforeValidator(_genres)] = ()
+    plot: Annotated[str, AfterValidator(lambda text: _text(text, LONGEST_PLOT))] = ""
+    genre: tuple[Text, ...] = ()
     year: Number = 0
     firstaired: Text = ""
     mpaa: Text = ""
@@ -160,11 +142,12 @@ class Row(BaseModel):
             kind=kind,
             other_names=(self.originaltitle,) if self.originaltitle not in ("", self.title) else (),
             year=int(self.year) or None,
-            genres=self.genre,
+            genres=tuple(name.lower() for name in self.genre),
             rating=round(min(self.rating, 10), 1) or None,
             age=age_of(self.mpaa),
             duration=round(self.runtime or self.resume.total) or None,
             plot=self.plot,
+            file=self.file,
             position=0 if self.playcount else int(self.resume.position),
             watched=0 < self.episode <= self.watchedepisodes if kind == "series" else self.playcount > 0,
             liked=self.userrating >= LIKED,
@@ -186,13 +169,6 @@ class Row(BaseModel):
             episode=int(self.episode),
         )
 
-    def played_at(self, zone: timezone) -> datetime | None:
-        """Return when it was played last; None if it was not."""
-        try:
-            return datetime.fromisoformat(self.lastplayed).replace(tzinfo=zone)
-        except ValueError:
-            return None
-
 
 @dataclass(frozen=True)
 class KodiLibrary(Player):
@@ -206,10 +182,6 @@ class KodiLibrary(Player):
 
     async def title(self, id: str) -> Title:
         """See `Player`."""
-        return (await self.title_and_file(id))[0]
-
-    async def title_and_file(self, id: str) -> tuple[Title, str]:
-        """Return a title and the path of its file; a series has none. Raises PlayerError."""
         kind = kind_of(id)
         params = {**key_of(id), "properties": PROPERTIES[kind]}
         answer = await self.rpc.call(f"VideoLibrary.Get{NAMES[kind]}Details", params, refused="no_title")
@@ -217,7 +189,7 @@ class KodiLibrary(Player):
         if row is None:
             raise PlayerError("no_title")
         series = await self.title(f"series-{row.tvshowid:g}") if kind == "episode" else None
-        return row.as_title(kind, series), row.file
+        return row.as_title(kind, series)
 
     async def episodes(self, series: str) -> Sequence[Title]:
         """See `Player`."""
@@ -227,53 +199,45 @@ class KodiLibrary(Player):
         rows = await self._all("episode", key_of(series))
         return sorted((row.as_title("episode", title) for row in rows), key=lambda it: it.order)
 
-    async def history(self, since: datetime, until: datetime) -> Sequence[Play]:
-        """Return what was played last in a span of time; Kodi notes when a title stops, and only the last time."""
-        zone = await self._zone()
-        films = await self._played("film", since, until, zone)
-        episodes = await self._played("episode", since, until, zone)
-        shows = {id: await self.title(f"series-{id:g}") for id in {row.tvshowid for row, _ in episodes}}
-        plays = [Play(title=row.as_title("film"), at=at) for row, at in films]
-        plays += [Play(title=row.as_title("episode", shows[row.tvshowid]), at=at) for row, at in episodes]
-        return sorted(plays, key=lambda play: play.at, reverse=True)
+    async def history(self, since: datetime, until: datetime) -> Sequence[Title]:
+        """Return what was played last in a span of time, among the `PAGE` films and episodes played last of all.
 
-    async def set_liked(self, id: str, liked: bool) -> Title:
-        """Rate a title with 10, or take the rating away."""
+        Kodi notes when a title stops, and only the last time. Its clock is taken to show the user's time.
+        """
+        films = await self._played("film", since, until)
+        episodes = await self._played("episode", since, until)
+        shows = {id: await self.title(f"series-{id:g}") for id in {row.tvshowid for row in episodes}}
+        plays = [(row.lastplayed, row.as_title("film")) for row in films]
+        plays += [(row.lastplayed, row.as_title("episode", shows[row.tvshowid])) for row in episodes]
+        return [title for _, title in sorted(plays, key=lambda play: play[0], reverse=True)]
+
+    async def mark(self, id: str, *, liked: bool | None = None, watched: bool | None = None) -> Title:
+        """Rate a title with 10 or take the rating away; set the play count to 1 or 0."""
         title = await self.title(id)
-        if title.liked != liked:
+        if liked is not None and title.liked != liked:
             await self._set(id, {"userrating": 10 if liked else 0})
-        return await self.title(id)
-
-    async def set_watched(self, id: str, watched: bool) -> Title:
-        """Set the play count to 1 or 0."""
-        title = await self.title(id)
-        for each in await self.episodes(id) if title.kind == "series" else [title]:
-            if each.watched != watched:
-                await self._set(each.id, {"playcount": int(watched)})
+        if watched is not None:
+            for each in await self.episodes(id) if title.kind == "series" else [title]:
+                if each.watched != watched:
+                    await self._set(each.id, {"playcount": int(watched)})
         return await self.title(id)
 
     async def _set(self, id: str, values: Params) -> None:
         await self.rpc.call(f"VideoLibrary.Set{NAMES[kind_of(id)]}Details", {**key_of(id), **values})
 
-    async def _all(
-        self, kind: Kind, params: Params | None = None, is_over: Callable[[Sequence[Row]], bool] = lambda page: False
-    ) -> list[Row]:
-        """Return all rows, or those until a page after which it `is_over`."""
+    async def _all(self, kind: Kind, params: Params | None = None) -> list[Row]:
         rows: list[Row] = []
         for start in range(0, MOST_TITLES, PAGE):
             page, total = await self._page(kind, start, params or {})
             rows += page
-            if start + PAGE >= total or is_over(page):
+            if start + PAGE >= total:
                 return rows
         LOG.warning("Kodi has more than %s titles of one kind; the others are left out", MOST_TITLES)
         return rows
 
-    async def _played(self, kind: Kind, since: datetime, until: datetime, zone: timezone) -> list[tuple[Row, datetime]]:
-        def is_over(page: Sequence[Row]) -> bool:
-            return any((at := row.played_at(zone)) is None or at < since for row in page)
-
-        rows = await self._all(kind, {"sort": LATEST_FIRST}, is_over)
-        return [(row, at) for row in rows if (at := row.played_at(zone)) and since <= at < until]
+    async def _played(self, kind: Kind, since: datetime, until: datetime) -> list[Row]:
+        rows, _ = await self._page(kind, 0, {"sort": LATEST_FIRST})
+        return [row for row in rows if f"{since:{LOCAL_TIME}}" <= row.lastplayed < f"{until:{LOCAL_TIME}}"]
 
     async def _page(self, kind: Kind, start: int, params: Params) -> tuple[list[Row], int]:
         """Return a page of rows, and how many rows there are in all."""
@@ -283,18 +247,6 @@ class KodiLibrary(Player):
         entries = value_in(answer, f"{NAMES[kind].lower()}s")
         rows = [read(entry, Row) for entry in (entries if isinstance(entries, list) else [])]
         return [row for row in rows if row], number_in(answer, "limits", "total")
-
-    async def _zone(self) -> timezone:
-        """Return the time zone that Kodi's clock shows now."""
-        labels = await self.rpc.call("XBMC.GetInfoLabels", {"labels": CLOCK})
-        part = _CLOCK.match(" ".join(str(value_in(labels, name)) for name in CLOCK))
-        if part is None:
-            raise self.rpc.unreachable("its clock shows no time")
-        day, hour, minute, second, half = part.groups()
-        hours = int(hour) % 12 + 12 * (half.lower() == "p") if half else int(hour)
-        local = datetime.fromisoformat(f"{day} {hours:02}:{minute}:{second}").replace(tzinfo=UTC)
-        quarters = round((local - datetime.now(UTC)) / timedelta(minutes=15))
-        return timezone(timedelta(minutes=15) * quarters)
 
 
 def kind_of(id: str) -> Kind:
@@ -307,7 +259,7 @@ def kind_of(id: str) -> Kind:
 
 
 def key_of(id: str) -> dict[str, int]:
-    """Return the parameter by which Kodi knows a title. Raises PlayerError."""
+    """Return the parameter that names a title to Kodi. Raises PlayerError."""
     return {f"{NAMES[kind_of(id)].lower()}id": int(id.rpartition("-")[2])}
 
 

@@ -7,28 +7,28 @@ this application.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from dialogs.player.kodi.library import KodiLibrary, KodiRpc, Text, key_of, number_in, read, value_in
-from dialogs.player.players import Play, Playback, PlayerError, Players, Title
+from dialogs.player.kodi.library import KodiLibrary, Text, key_of, number_in, read, value_in
+from dialogs.player.players import Playback, PlayerError, State, Title
 from dialogs.player.store import MediaStore, PlaybackRow
 
 OTHER = "other"
 """The id of a video that is not in the library."""
 KINDS = {"movie": "film", "episode": "episode"}
 PATIENCE = 15
-"""Seconds in which a title must have begun or stopped."""
+"""Seconds in which a title must begin or stop."""
 STEP = 0.2
 """Seconds between two looks at the screen."""
 PROFILE = "kodi"
-"""Of whom it is kept that the player is to be off at the end of a title, which Kodi cannot note of a film."""
+"""The owner of the wish to stop after a film. The wish is kept here, because Kodi has no place for it."""
 FOLLOWING = 100
 """The most episodes that are lined up behind one."""
 LIKE_ITS_DISK = ("smb://", "nfs://")
-"""Addresses of files that Kodi looks for as it does on its own disk."""
+"""Kinds of addresses for files that Kodi looks for as on its own disk."""
 PROPERTIES = ("time", "totaltime", "speed", "playlistid", "position", "repeat")
 
 
@@ -42,12 +42,7 @@ def _seconds(value: object) -> int:
     return sum(max(number_in(value, unit), 0) * size for unit, size in units.items())
 
 
-def _place(value: object) -> int:
-    return value if isinstance(value, int) else -1
-
-
 Seconds = Annotated[int, BeforeValidator(_seconds)]
-Place = Annotated[int, BeforeValidator(_place)]
 
 
 class Screen(BaseModel):
@@ -60,38 +55,12 @@ class Screen(BaseModel):
     position: Seconds = Field(default=0, validation_alias="time")
     duration: Seconds = Field(default=0, validation_alias="totaltime")
     """0 until Kodi has opened the file."""
-    speed: Place = 0
+    speed: int = 0
     """0 while it is paused."""
-    playlist: Place = Field(default=-1, validation_alias="playlistid")
-    place: Place = Field(default=-1, validation_alias="position")
-    """The index in the list that plays; negative while there is none."""
-    repeat: Text = "off"
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether Kodi has opened the file, and knows its place in the list."""
-        return self.duration > 0 and self.place >= 0
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the title or its list begins again at its end."""
-        return self.repeat != "off"
-
-
-@dataclass(frozen=True)
-class Kodi(Players):
-    """The players of an installation with a Kodi: it has one screen and one history, so that all profiles are one."""
-
-    rpc: KodiRpc
-    store: MediaStore
-
-    def of(self, profile: str) -> "KodiPlayer":
-        """Return the player of a profile."""
-        return KodiPlayer(self.rpc, self.store)
-
-    async def file(self, title: Title) -> str:
-        """See `Players`; the files are Kodi's business."""
-        return ""
+    playlist: int = Field(default=-1, validation_alias="playlistid")
+    place: int = Field(default=-1, validation_alias="position")
+    """The index in the playing list; negative if there is none."""
+    repeat: str = "off"
 
 
 @dataclass(frozen=True)
@@ -100,13 +69,12 @@ class KodiPlayer(KodiLibrary):
 
     store: MediaStore
 
-    async def history(self, since: datetime, until: datetime) -> Sequence[Play]:
+    async def history(self, since: datetime, until: datetime) -> Sequence[Title]:
         """Return what was played last in a span of time, and what plays now."""
-        plays, playback = await super().history(since, until), await self.now()
-        title, at = playback.title, datetime.now(UTC) - timedelta(seconds=playback.position)
-        if title is None or title.id == OTHER or not since <= at < until:
-            return plays
-        return [Play(title=title, at=at), *(play for play in plays if play.title.id != title.id)]
+        titles, playing = await super().history(since, until), (await self.now()).title
+        if playing is None or playing.id == OTHER or not since <= datetime.now(UTC) < until:
+            return titles
+        return [playing, *(title for title in titles if title.id != playing.id)]
 
     async def now(self) -> Playback:
         """Return what plays; a video that is not in the library has the id `OTHER`."""
@@ -125,10 +93,10 @@ class KodiPlayer(KodiLibrary):
 
     async def play(self, id: str, position: int = 0) -> Playback:
         """Play a title, and line up the episodes after it."""
-        title, file = await self.title_and_file(id)
+        title = await self.title(id)
         if title.kind == "series":
             raise PlayerError("not_playable", title)
-        if await self._is_gone(file):
+        if await self._is_gone(title.file):
             raise PlayerError("missing_file", title)
         before = await self.shown()
         if before and before.id == id:
@@ -137,27 +105,21 @@ class KodiPlayer(KodiLibrary):
         else:
             options = {"resume": clock(position) if position else False}
             await self.rpc.call("Player.Open", {"item": key_of(id), "options": options}, refused="no_title")
-        screen = await self.until(lambda screen: bool(screen and screen.id == id and screen.is_settled))
+        # Before that, Kodi has not opened the file, or does not know its place in the list.
+        screen = await self.until(lambda it: bool(it and it.id == id and it.duration > 0 and it.place >= 0))
         if screen is None or screen.id != id:
             raise PlayerError("not_started", title)
         await self._line_up(screen, await self._after(title))
         await self._note(screen, off=False)
         return replace(await self.now(), position=position)
 
-    async def pause(self) -> Playback:
-        """See `Player`."""
-        await self.act("Player.PlayPause", await self._playing(), play=False)
-        return await self.now()
-
-    async def resume(self) -> Playback:
-        """See `Player`."""
-        await self.act("Player.PlayPause", await self._playing(), play=True)
-        return await self.now()
-
-    async def stop(self) -> Playback:
-        """Stop; Kodi keeps the position."""
-        await self.act("Player.Stop", await self._playing())
-        await self.until(lambda screen: screen is None)
+    async def set_state(self, state: State) -> Playback:
+        """See `Player`; Kodi keeps the position of what is stopped."""
+        if state == "stopped":
+            await self.act("Player.Stop", await self._playing())
+            await self.until(lambda screen: screen is None)
+        else:
+            await self.act("Player.PlayPause", await self._playing(), play=state == "playing")
         return await self.now()
 
     async def set_volume(self, percent: int) -> Playback:
@@ -171,7 +133,7 @@ class KodiPlayer(KodiLibrary):
         screen = await self._playing()
         later = [] if off or screen.id == OTHER else await self._after(await self.title(screen.id))
         await self._line_up(screen, later)
-        # The title may have ended meanwhile, and the last one that is left begun.
+        # In the meantime the title may have ended, and the last one of the list begun.
         await self._note(await self._playing(), off=off)
         return await self.now()
 
@@ -182,8 +144,7 @@ class KodiPlayer(KodiLibrary):
 
     async def _volume(self) -> int:
         answer = await self.rpc.call("Application.GetProperties", {"properties": ["volume", "muted"]})
-        is_muted = value_in(answer, "muted") is True
-        return 0 if is_muted else min(max(number_in(answer, "volume"), 0), 100)
+        return 0 if value_in(answer, "muted") is True else number_in(answer, "volume")
 
     async def _after(self, title: Title) -> list[str]:
         if not title.series:
@@ -192,17 +153,17 @@ class KodiPlayer(KodiLibrary):
         return later[:FOLLOWING]
 
     async def _is_gone(self, file: str) -> bool:
-        """Tell whether Kodi does not find a file; it does not say it of all addresses."""
+        """Tell whether Kodi does not find a file. For some addresses Kodi does not tell."""
         if not file or ("://" in file and not file.startswith(LIKE_ITS_DISK)):
             return False
         try:
             params = {"file": file, "media": "video"}
             answer = await self.rpc.call("Files.GetFileDetails", params, refused="missing_file")
         except PlayerError as error:
-            if error.code == "missing_file":
-                # It tells nothing of files outside its sources, which it plays nevertheless.
-                return False
-            raise
+            if error.code != "missing_file":
+                raise
+            # Kodi says nothing about files outside its sources, but plays them.
+            return False
         details = value_in(answer, "filedetails")
         return isinstance(details, Mapping) and "id" not in details
 
@@ -230,7 +191,7 @@ class KodiPlayer(KodiLibrary):
             raise
 
     async def until(self, is_so: Callable[[Screen | None], bool]) -> Screen | None:
-        """Wait until something is shown, at most `PATIENCE` seconds; return what is shown then."""
+        """Wait at most `PATIENCE` seconds until the screen shows something; return what it shows then."""
         for _ in range(round(PATIENCE / STEP)):
             if is_so(screen := await self.shown()):
                 break
@@ -242,12 +203,12 @@ class KodiPlayer(KodiLibrary):
         return await self.rpc.call(method, {"playerid": screen.player, **params}, refused="nothing_plays")
 
     async def _is_last(self, screen: Screen) -> bool:
-        """Tell whether nothing follows in the list, and it does not begin again."""
-        return not screen.repeats and (screen.place < 0 or screen.place + 1 >= await self._size(screen))
+        """Tell whether the list ends here and does not begin again."""
+        return screen.repeat == "off" and (screen.place < 0 or screen.place + 1 >= await self._size(screen))
 
     async def _line_up(self, screen: Screen, ids: Sequence[str]) -> None:
-        """Let these titles follow what is shown, and nothing else; outside a list nothing can. Raises PlayerError."""
-        if screen.repeats:
+        """Let only these titles follow the shown one; outside a list nothing can follow. Raises PlayerError."""
+        if screen.repeat != "off":
             await self.act("Player.SetRepeat", screen, repeat="off")
         if screen.place < 0:
             return

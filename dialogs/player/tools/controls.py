@@ -1,6 +1,7 @@
 """Tools that play, stop and mark titles. Each can be taken back, and done again it changes nothing."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -13,9 +14,9 @@ from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.traits import Items
 from agents.toolkit.undo import entered
-from dialogs.player.access import Seat, has_foreign_titles, seat
-from dialogs.player.players import Playback, Player, PlayerError, Title
+from dialogs.player.players import Playback, PlayerError, State, Title
 from dialogs.player.search import AnyKind, Query, episode_after, fitting, in_alarms, next_to_watch, span_of
+from dialogs.player.services import Seat, has_foreign_titles, seat
 from dialogs.player.wording import PLAYBACK, TitleId, name_of, playback_row, playback_view, said, title_line
 
 ONE = "playback"
@@ -23,6 +24,7 @@ ONE = "playback"
 Words = Annotated[str, Field(max_length=200)]
 Percent = Annotated[int, Field(ge=0, le=100)]
 Action = Literal["pause", "resume", "stop", "stop_at_end", "play_on", "next_episode", "next_season"]
+STATES: Mapping[str, State] = {"pause": "paused", "resume": "playing", "stop": "stopped"}
 OUTCOMES: Mapping[str, Mapping[str, object]] = {
     "pause": {"state": "paused"},
     "resume": {"state": "playing"},
@@ -40,23 +42,17 @@ steers = partial(
 """What the user sees and hears at once, and takes back with a word, is done without a question."""
 
 
-class Compared(Items):
-    """Values of which some may differ without a change."""
-
-    compared: Sequence[str]
-
-    def same(self, one: Json | None, other: Json | None) -> bool:
-        """Compare what counts."""
-        return one == other or bool(one and other and all(one[name] == other[name] for name in self.compared))
-
-
-class PlayedNow(Compared):
+class PlayedNow(Items):
     """What plays. A position moves by itself, so that it is no difference; it comes back as it was."""
 
     name = "media_playback"
-    compared = ("title", "state", "off_at_end")
 
-    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
+    def same(self, item: Json | None, other: Json | None) -> bool:
+        """Compare what counts."""
+        compared = ("title", "state", "off_at_end")
+        return item == other or bool(item and other and all(item[name] == other[name] for name in compared))
+
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return what plays."""
         async with seat(runtime) as own:
             return {ONE: playback_value(await own.player.now(), runtime.state["lang"])}
@@ -66,15 +62,15 @@ class PlayedNow(Compared):
         async with seat(runtime) as own:
             if not value["title"]:
                 if (await own.player.now()).title:
-                    await own.player.stop()
+                    await own.player.set_state("stopped")
                 return
             await own.play(await own.player.title(value["title"]), value["position"])
             if value["state"] == "paused":
-                await own.player.pause()
+                await own.player.set_state("paused")
             if value["off_at_end"]:
                 await own.player.set_off_at_end(True)
 
-    def worded(self, value: Any, lang: str) -> str:
+    def worded(self, value: Json, lang: str) -> str:
         """Return what plays in words."""
         if not value["title"]:
             return said("nothing", lang)
@@ -101,35 +97,30 @@ class Volume(Items):
         return said("volume", lang, percent=value)
 
 
-class Marks(Compared):
+class Marks(Items):
     """What is liked and watched; the key of a mark is its title."""
 
     name = "media_marks"
-    compared = ("liked", "watched")
 
-    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return the marks of titles that are still there."""
-        marks: dict[str, Any] = {}
+        marks: dict[str, Json] = {}
         async with seat(runtime) as own:
             for key in keys:
-                try:
-                    title = await own.player.title(key)
-                except PlayerError:
-                    continue
-                lang = runtime.state["lang"]
-                marks[key] = {"name": name_of(title, lang), "liked": title.liked, "watched": title.watched}
+                with suppress(PlayerError):
+                    marks[key] = _mark(await own.player.title(key), runtime.state["lang"])
         return marks
 
     async def write(self, runtime: Runtime, key: str, value: Any) -> None:
         """Set both marks of a title."""
         async with seat(runtime) as own:
             title = await own.player.title(key)
-            if title.liked != value["liked"]:
-                await own.player.set_liked(key, value["liked"])
-            if title.watched != value["watched"]:
-                await own.player.set_watched(key, value["watched"])
+            # To mark a series as not watched again would mark its episodes too, so only what differs is set.
+            liked = value["liked"] if value["liked"] != title.liked else None
+            watched = value["watched"] if value["watched"] != title.watched else None
+            await own.player.mark(key, liked=liked, watched=watched)
 
-    def worded(self, value: Any, lang: str) -> str:
+    def worded(self, value: Json, lang: str) -> str:
         """Return the marks in words."""
         liked = said("is_liked" if value["liked"] else "is_not_liked", lang)
         watched = said("is_watched" if value["watched"] else "is_not_watched", lang)
@@ -139,7 +130,7 @@ class Marks(Compared):
 PLAYED_NOW, VOLUME, MARKS = PlayedNow(), Volume(), Marks()
 
 
-def playback_value(playback: Playback, lang: str) -> dict[str, Any]:
+def playback_value(playback: Playback, lang: str) -> Json:
     """Return what plays as it is entered in the undo log."""
     title = playback.title
     return {
@@ -167,11 +158,10 @@ async def play_from(source: Words, runtime: Runtime, what: AnyKind = "any") -> A
     lang = runtime.state["lang"]
     async with seat(runtime) as own:
         if source == ALARM:
-            titles = await in_alarms(own.player, runtime)
+            played_or_set: Sequence[Title] = await in_alarms(own.player, runtime)
         else:
-            plays = await own.player.history(*await span_of(source, runtime))
-            titles = [play.title for play in plays]
-        titles = [title for title in titles if title in fitting(titles, Query(what=what), lang)]
+            played_or_set = await own.player.history(*await span_of(source, runtime))
+        titles = [title for title in played_or_set if title in fitting(played_or_set, Query(what=what), lang)]
         if not titles:
             raise Refused(said("none_of", lang))
     title = titles[0]
@@ -199,7 +189,9 @@ async def control_playback(action: Action, runtime: Runtime) -> Answer:
             return await _play(own, following, runtime, from_start=True)
         before = playback_value(now, lang)
         await entered(runtime, PLAYED_NOW, {ONE: (before, {**before, **OUTCOMES[action]})})
-        return _playing(await _done(own.player, action), runtime)
+        if action in STATES:
+            return _playing(await own.player.set_state(STATES[action]), runtime)
+        return _playing(await own.player.set_off_at_end(action == "stop_at_end"), runtime)
 
 
 @steers(undo=VOLUME)
@@ -229,10 +221,7 @@ async def mark_title(
         changes = {it.id: (_mark(it, lang), _mark(it, lang, watched=watched)) for it in marked}
         changes[title.id] = (_mark(title, lang), _mark(title, lang, liked=liked, watched=watched))
         await entered(runtime, MARKS, changes)
-        if liked is not None:
-            title = await own.player.set_liked(title_id, liked)
-        if watched is not None:
-            title = await own.player.set_watched(title_id, watched)
+        title = await own.player.mark(title_id, liked=liked, watched=watched)
     return said("noted", lang, mark=MARKS.worded(_mark(title, lang), lang))
 
 
@@ -252,12 +241,6 @@ async def _play(own: Seat, title: Title, runtime: Runtime, *, from_start: bool) 
     after = {**before, "title": title.id, "name": title_line(title, lang), "state": "playing", "off_at_end": False}
     await entered(runtime, PLAYED_NOW, {ONE: (before, after)})
     return _playing(await own.play(title, position), runtime)
-
-
-async def _done(player: Player, action: Action) -> Playback:
-    if action in ("stop_at_end", "play_on"):
-        return await player.set_off_at_end(action == "stop_at_end")
-    return await {"pause": player.pause, "resume": player.resume, "stop": player.stop}[action]()
 
 
 def _mark(title: Title, lang: str, *, liked: bool | None = None, watched: bool | None = None) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Tools that look titles up: search, what was played, episodes, a title's card, what plays now."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from langchain_core.tools import tool
@@ -7,31 +8,17 @@ from pydantic import Field
 
 from agents.events.views import MOST_ENTRIES
 from agents.toolkit import Answer, CardList, Option, Refused, Runtime, choice, result, traits
-from dialogs.player.access import has_foreign_titles, seat, why_not
+from dialogs.player import wording
 from dialogs.player.players import Title
 from dialogs.player.search import AnyKind, Query, facts_of, fitting, named_by, shown_last, span_of
-from dialogs.player.wording import (
-    DETAILS,
-    PLAYBACK,
-    SOME_TITLES,
-    TITLE,
-    TITLES,
-    TitleId,
-    playback_row,
-    playback_view,
-    said,
-    title_card,
-    title_details,
-    title_entry,
-    title_line,
-    title_row,
-)
+from dialogs.player.services import has_foreign_titles, seat, why_not
+from dialogs.player.wording import TitleId, said, title_entry, title_line, title_row
 
 Words = Annotated[str, Field(max_length=200)]
 Rating = Annotated[float, Field(ge=0, le=10)]
 
 
-@traits(foreign=has_foreign_titles, result=TITLES, view="cards")
+@traits(foreign=has_foreign_titles, result=wording.TITLES, view="cards")
 @tool(response_format="content_and_artifact")
 async def search_titles(
     runtime: Runtime,
@@ -54,33 +41,33 @@ async def search_titles(
     return _listed(fitting(titles, query, lang), said("titles", lang), runtime)
 
 
-@traits(foreign=has_foreign_titles, result=SOME_TITLES, view="cards", private=True)
+@traits(foreign=has_foreign_titles, result=wording.SOME_TITLES, view="cards", private=True)
 @tool(response_format="content_and_artifact")
 async def list_played(runtime: Runtime, day: Words = "") -> Answer:
     """List what was played. day: today, yesterday, a weekday or YYYY-MM-DD; else a week."""
     lang = runtime.state["lang"]
     since, until = await span_of(day, runtime)
     async with seat(runtime) as own:
-        plays = await own.player.history(since, until)
-    return _listed([play.title for play in plays], said("played", lang), runtime)
+        titles = await own.player.history(since, until)
+    return _listed(titles, said("played", lang), runtime)
 
 
-@traits(foreign=has_foreign_titles, kind="selector", result=TITLE)
+@traits(foreign=has_foreign_titles, kind="selector", result=wording.TITLE)
 @tool(response_format="content_and_artifact")
 async def choose_title(runtime: Runtime, words: Words = "") -> Answer:
     """Find one title by the user's words ("the second one"); of several they choose."""
     lang = runtime.state["lang"]
     async with seat(runtime) as own:
         if words:
-            meant = await named_by(words, own.player, runtime)
+            titles = await named_by(words, own.player, runtime)
         else:
-            meant = await shown_last(own.player, runtime) or list(await own.player.titles())
-    if not meant:
+            titles = await shown_last(own.player, runtime) or list(await own.player.titles())
+    if not titles:
         raise Refused(said("nothing_called", lang, words=words))
-    return choice(said("which", lang), [_option(title, runtime) for title in meant[:MOST_ENTRIES]])
+    return choice(said("which", lang), [_option(title, runtime) for title in titles[:MOST_ENTRIES]])
 
 
-@traits(foreign=has_foreign_titles, result=SOME_TITLES, view="cards")
+@traits(foreign=has_foreign_titles, result=wording.SOME_TITLES, view="cards")
 @tool(response_format="content_and_artifact")
 async def list_episodes(title_id: TitleId, runtime: Runtime, season: int = 0) -> Answer:
     """List the episodes of a series. season: 0 for all."""
@@ -92,7 +79,7 @@ async def list_episodes(title_id: TitleId, runtime: Runtime, season: int = 0) ->
     return _listed(of_season, title_line(series, lang), runtime)
 
 
-@traits(foreign=has_foreign_titles, result=DETAILS, view="cards")
+@traits(foreign=has_foreign_titles, result=wording.DETAILS, view="cards")
 @tool(response_format="content_and_artifact")
 async def show_title(title_id: TitleId, runtime: Runtime) -> Answer:
     """Show all about a film, series or episode."""
@@ -100,21 +87,21 @@ async def show_title(title_id: TitleId, runtime: Runtime) -> Answer:
     async with seat(runtime) as own:
         title = await own.player.title(title_id)
         forbidden = why_not(title, own.viewer, lang)
-    view = title_card(title, lang, forbidden=forbidden, alone=runtime.context.is_shared)
-    return result(title_details(title, lang, forbidden=forbidden), view=view)
+    view = wording.title_card(title, lang, forbidden, alone=runtime.context.is_shared)
+    return result(wording.title_details(title, lang, forbidden), view=view)
 
 
-@traits(foreign=has_foreign_titles, result=PLAYBACK, view="player", volatile=True)
+@traits(foreign=has_foreign_titles, result=wording.PLAYBACK, view="player", volatile=True)
 @tool(response_format="content_and_artifact")
 async def now_playing(runtime: Runtime) -> Answer:
     """Tell what plays now, how far it is and how loud."""
     lang = runtime.state["lang"]
     async with seat(runtime) as own:
         playback = await own.player.now()
-    return result(playback_row(playback, lang), view=playback_view(playback, lang))
+    return result(wording.playback_row(playback, lang), view=wording.playback_view(playback, lang))
 
 
-def _listed(titles: list[Title], heading: str, runtime: Runtime) -> Answer:
+def _listed(titles: Sequence[Title], heading: str, runtime: Runtime) -> Answer:
     lang, alone = runtime.state["lang"], runtime.context.is_shared
     if not titles:
         return result([], view=CardList(title=said("none", lang), entries=[]))

@@ -1,4 +1,4 @@
-"""Spots what the user is after professionally, and keeps it in long-term memory."""
+"""Notices the user's professional goals, and keeps them in long-term memory."""
 
 import json
 

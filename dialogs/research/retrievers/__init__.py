@@ -14,6 +14,8 @@ from agents.discovery import load_each
 from agents.errors import DialogSupervisorError
 from agents.sources.documents.index import DocumentIndex
 from agents.sources.web.fetcher import Fetcher, NotFetched
+from dialogs.research.fields import address, day, text
+from dialogs.research.vectors import Vectors
 from prompts import sentence
 
 Kind = Literal["web", "news", "images"]
@@ -53,6 +55,8 @@ class Document:
     published: str | None = None
     """The date, such as `2026-11-22`; None if it is not known."""
     image: Image | None = None
+    part: str = ""
+    """Which part of the page it is, where a source gives several; the addresses of a page are compared without it."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,8 @@ class Means:
     tavily_key: SecretStr | None = None
     wikipedia_url: str = ""
     """With `{lang}` in the place of the language."""
+    vectors: Vectors | None = None
+    """The vectors of the index, where a model of embeddings is set."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,12 @@ class Base:
             return await self.means.fetcher.answer(url, params=params, body=body, headers=headers)
         except NotFetched as fault:
             raise SearchFailed(f"{self.name}: {fault}") from fault
+
+    def document(self, row: Mapping[str, object], body: str, date: str, image: Image | None = None) -> Document:
+        """Return a result of a service; `body` and `date` name its text and its day. Without a text its title is it."""
+        title = text(row, "title")
+        page = address(row, "url", "href")
+        return Document(text(row, body) or title, title, page, self.name, day(row, date), image)
 
 
 @dataclass(frozen=True, kw_only=True)

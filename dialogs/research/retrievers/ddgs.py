@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogs.research.fields import address, day, number, text
-from dialogs.research.retrievers import Base, Document, Image, Kind, Results, SearchFailed, Source
+from dialogs.research.fields import address, number, text
+from dialogs.research.retrievers import Base, Image, Kind, Results, SearchFailed, Source
 from dialogs.research.retrievers.searxng import mime_type
 
 REGIONS = {"en": "us-en", "ru": "ru-ru", "zh": "cn-zh", "de": "de-de", "fr": "fr-fr", "es": "es-es"}
@@ -23,7 +23,7 @@ class Ddgs(Base):
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return what the engines found; see `Retriever`."""
         rows = await asyncio.to_thread(self._ask, query, limit, REGIONS.get(lang, "wt-wt"))
-        documents = [self._document(row) for row in rows]
+        documents = [self.document(row, "body", "date", self._image(row)) for row in rows]
         return Results([document for document in documents if document.url][:limit])
 
     def _ask(self, query: str, limit: int, region: str) -> Sequence[Mapping[str, object]]:
@@ -35,23 +35,17 @@ class Ddgs(Base):
         try:
             return list(ask(query, region=region, safesearch="moderate", max_results=limit))
         except DDGSException as fault:
-            # That nothing was found is an exception of this package too.
+            # This package also raises an exception if nothing was found.
             if "no results" in str(fault).lower():
                 return []
             raise SearchFailed(f"{self.name}: the search engines do not answer ({type(fault).__name__})") from fault
 
-    def _document(self, row: Mapping[str, object]) -> Document:
-        title = text(row, "title")
-        page = address(row, "href", "url")
-        body = text(row, "body") or title
-        return Document(body, title, page, self.name, day(row, "date"), self._image(row, title, page))
-
-    def _image(self, row: Mapping[str, object], title: str, page: str) -> Image | None:
+    def _image(self, row: Mapping[str, object]) -> Image | None:
         url = address(row, "image") if self.kind == "images" else ""
         if not url:
             return None
         size = number(row, "width"), number(row, "height")
-        return Image(url, title, address(row, "thumbnail"), *size, mime_type(url), page)
+        return Image(url, text(row, "title"), address(row, "thumbnail"), *size, mime_type(url), address(row, "url"))
 
 
 source = Source(make=Ddgs)

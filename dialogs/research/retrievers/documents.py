@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from dataclasses import dataclass, field
 
-from agents.sources.documents.indexing import HELP, index_help
+from agents.sources.documents.index import HELP, index_help
 from dialogs.research.retrievers import Base, Document, Results, SearchFailed, Source
 from prompts import translated
 
@@ -31,13 +31,13 @@ class Documents(Base):
 
     def _search(self, query: str, limit: int, lang: str) -> Results:
         index_help(self.means.index)
-        # The help pages say the same in every language; whoever asks in one reads that one.
+        # The help pages say the same in every language; a reader needs one of them.
         others = tuple(
             f"{HELP}/{other}" for other in translated("help") if other != lang and lang in translated("help")
         )
         passages = self.means.index.search(query, limit * (len(others) + 1), lang)
         own = [passage for passage in passages if not passage.url.startswith(others)]
-        return Results([Document(passage.text, passage.title, passage.url, self.name) for passage in own[:limit]])
+        return Results([Document(it.text, it.title, it.url, self.name, part=it.url) for it in own[:limit]])
 
 
 source = Source(make=Documents)

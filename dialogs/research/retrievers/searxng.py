@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dialogs.research.fields import address, day, number, rows, text
-from dialogs.research.retrievers import Base, Document, Image, Kind, Results, Source
+from dialogs.research.fields import address, number, rows, text
+from dialogs.research.retrievers import Base, Image, Kind, Results, Source
 
 CATEGORIES: dict[Kind, str] = {"web": "general", "news": "news", "images": "images"}
 _SIZE = re.compile(r"(\d{1,6})\s*[x×]\s*(\d{1,6})")
@@ -32,24 +32,23 @@ class SearXNG(Base):
         }
         url = f"{self.means.searxng_url.rstrip('/')}/search"
         answer = await self.answer(url, params=params)
-        documents = [self._document(row) for row in rows(answer, "results") if address(row, "url")]
+        documents = [
+            self.document(row, "content", "publishedDate", _image(row) if self.kind == "images" else None)
+            for row in rows(answer, "results")
+            if address(row, "url")
+        ]
         return Results([document for document in documents if self.kind != "images" or document.image][:limit])
 
-    def _document(self, row: Mapping[str, object]) -> Document:
-        title = text(row, "title")
-        body = text(row, "content") or title
-        image = _image(row, title) if self.kind == "images" else None
-        return Document(body, title, address(row, "url"), self.name, day(row, "publishedDate", "pubdate"), image)
 
-
-def _image(row: Mapping[str, object], title: str) -> Image | None:
+def _image(row: Mapping[str, object]) -> Image | None:
     url = address(row, "img_src")
     if not url:
         return None
     size = _SIZE.search(text(row, "resolution", "img_format"))
     width, height = (int(size[1]), int(size[2])) if size else (number(row, "width"), number(row, "height"))
     kind = mime_type(url, text(row, "img_format"))
-    return Image(url, title, address(row, "thumbnail_src", "thumbnail"), width, height, kind, address(row, "url"))
+    thumbnail = address(row, "thumbnail_src", "thumbnail")
+    return Image(url, text(row, "title"), thumbnail, width, height, kind, address(row, "url"))
 
 
 def mime_type(url: str, name: str = "") -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dialogs.research.fields import address, day, rows, text
+from dialogs.research.fields import address, rows, text
 from dialogs.research.retrievers import Base, Document, Image, Kind, Results, Source
 from dialogs.research.retrievers.searxng import mime_type
 
@@ -32,16 +32,11 @@ class Tavily(Base):
         answer = await self.answer(url, body=body, headers=headers)
         if self.kind == "images":
             return Results([self._picture(row) for row in rows(answer, "images") if address(row, "url")][:limit])
-        return Results([self._document(row) for row in rows(answer, "results") if address(row, "url")][:limit])
-
-    def _document(self, row: Mapping[str, object]) -> Document:
-        title = text(row, "title")
-        return Document(
-            text(row, "content") or title, title, address(row, "url"), self.name, day(row, "published_date")
-        )
+        documents = [self.document(row, "content", "published_date") for row in rows(answer, "results")]
+        return Results([document for document in documents if document.url][:limit])
 
     def _picture(self, row: Mapping[str, object]) -> Document:
-        # The service tells neither the page nor the size.
+        # The service gives neither the page nor the size.
         url, title = address(row, "url"), text(row, "description")
         return Document(title, title, url, self.name, None, Image(url, title, "", None, None, mime_type(url), url))
 

@@ -1,15 +1,16 @@
-"""Research on the web: search, read the pages that were found, and return their passages that fit best."""
+"""Research on the web: search, read the pages, and return the passages that fit best."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from agents.language.text.fulltext import Entry, Index
 from agents.language.text.vocabulary import small_words
 from agents.sources.documents.markdown import passages
 from agents.sources.web.addresses import canonical
 from agents.sources.web.fetcher import NotFetched, page_text
-from dialogs.research.retrievers import Base, Document, Means, Results, Retriever, Source
+from dialogs.research.retrievers import Base, Document, Results, Retriever, Source
 from dialogs.research.retrievers.web import web_search
 from prompts import FALLBACK
 
@@ -25,7 +26,7 @@ PER_PAGE = 3
 
 @dataclass(frozen=True)
 class WebResearch(Base):
-    """Read pages; one that cannot be read stands with what the search said of it."""
+    """Read pages; for an unreadable page the search's own text counts."""
 
     engine: Retriever
 
@@ -40,13 +41,14 @@ class WebResearch(Base):
         found_as = replace(hit, retriever=self.name)
         try:
             download = await self.means.fetcher.page(hit.url)
-            page = await asyncio.to_thread(page_text, download)
+            page = await page_text(download)
         except NotFetched:
             return [found_as]
         about = replace(
             found_as, url=download.url, title=page.title or hit.title, published=page.published or hit.published
         )
-        return [replace(about, text=text) for text in list(passages(page.text, LONGEST_PASSAGE))[:PASSAGES]]
+        texts = islice(passages(page.text, LONGEST_PASSAGE), PASSAGES)
+        return [replace(about, text=text, part=str(number)) for number, text in enumerate(texts)]
 
 
 def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> list[Document]:
@@ -61,8 +63,4 @@ def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> li
     return chosen[:limit]
 
 
-def _made(name: str, means: Means) -> WebResearch:
-    return WebResearch(name, means, web_search(name, means, "web"))
-
-
-source = Source(make=_made, patience=3)
+source = Source(make=lambda name, means: WebResearch(name, means, web_search(name, means, "web")), patience=3)

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from agents.language.schedule.parser import moment
 from agents.memory import Memory, open_memory
 from app.assistant.clocks import Clock, Ring
-from app.composition.services import open_services
+from app.composition import open_services
 from dialogs.planner import dialog
 from dialogs.planner.records import Reminder
 from dialogs.planner.store import TABLES, Reminders

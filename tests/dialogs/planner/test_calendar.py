@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -12,6 +13,7 @@ from ical.calendar import Calendar as Timetable
 from ical.calendar_stream import IcsCalendarStream
 
 from agents.language.schedule.parser import moment
+from agents.memory.undo_log import Changes, ToolWrite, UndoLog
 from app.cli import command_line
 from dialogs.planner.calendar_file import entries
 from dialogs.planner.records import Reminder
@@ -207,6 +209,32 @@ def test_an_import_is_told_brought_up_to_date_and_taken_back(path: Path, tmp_pat
     assert asyncio.run(live(path)) == []
 
 
+def test_an_import_that_is_cut_off_leaves_nothing(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Neither a reminder without its undo nor half of the file; the same file again sets all of it."""
+    day = f"{datetime.now(UTC) + timedelta(days=5):%Y%m%d}"
+    events = (event(f"UID:{name}", f"DTSTART:{day}T150000", f"SUMMARY:{name}") for name in ("dentist", "pills"))
+    source = tmp_path / "theirs.ics"
+    source.write_text(file(*events), "utf-8", newline="")
+    enter, entered = UndoLog.enter, list[str]()
+
+    async def failing(self: UndoLog, write: ToolWrite, kind: str, changes: Changes) -> None:
+        entered.append(write.call)
+        if len(entered) == 2:
+            raise OSError("killed")
+        await enter(self, write, kind, changes)
+
+    monkeypatch.setattr(UndoLog, "enter", failing)
+    with pytest.raises(OSError, match="killed"):
+        run("planner", "import", str(source))
+    assert asyncio.run(live(path)) == []
+    assert run("planner", "import", str(source)) == 0
+    assert len(asyncio.run(live(path))) == 2
+    assert run("ask", "undo") == 0
+    assert asyncio.run(live(path)) == []
+
+
 @pytest.mark.parametrize("source", [b"", b"\xff\xfe\x00", b"BEGIN:VCALENDAR", b"{}", b"BEGIN:VEVENT\r\nEND:VCALENDAR"])
 def test_what_is_no_calendar_is_one_line(path: Path, tmp_path: Path, capsys: Captured, source: bytes) -> None:
     """The caller is told which file and that it is none."""
@@ -214,6 +242,17 @@ def test_what_is_no_calendar_is_one_line(path: Path, tmp_path: Path, capsys: Cap
     assert run("planner", "import", str(tmp_path / "x.ics")) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert run("planner", "import", str(tmp_path / "nowhere.ics")) == 2
+
+
+def test_a_pipe_and_a_huge_file_are_one_line(path: Path, tmp_path: Path, capsys: Captured) -> None:
+    """Nobody waits for whoever writes into a pipe, and nothing is read before its size is known."""
+    os.mkfifo(tmp_path / "pipe.ics")
+    with (tmp_path / "huge.ics").open("wb") as file:
+        file.truncate(8_000_000_000)
+
+    for name, why in {"pipe.ics": "no ordinary file", "huge.ics": "larger than 5 MB"}.items():
+        assert run("planner", "import", str(tmp_path / name)) == 2
+        assert why in capsys.readouterr().err
 
 
 def test_a_file_to_subscribe_to_is_kept(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,9 +62,23 @@ async def test_a_call_that_is_repeated_writes_once(room: Room) -> None:
             await room.reminders.change(tea, "later", text="tea", moment=new)
         assert [one.moment.at for one in await room.reminders.live("ann")] == [FRIDAY + timedelta(minutes=15)]
         await room.reminders.delete("ann", [tea.added_by])
-        await set_reminder(room.reminders, "cake", "in 30 minutes")  # takes the number that is free again
+        await set_reminder(room.reminders, "cake", "in 30 minutes")
         await room.reminders.delete("ann", [tea.added_by])
-        assert [(one.number, one.text) for one in await room.reminders.live("ann")] == [(1, "cake")]
+        assert [(one.number, one.text) for one in await room.reminders.live("ann")] == [(2, "cake")]
+
+
+async def test_what_is_long_over_goes(room: Room) -> None:
+    """A reminder that rang long ago is no row any more; what a calendar has brought is known, and the last number."""
+    async with room.open() as memory:
+        for text, call in (("tea", "tea"), ("cake", "cake"), ("theirs", "ics-1")):
+            at = Moment(FRIDAY + timedelta(minutes=5))
+            await room.reminders.add("ann", "ann", call, text=text, lang="en", moment=at)
+        await room.until(memory, FRIDAY + timedelta(minutes=6))
+        room.at = FRIDAY + timedelta(days=100)
+        late = Moment(room.at + timedelta(minutes=5))
+        new = await room.reminders.add("ann", "ann", "new", text="new", lang="en", moment=late)
+        rows = await memory.database.execute("SELECT added_by FROM reminders ORDER BY id")
+    assert (new.number, rows) == (4, [("ics-1",), ("new",)])
 
 
 async def test_forgetting_a_thread_forgets_its_reminders(room: Room) -> None:

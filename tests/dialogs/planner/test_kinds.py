@@ -169,7 +169,7 @@ async def test_what_is_on_is_told(friday: Chat) -> None:
         "Next: pasta (timer): in 10 minutes, at 9:10 am",
         "Tomorrow, Saturday, 21 November\n6:30 am  alarm\n7 pm  call mum",
         "Today, Friday, 20 November, 9:10 am  pasta (timer)\nTomorrow, Saturday, 21 November, 6:30 am  alarm\n"
-        "Tomorrow, Saturday, 21 November, 7 pm  call mum",
+        "Tomorrow, Saturday, 21 November, 7 pm  call mum\nTo do: milk; bread",
         "What comes next:\npasta (timer): in 10 minutes, at 9:10 am\nalarm: tomorrow at 6:30 am\n"
         "call mum: tomorrow at 7 pm",
         "Overdue:\nNothing is noted for that.",

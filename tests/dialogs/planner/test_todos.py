@@ -1,6 +1,7 @@
 """To-dos: numbers are given once, whoever writes beside."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ from tests.dialogs.planner.test_todos import add
 
 asyncio.run(add(Path(sys.argv[1]), sys.argv[2], 10))
 """
+WORDS = re.compile(r"^.+-\d+$", re.MULTILINE)
+"""What the user says: a line of a message that has the application's data, too."""
 
 
 class Adding(Script):
@@ -31,7 +34,9 @@ class Adding(Script):
         if role == "observer":
             return "stay"
         last = [message for message in messages if message.type != "system"][-1]
-        return Call("add_todos", {"items": [last.text]}) if last.type == "human" else "Noted. What else?"
+        if last.type != "human":
+            return "Noted. What else?"
+        return Call("add_todos", {"items": WORDS.findall(last.text)})
 
 
 async def add(path: Path, name: str, count: int) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from tests.support.terminal_visit import repl_for
 async def test_whoever_speaks_next_knows_what_was_told(chat: Chat) -> None:
     """What was said unasked is in the transcript once and in the histories; the conversation stays as it was."""
     chat.expects(supervisor=[Call("get_acquainted", {"brief": "talk"})], profile=["What do you do?", "Later then."])
-    await chat.says("Let us get acquainted")
+    await chat.says("Hello, I am new here")
     async with chat.assistant() as assistant:
         for _ in range(2):  # as after a crash
             async with assistant.memory.locks.hold("ann"):

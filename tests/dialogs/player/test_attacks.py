@@ -54,7 +54,7 @@ async def family(chat: Chat) -> Chat:
         await media.set_viewer("tim", "", "tim", AGE)
         player = assistant.services.get(Players).of("mum")
         await player.play("nightofthelivingdead")
-        await player.set_liked("nightofthelivingdead", True)
+        await player.mark("nightofthelivingdead", liked=True)
     return chat
 
 

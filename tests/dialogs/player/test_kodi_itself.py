@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from agents.memory import open_memory
 from dialogs.player.kodi.library import KodiRpc, key_of
-from dialogs.player.kodi.player import Kodi, KodiPlayer, clock
+from dialogs.player.kodi.player import KodiPlayer, clock
 from dialogs.player.players import Player
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat
@@ -37,7 +37,7 @@ class KodiStage:
 
     def player(self) -> Player:
         """See `Stage`."""
-        return Kodi(self.rpc, self.store).of("me")
+        return KodiPlayer(self.rpc, self.store)
 
     async def end(self) -> None:
         """Go to the last second, and wait until something else plays, or nothing."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from dialogs.player.library import Library
+from dialogs.player.library import Library, LibraryPlayer
 from dialogs.player.media_files import folder_titles
 from dialogs.player.players import PlayerError, Title
 from tests.dialogs.player.support.player_stages import open_store
@@ -43,7 +43,7 @@ def put(folder: Path, files: dict[str, str | bytes]) -> dict[str, Title]:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return {holding.title.name: holding.title for holding in folder_titles(folder)}
+    return {title.name: title for title in folder_titles(folder)}
 
 
 def test_names_tell_films_series_and_episodes(tmp_path: Path) -> None:
@@ -127,12 +127,13 @@ def test_numbers_in_names_make_no_episodes(tmp_path: Path, file: str, name: str)
 
 
 async def test_a_missing_file_is_said_so(tmp_path: Path) -> None:
-    """A title whose file is gone stays in the list and is refused with a code; one that comes back plays."""
+    """A title whose file is gone meanwhile is refused with a code; one that comes back plays."""
     folder = tmp_path / "films"
-    put(folder, {"The General (1926).toml": SIDECAR + "duration = 60"})
+    put(folder, {"The General (1926).toml": SIDECAR + "duration = 60", "The General (1926).mkv": b""})
     async with open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory:
-        player = Library(await open_store(memory), lambda: folder_titles(folder), fresh=0).of("ann")
+        player = LibraryPlayer(Library(await open_store(memory), lambda: folder_titles(folder)), "ann")
         [title] = await player.titles()
+        (folder / "The General (1926).mkv").unlink()
         with pytest.raises(PlayerError) as refused:
             await player.play(title.id)
         assert (refused.value.code, refused.value.title) == ("missing_file", title)
@@ -152,25 +153,25 @@ async def test_a_library_keeps_what_it_was_told(tmp_path: Path) -> None:
         async with open_memory(url) as memory:
             store = await open_store(memory, lambda: time[0])
             library = Library(store, lambda: folder_titles(tmp_path / "films"))
-            player = library.of("ann")
-            ids = {holding.title.name: id for id, holding in (await library.holdings()).items()}
+            player = LibraryPlayer(library, "ann")
+            ids = {title.name: id for id, title in (await library.titles()).items()}
             if step == 0:
                 await player.play(ids["Part 1"])
                 await player.set_volume(30)
-                await player.set_liked(ids["S"], True)
+                await player.mark(ids["S"], liked=True)
                 time[0] += 40
-                await player.pause()
+                await player.set_state("paused")
                 time[0] += 1_000
             elif step == 1:
                 assert (await player.now()).position == 40
-                await player.resume()
+                await player.set_state("playing")
                 time[0] += 70
                 now = await player.now()
                 assert (now.title and now.title.name, now.position, now.volume) == ("Part 2", 10, 30)
-                await player.stop()
+                await player.set_state("stopped")
             else:
                 parts = await player.episodes(ids["S"])
                 assert [(part.watched, part.position) for part in parts] == [(True, 0), (False, 10)]
-                assert (await player.set_watched(ids["S"], True)).watched
+                assert (await player.mark(ids["S"], watched=True)).watched
                 assert (await player.title(ids["S"])).liked
-                assert not (await library.of("bob").title(ids["S"])).liked
+                assert not (await LibraryPlayer(library, "bob").title(ids["S"])).liked

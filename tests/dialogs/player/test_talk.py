@@ -9,7 +9,7 @@ import pytest
 from agents.events import ToolEnd
 from agents.models import Model, Models
 from agents.models.script import Call, Line
-from agents.models.standin import RulesModel
+from app.standin import RulesModel
 from dialogs.player.players import Playback, Players
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat
@@ -376,3 +376,19 @@ async def test_what_means_another_list_is_not_for_the_player(couch: Couch, text:
     """Small words in another dialog do not lead to the films."""
     couch.as_shipped()
     assert "-> player" not in await couch.says("add milk and bread to my list", text)
+
+
+@pytest.mark.parametrize(
+    ("lang", "play", "stop"),
+    [("en", "play a series", "stop"), ("ru", "включи сериал", "стоп"), ("ru", "включи сериал", "хватит")],
+)
+async def test_stop_means_what_plays(couch: Couch, lang: str, play: str, stop: str) -> None:
+    """While something plays, "stop" stops it and the dialog stays; where nothing plays it takes leave."""
+    couch.as_shipped()
+    await couch.says(play, lang=lang)
+    assert (await couch.now()).state == "playing"
+    await couch.says(stop, lang=lang)
+    assert (await couch.now()).state == "stopped"
+    assert (await couch.chat.state("me"))["dialog"] == "player"
+    await couch.says(stop, lang=lang)
+    assert (await couch.chat.state("me"))["dialog"] is None

@@ -43,6 +43,20 @@ async def kinds(assistant: Assistant, user: str) -> set[str]:
     return {item.namespace[2] for item in await assistant.memory.store.asearch(namespace_of(user), limit=100)}
 
 
+@pytest.mark.parametrize("text", ["forget", "forget it", "forget that", "забудь", "забудь это", "забудьте"])
+async def test_never_mind_forgets_nothing(chat: Chat, text: str) -> None:
+    """A bare word names nothing that could be deleted, so that no yes behind it deletes all."""
+    chat.expects(supervisor=["Hello.", "Fine.", "Yes what?"])
+    lang = "en" if text.isascii() else "ru"
+    async with chat.assistant() as assistant:
+        await give(assistant, "ann")
+    await chat.says("hello there")
+    assert phrase("forget_sure", lang) not in await chat.says(text, lang=lang)
+    await chat.says("yes" if lang == "en" else "да", lang=lang)
+    async with chat.assistant() as assistant:
+        assert await kinds(assistant, "ann") == {"todos", "forms", "facts"}
+
+
 @pytest.mark.parametrize(("what", "text"), [(what, text) for what, texts in WORDS.items() for text in texts])
 async def test_in_words_it_is_asked_first(chat: Chat, what: str, text: str) -> None:
     """No model is needed; "no", or anything else, deletes nothing, and a later yes is no answer any more."""
@@ -70,8 +84,8 @@ async def test_a_profile_goes_from_every_thread(chat: Chat) -> None:
     meet = Call("get_acquainted", {"brief": "-"})
     fill = Call("fill_form", {"experience": "nurse"})
     chat.expects(supervisor=[meet, meet], profile=[fill, "Noted.", "Noted, too.", "Your skills?"], observer=["stay"])
-    await chat.says("let us get acquainted", thread="one", user="ann")
-    await chat.says("let us get acquainted", thread="two", user="ann")
+    await chat.says("hello, I am new here", thread="one", user="ann")
+    await chat.says("hello, I am new here", thread="two", user="ann")
     for thread in ("one", "two"):
         assert (await chat.state(thread))["forms"]["profile"]["experience"] == "nurse"
     await chat.says("delete my profile", "yes", thread="one", user="ann")
@@ -124,3 +138,16 @@ async def test_all_about_a_person_goes(chat: Chat, others: list[str]) -> None:
         left = {info.thread for info in await assistant.threads()}
         assert left == {"bob", *(["shared"] if "bob" in others else [])}
     assert b"ann was here" not in b"".join(file.read_bytes() for file in chat.path.parent.iterdir())
+
+
+async def test_a_profile_goes_from_a_group_in_which_somebody_else_wrote_last(chat: Chat) -> None:
+    """The part of the one who asks is emptied, and nobody else's."""
+    meet, fill = Call("get_acquainted", {"brief": "-"}), Call("fill_form", {"experience": "nurse"})
+    chat.expects(supervisor=[meet, "Hello Bob."], profile=[fill, "Noted."])
+    group: dict[str, Any] = {"thread": "g", "is_group": True}
+    await chat.says("hello, I am new here", user="ann", name="Ann", **group)
+    await chat.says("good to see you all", user="bob", name="Bob", **group)
+    async with chat.assistant() as assistant:
+        await assistant.forgetting.form("ann", "profile", "experience")
+        ann = await assistant.state("g", "ann") or {}
+        assert not ann["forms"].get("profile", {}).get("experience")

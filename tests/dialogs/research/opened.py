@@ -6,10 +6,10 @@ from functools import partial
 
 from agents.memory import Memory
 from agents.toolkit.services import Services
+from dialogs.research.composites import SearchCache
 from dialogs.research.retrievers import Retriever
 from dialogs.research.services import Retrievers, forget, open_services
 from dialogs.research.settings import ResearchSettings
-from dialogs.research.store import SearchCache
 
 
 @asynccontextmanager

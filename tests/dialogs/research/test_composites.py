@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from dialogs.research.composites import Bounded, FirstOf, Together
-from dialogs.research.retrievers import Document, Image, Results, Retriever, SearchFailed
+from agents.sources.documents.index import DocumentIndex, index_folder
+from agents.sources.web.fetcher import Fetcher
+from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together, fused
+from dialogs.research.retrievers import Document, Image, Means, Results, Retriever, SearchFailed
+from dialogs.research.retrievers.documents import Documents
+from dialogs.research.search import SearchRequest, collect, ranked
 from dialogs.research.settings import read_plans
-from dialogs.research.store import TABLES
 from tests.dialogs.research.opened import cached
+from tests.support.pdf_file import pdf
 
 
 @dataclass
@@ -126,37 +130,34 @@ async def test_if_nobody_finds_anything_it_says_so_or_why() -> None:
         await FirstOf("web", [down]).search("q", limit=5, lang="en")
 
 
-async def test_what_was_found_is_told_again_until_it_is_old(tmp_path: Path) -> None:
+async def test_what_was_found_is_told_again_until_it_is_old() -> None:
     """The same query in other letters is not asked again within its time; another number or language is."""
     now = 1_000_000.0
     source = Fixed("web", ["https://a.example"])
-    async with (
-        open_memory(f"sqlite:///{tmp_path}/dialogs.db", lambda: now, tables=[TABLES]) as memory,
-        cached(memory) as cache,
-    ):
-        bounded = Bounded(source, 5, cache, fresh=60)
+    bounded = Bounded(source, 5, SearchCache(lambda: now, seconds=60))
 
-        first = await bounded.search("Tall  Ships", limit=5, lang="en")
-        again = await bounded.search("tall ships", limit=5, lang="en")
-        await bounded.search("tall ships", limit=5, lang="ru")
-        now += 61
-        await bounded.search("tall ships", limit=5, lang="en")
+    first = await bounded.search("Tall  Ships", limit=5, lang="en")
+    again = await bounded.search("tall ships", limit=5, lang="en")
+    await bounded.search("tall ships", limit=5, lang="ru")
+    now += 61
+    await bounded.search("tall ships", limit=5, lang="en")
 
-        assert list(again.documents) == list(first.documents)
-        assert source.asked == ["Tall  Ships", "tall ships", "tall ships"]
+    assert list(again.documents) == list(first.documents)
+    assert source.asked == ["Tall  Ships", "tall ships", "tall ships"]
 
 
 async def test_forgetting_empties_the_cache_and_it_holds_no_query(tmp_path: Path) -> None:
-    """The database never has the words of a query, and after any `forget` nothing of what was found."""
+    """Neither the cache nor the database has the words of a query; after any `forget` it is asked anew."""
     path = tmp_path / "dialogs.db"
-    async with open_memory(f"sqlite:///{path}", tables=[TABLES]) as memory, cached(memory) as cache:
-        bounded = Bounded(Fixed("web", ["https://found.example"]), 5, cache, fresh=600)
+    async with open_memory(f"sqlite:///{path}") as memory, cached(memory) as cache:
+        source = Fixed("web", ["https://found.example"])
+        bounded = Bounded(source, 5, cache)
         await bounded.search("my secret illness", limit=5, lang="en")
-        kept = await cache.get(("web", "my secret illness", 5, "en"), 600)
+        assert "secret illness" not in str(vars(cache))
         await memory.forget_person("ann")
+        await bounded.search("my secret illness", limit=5, lang="en")
 
-        assert kept
-        assert await cache.get(("web", "my secret illness", 5, "en"), 600) is None
+    assert len(source.asked) == 2
     assert b"secret illness" not in path.read_bytes()
     assert b"found.example" not in path.read_bytes()
 
@@ -177,3 +178,29 @@ def test_a_wrong_plan_is_refused(text: str) -> None:
     """A word that is no name, a missing one, or the same name twice."""
     with pytest.raises(ValueError, match=r"is no name|a name of its own"):
         read_plans(text)
+
+
+async def test_passages_of_a_page_are_told_apart() -> None:
+    """Sections, pages of a PDF file and passages of a page stand each for themselves, whatever address they share."""
+    url = "https://docs.example/manual.pdf#page={}"
+    parts = [Document(f"Page {it}", "Manual", url.format(it), "documents", part=f"page={it}") for it in (1, 2, 2)]
+
+    assert [document.text for document in fused([parts, parts[1:]])] == ["Page 2", "Page 1"]
+
+
+async def test_sections_of_one_file_are_found_under_its_address(tmp_path: Path) -> None:
+    """`index add --url` gives the sections of a file one page on the web; a search still has each of them."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "bikes.md").write_text("# Chain\n\nOil the chain.\n\n# Saddle\n\nOil no saddle.", "utf-8")
+    (tmp_path / "docs" / "old.pdf").write_bytes(pdf("Oil is dear."))
+    index = DocumentIndex(tmp_path / "index.db")
+    await asyncio.to_thread(index_folder, index, tmp_path / "docs", "https://docs.example/", lambda *_: None)
+    async with Fetcher() as fetcher:
+        source = Documents("documents", Means(index, fetcher))
+        [found] = await collect(SearchRequest(["oil"], "en", 5), [Together("all", [source, Fixed("web")])])
+
+    assert {document.url for document in ranked(found).documents} >= {
+        "https://docs.example/bikes.md#chain",
+        "https://docs.example/bikes.md#saddle",
+        "https://docs.example/old.pdf#page=1",
+    }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.search import BARS, BOOKS, HANDBOOK, measure, sections
+from benchmarks.search import BARS, BOOKS, HANDBOOK, ask, measure, sections
 
 
 @pytest.mark.slow
@@ -17,3 +17,17 @@ def test_a_section_is_found_by_its_title(lang: str, tmp_path: Path) -> None:
 
     assert measured.queries > 450
     assert measured.recall >= BARS[lang]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HANDBOOK.exists(), reason="needs Debian's package debian-handbook")
+def test_questions_of_people_are_answered(tmp_path: Path) -> None:
+    """In the book's words nearly all, most with typing errors, and with a list of synonyms most in other words."""
+    figures = ask(HANDBOOK, tmp_path)
+    shares = {(it.lang, it.kind): it.found / it.questions for it in figures}
+    with_list = {(it.lang, it.kind): it.with_synonyms / it.questions for it in figures}
+
+    assert min(shares["en", "plain"], shares["ru", "plain"]) > 0.8
+    assert min(shares["en", "typing"], shares["ru", "typing"]) > 0.8
+    assert with_list["en", "synonym"] > 0.8
+    assert with_list["ru", "synonym"] > 0.6

@@ -20,7 +20,6 @@ from app.settings import read
 from dialogs.research import retrievers
 from dialogs.research.retrievers import Image, Means, Retriever, SearchFailed
 from dialogs.research.settings import ResearchSettings, read_plans
-from dialogs.research.store import TABLES
 from tests.dialogs.research.opened import opened
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
@@ -117,7 +116,7 @@ async def test_research_reads_the_pages_that_a_real_server_names(tmp_path: Path)
                 search_timeout=20,
             )
             async with (
-                open_memory(f"sqlite:///{tmp_path}/d.db", tables=[TABLES]) as memory,
+                open_memory(f"sqlite:///{tmp_path}/d.db") as memory,
                 opened(memory, settings) as made,
             ):
                 [found, again] = [await made["web_research"].search("bowline", limit=2, lang="en") for _ in range(2)]
@@ -262,7 +261,7 @@ async def test_a_setting_combines_sources(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("TAVILY_API_KEY", "k")
         settings = ResearchSettings()
         async with (
-            open_memory(f"sqlite:///{tmp_path}/d.db", tables=[TABLES]) as memory,
+            open_memory(f"sqlite:///{tmp_path}/d.db") as memory,
             opened(memory, settings) as made,
         ):
             found = await made["web"].search("q", limit=3, lang="en")
@@ -312,7 +311,7 @@ def test_check_names_a_source_that_lacks_a_setting(
 async def test_a_fresh_machine_answers_from_the_help_pages(tmp_path: Path) -> None:
     """Without any setting there is a source, which reaches nobody outside."""
     async with (
-        open_memory(f"sqlite:///{tmp_path}/dialogs.db", tables=[TABLES]) as memory,
+        open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory,
         opened(memory, ResearchSettings()) as retrievers,
     ):
         [(name, retriever)] = retrievers.items()

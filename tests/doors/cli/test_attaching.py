@@ -53,7 +53,7 @@ def test_a_file_that_cannot_be_used(stage: Stage, tmp_path: Path, capsys: Captur
     assert "no such file: cap.zip" in capsys.readouterr().err
 
 
-NOT_READ = "I could not read hat.zip: of files I read text, Markdown, HTML and PDF."
+NOT_READ = "I could not read hat.zip: of files I read text, Markdown, HTML, PDF, docx, xlsx, epub, csv and json."
 
 
 async def test_a_chat_attaches_to_the_next_message(tmp_path: Path) -> None:

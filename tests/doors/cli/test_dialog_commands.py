@@ -13,7 +13,7 @@ from agents.errors import ContractError, UsageError
 from agents.memory import Memory
 from agents.toolkit.commands import CommandResult, installation_of, services_of
 from app.cli import command_line
-from app.composition.services import dialogs_of
+from app.composition import dialogs_of
 from dialogs import Dialog
 from tests.doors.cli.conftest import Captured
 

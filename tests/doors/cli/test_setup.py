@@ -7,19 +7,24 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from dotenv import dotenv_values
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
+from pydantic_settings import BaseSettings
 
-from agents.errors import ConfigError, UsageError
+from agents.errors import ConfigError, ContractError, UsageError
+from app.cli.command_line import main
 from app.cli.setup import set_up_model, set_up_ring_alone
+from app.composition import dialogs_of
 from app.files import read_env, write_env
-from app.settings import Settings
+from app.settings import Settings, read, read_settings
+from dialogs import Dialog
 from tests.support.loopback import listening
-from tests.support.odd_provider import HEAD, Chunk, call, words
+from tests.support.odd_provider import HEAD, Chunk, call, refuse, words
+from tests.support.small_window import SmallServer
 from tests.support.telegram_server import TOKEN, BotApi
 
 Captured = pytest.CaptureFixture[str]
@@ -232,6 +237,73 @@ async def test_the_environment_counts_more(monkeypatch: pytest.MonkeyPatch, caps
     async with Server().open() as server:
         assert await run(model="tiny", base_url=server.url, yes=True) == 0
     assert "Mind: LLM_MODEL in the environment" in capsys.readouterr().out
+
+
+def strict(body: dict[str, Any]) -> Sequence[Chunk] | bytes:
+    """Answer what a strict chat template takes: a system message, then a user's."""
+    roles = [message["role"] for message in body["messages"]]
+    return CALLS if roles == ["system", "user"] else refuse(400, {"message": "Conversation roles must alternate"})
+
+
+async def test_a_strict_template_takes_the_trial(home: Path, capsys: Captured) -> None:
+    """What a server tells of its window is shown; one with a single slot gets its observers before the dialog."""
+    async with SmallServer(strict, 8192).open() as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+    told = capsys.readouterr().out
+    assert "The model's window: 8,192 tokens." in told
+    assert "one request at a time" in told
+    assert dotenv_values(home / ".env")["OBSERVERS_ASKED"] == "first"
+
+
+async def test_a_small_window_is_told_dialog_by_dialog(home: Path, capsys: Captured) -> None:
+    """What does not fit is named before anybody misses it; several slots need no setting."""
+    async with SmallServer(strict, 2048, slots=4).open() as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+    told = capsys.readouterr().out
+    assert "orders needs a window of" in told
+    assert "answers 4 requests at a time" in told
+    assert "OBSERVERS_ASKED" not in dotenv_values(home / ".env")
+
+
+async def test_a_server_says_what_it_refuses(home: Path, capsys: Captured) -> None:
+    """Its own words are shown, without a key that they repeat; the address is not blamed."""
+    refusal = refuse(400, {"message": "tools need --jinja\n(key sk-abcdefgh12345)"})
+    async with SmallServer(lambda body: refusal, 4096).open() as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 77
+    told = capsys.readouterr().out
+    assert "HTTP 400: tools need --jinja (key …" in told
+    assert "sk-" not in told
+    assert "address or the model" not in told
+
+
+def test_ctrl_d_is_one_line_wherever_it_comes(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """No command answers the end of its input with a traceback."""
+
+    def ended(arguments: Sequence[str]) -> int:
+        raise EOFError
+
+    monkeypatch.setattr("app.cli.command_line._run", ended)
+    assert main(["chat"]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_everybody_reads_what_was_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dialogs' settings and the application's stand in one file, and none stumbles over another's."""
+    monkeypatch.setitem(Settings.model_config, "env_file", ".env")
+    kinds = [dialog.settings for dialog in dialogs_of().values() if dialog.settings]
+    write_env(home / ".env", {"LLM_MODEL": "openai:tiny", "NOBODYS": "1"})
+    assert read_settings().llm_model == "openai:tiny"
+    assert all(isinstance(read(kind), kind) for kind in kinds)
+
+
+def test_settings_that_would_stumble_are_refused_at_once() -> None:
+    """Whoever writes a dialog reads what its settings lack, before an operator meets it."""
+
+    class Strict(BaseSettings):
+        """Settings that know their own alone."""
+
+    with pytest.raises(ContractError, match="Strict needs extra='ignore'"):
+        Dialog(tool="be_strict", description="Used for nothing.", settings=Strict)
 
 
 async def test_nobody_to_ask() -> None:

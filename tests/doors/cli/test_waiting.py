@@ -53,8 +53,40 @@ def test_a_choice_is_answered_by_resume(chat: Chat, run: Run, choice: str) -> No
     """A turn that ends with a question exits 10; `resume` takes a number, an id, a label or words and exits 0."""
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
 
-    assert run("ask", "I want to return something") == (10, QUESTION, "")
+    assert run("ask", "I want to return something") == (10, QUESTION, f"(--question {open_question(chat)})\n")
     assert run("resume", "--thread", "me", "--choose", choice) == (0, "Sent back.\n", "")
+
+
+def open_question(chat: Chat) -> str:
+    """Return the id of the open question."""
+    return str(asyncio.run(chat.state("me"))["pending"][0]["id"])
+
+
+@pytest.mark.parametrize("calls", [["choose_order", "choose_order"], ["choose_order", "ask_address"], ["choose_order"]])
+def test_a_command_that_is_run_again_answers_nothing_else(chat: Chat, run: Run, calls: list[str]) -> None:
+    """The same `resume` again repeats its outcome; another choice, or the question's id, answers what is asked now."""
+    chat.expects(supervisor=BEGIN, planner=[[Call(name) for name in calls], "Sent back."])
+    run("ask", "I want to return something")
+    first = open_question(chat)
+    once = run("resume", "--thread", "me", "--choose", "1")
+    assert run("resume", "--thread", "me", "--choose", "1") == once
+    assert run("resume", "--thread", "me", "--choose", "1", "--question", first) == once
+    assert len((asyncio.run(chat.state("me"))).get("pending", [])) == len(calls) - 1
+    if calls[1:]:
+        answer = "1" if calls[1] == "choose_order" else '{"street": "Elm Street 5", "zip": 8001}'
+        assert run("resume", "--thread", "me", "--choose", answer, "--question", open_question(chat))[0] == 0
+
+
+def test_a_question_that_is_named_is_the_one_that_is_answered(chat: Chat, run: Run) -> None:
+    """`ask` and `state` tell its id, as text and as JSON; another one is refused in one line, with exit code 2."""
+    chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    _, out, _ = run("ask", "I want to return something", "--json")
+    [told] = [event["id"] for event in map(json.loads, out.splitlines()) if event["type"] == "interrupt"]
+    assert f"(--question {told})" in run("state", "--thread", "me")[1]
+    assert json.loads(run("state", "--thread", "me", "--json")[1])["pending"][0]["id"] == told
+    fault = f"python -m app: the question 'another' is not open; open is {told}\n"
+    assert run("resume", "--thread", "me", "--choose", "1", "--question", "another") == (2, "", fault)
+    assert run("resume", "--thread", "me", "--choose", "1", "--question", told)[:2] == (0, "Sent back.\n")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +141,7 @@ def test_what_is_no_answer_is_a_fault_of_the_caller(chat: Chat, run: Run) -> Non
     assert run("resume", "--thread", "me", "--choose", "4") == (2, "", fault)
     code, out, _ = run("state", "--thread", "me")
     assert code == 0
-    assert "selector: Which order? [1 Blue shoes · 2 Red hat · 3 Green coat]\n" in out
+    assert "selector: Which order? [1 Blue shoes · 2 Red hat · 3 Green coat] (--question" in out
     assert len(asyncio.run(_lines(chat))) == 2
 
 

@@ -58,7 +58,7 @@ async def settled(one: TelegramDoor, world: BotApi) -> None:
 
 async def reach(moment: str, lang: str, one: TelegramDoor, world: BotApi, script: Script) -> str:
     """Have an answer begun and come to a moment; return what of it was shown by then."""
-    words = f"{WORD[lang]} " * (2 * LIMIT // len(WORD[lang]) + 50)
+    words = "".join(f"{WORD[lang]}{place} " for place in range(2 * LIMIT // len(WORD[lang]) + 50))
     match moment:
         case "before the first text":
             script.delays["supervisor"] = 60.0

@@ -1,5 +1,7 @@
 """A message that comes while another is answered, and messages that are parts of one."""
 
+import asyncio
+import time
 from functools import partial
 from typing import Any
 
@@ -108,7 +110,7 @@ async def test_a_message_may_come_in_after_the_tools(door: Open, world: BotApi, 
         world.says(ANN, "something for the week")
         await world.until(lambda: gate.holds)
         world.says(ANN, "only the short ones")
-        await world.until(lambda: one.answers[ANN].screen.is_followed)
+        await world.until(lambda: one.answers[ANN].is_followed)
         script.add(planner=["Here are the short ones."], observer=["stay"])
         gate.set()
         assert (await world.until_sent(ANN, 2))[1] == "Here are the short ones."
@@ -154,8 +156,57 @@ async def test_parts_of_a_message_are_one_turn(door: Open, world: BotApi) -> Non
             lines = await one.assistant.history(f"telegram-{chat}")
             assert [line.text for line in lines if line.role == "user"] == [heard]
         [quoted] = lines[0].metadata["quoted"]
-        assert quoted == {"kind": "forward_beside", "by": "Sam", "text": "It is flat.", "foreign": True}
+        assert quoted == {"kind": "forward_beside", "by": "Sam", "text": "It is flat.", "origin": "forwarded"}
         assert await one.assistant.memory.updates.open(f"telegram {world.chats.bot['id']}") == []
+
+
+@pytest.mark.usefixtures("window")
+async def test_what_was_typed_apart_is_answered_apart(door: Open, world: BotApi) -> None:
+    """After a time out of reach all comes at once; Telegram's date tells what is one message, and nothing is ended."""
+    now = int(time.time())
+    for ago, text in ((1800, "an hour of rest"), (1778, "and"), (1777, "of play"), (5, "now")):
+        world.says(ANN, text, date=now - ago)
+    async with door(Echo().models(ROLES)):
+        texts = await world.until_sent(ANN, 3)
+    assert texts == ["an hour of rest", "and\n\nof play", "now"]
+
+
+@pytest.mark.usefixtures("window")
+async def test_parts_that_are_too_long_together(door: Open, world: BotApi) -> None:
+    """Of a text in five parts its writer is told that it is too long; no part is answered alone."""
+    async with door(Echo().models(ROLES)) as one:
+        for _ in range(5):
+            world.says(ANN, "a" * 4094)
+        [text] = await world.until_sent(ANN, 1)
+        await world.until(lambda: not one.chats.busy)
+        assert "20474 characters; I take 16000" in text
+        assert await one.assistant.history(THREAD) == []
+        world.says(ANN, "hello")
+        assert (await world.until_sent(ANN, 2))[1] == "hello"
+        await world.until(lambda: not one.chats.busy)
+        assert await one.updates.open(one.name) == []
+
+
+@pytest.mark.usefixtures("window")
+async def test_a_part_that_comes_at_the_end_is_taken_whole(
+    door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is told to end while it stores a part plays what it has stored."""
+    extending = asyncio.Event()
+    async with door(Echo().models(ROLES)) as one:
+        extend = one.assistant.extend
+
+        async def slow(*args: Any) -> bool:
+            is_extended: bool = await extend(*args)
+            extending.set()
+            await asyncio.sleep(0.1)
+            return is_extended
+
+        monkeypatch.setattr(one.assistant, "extend", slow)
+        world.says(ANN, "remind me")
+        world.says(ANN, "to buy milk")
+        await extending.wait()
+    assert world.texts(ANN) == ["remind me\n\nto buy milk"]
 
 
 @pytest.mark.usefixtures("window")

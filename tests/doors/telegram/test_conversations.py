@@ -101,6 +101,19 @@ async def test_each_new_is_one_conversation(door: Open, world: BotApi, script: S
         assert one.names.thread(ANN) == "telegram-11~3"
 
 
+async def test_in_a_group_a_text_behind_new_is_of_the_new_conversation(door: Open, world: BotApi) -> None:
+    """Also when both arrive at once, and Telegram is asked first who administers the group."""
+    world.chats.admins[GROUP] = [BOB]
+    async with door(Echo().models(ROLES)) as one:
+        for user, texts in ((BOB, ("/new@sue_bot", "@sue_bot second")), (ANN, ("/new@sue_bot", "/new@sue_bot"))):
+            for text in texts:
+                world.says(GROUP, text, user=user)
+        await world.until_sent(GROUP, 4)
+        await world.until(lambda: not one.chats.busy)
+        assert await said(one, f"telegram-{GROUP}~2") == ["second"]
+    assert world.methods().count("getChatMember") == 2
+
+
 async def test_in_a_group_administrators_begin_conversations(door: Open, world: BotApi) -> None:
     """A member reads a friendly line; who administers the group is asked of Telegram."""
     world.chats.admins[GROUP] = [BOB]

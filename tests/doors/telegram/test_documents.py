@@ -7,8 +7,8 @@ from agents.memory.updates import StoredUpdate
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import send_document
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates import answers
-from app.doors.telegram.updates.answers import STORED, Answer, give
+from app.doors.telegram.updates import commands
+from app.doors.telegram.updates.commands import STORED, Answer, give
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_http import Upload
 from tests.support.telegram_people import ANN, Echo, Open
@@ -34,7 +34,7 @@ async def test_a_command_answers_with_a_document(door: Open, world: BotApi, monk
         def cut(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(answers, "send_document", cut)
+        monkeypatch.setattr(commands, "send_document", cut)
         with pytest.raises(KeyboardInterrupt):
             await give(one, Place(ANN), stored, find)
         monkeypatch.undo()
@@ -67,6 +67,6 @@ async def test_a_document_of_a_turn_has_a_receipt(door: Open, world: BotApi) -> 
         for _ in range(2):
             receipts = Receipts(one.assistant.memory.store, f"telegram-{ANN}", "turn-1")
             await receipts.read()
-            pages = receipts.pages(event)
-            assert await send_document(one.sender, Place(ANN), event.title, b"- a nurse", pages)
+            receipts.begin(event)
+            assert await send_document(one.sender, Place(ANN), event.title, b"- a nurse", receipts)
     assert world.texts(ANN) == ["profile.md"]

@@ -1,5 +1,7 @@
 """Messages that their writers change: one that waits is replaced, one that was answered can be answered anew."""
 
+import time
+
 import pytest
 
 from agents.models.script import Script
@@ -32,7 +34,7 @@ async def test_an_answered_message_can_be_answered_anew(door: Open, world: BotAp
     async with door(Echo().models(ROLES)) as one:
         message = world.says(chat, "@sue_bot twoo", user=ANN)
         await world.until_sent(chat, 1)
-        await world.until(lambda: not one.chats.is_busy(chat))
+        await world.until(lambda: not one.chats.busy)
         world.edits(message, "@sue_bot twoo")
         world.edits(message, "@sue_bot two")
         assert "You changed your message" in (await world.until_sent(chat, 2))[1]
@@ -45,19 +47,38 @@ async def test_an_answered_message_can_be_answered_anew(door: Open, world: BotAp
         world.taps(offer, "🔄 Answer it anew", user=ANN)
         assert (await world.until_sent(chat, 3))[2].endswith("two")
         await world.until(lambda: world.methods().count("answerCallbackQuery") == 2 + (chat == GROUP))
-        await world.until(lambda: not one.chats.is_busy(chat))
+        await world.until(lambda: not one.chats.busy)
     assert len(world.texts(chat)) == 3
 
 
-async def test_a_change_of_what_was_no_message_to_the_bot(door: Open, world: BotApi) -> None:
-    """Commands are not run again, and talk among people stays that."""
+async def test_a_changed_command_is_offered(door: Open, world: BotApi) -> None:
+    """A command that was changed is run again, once, if its writer taps the offer."""
     async with door(Echo().models(ROLES)) as one:
         command = world.says(ANN, "/lang en")
-        talk = world.says(GROUP, "hello all", user=BOB)
         await world.until_sent(ANN, 1)
         world.edits(command, "/lang ru")
+        assert "You changed your message" in (await world.until_sent(ANN, 2))[1]
+        world.taps(world.sent[1], "🔄 Answer it anew")
+        assert (await world.until_sent(ANN, 3))[2].startswith("Язык: Русский.")
+        text = world.says(ANN, "/help")
+        await world.until_sent(ANN, 4)
+        world.edits(text, "/new")
+        await world.until_sent(ANN, 5)
+        for _ in range(2):
+            world.taps(world.sent[4], "🔄 Ответить заново")
+        assert len(await world.until_sent(ANN, 6)) == 6
+        await world.until(lambda: world.methods().count("answerCallbackQuery") == 3 and not one.chats.busy)
+        assert one.names.thread(ANN) == f"telegram-{ANN}~2"
+
+
+@pytest.mark.parametrize(("seconds_ago", "answered"), [(0, ["hello @sue_bot"]), (2 * 24 * 3600, [])])
+async def test_a_change_can_address_the_bot(door: Open, world: BotApi, seconds_ago: int, answered: list[str]) -> None:
+    """Talk among people is a message to the bot once it names it, unless it is long ago; it is answered once."""
+    async with door(Echo().models(ROLES)) as one:
+        talk = world.says(GROUP, "hello all", user=BOB, date=int(time.time()) - seconds_ago)
+        world.edits(talk, "hello @sue_bot")
         world.edits(talk, "hello @sue_bot")
         world.says(BOB, "hello")
         assert await world.until_sent(BOB, 1) == ["hello"]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-    assert (len(world.texts(ANN)), world.texts(GROUP)) == (1, [])
+        await world.until(lambda: not one.chats.busy)
+    assert world.texts(GROUP) == answered

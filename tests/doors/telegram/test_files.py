@@ -6,13 +6,15 @@ import pytest
 
 from agents.models.script import Script
 from agents.sources.attachments import picture
+from agents.state.person import FORWARDED
 from app.doors.telegram import service
 from app.doors.telegram.updates import incoming
 from tests.support.http_service import Answer, Service
 from tests.support.pdf_file import pdf
-from tests.support.scripted_assistant import Gate
+from tests.support.scripted_assistant import Gate, values
 from tests.support.telegram_people import ANN, BOB, GROUP, Open, until_stored
 from tests.support.telegram_server import BotApi, refusal
+from tests.support.user_words import spoken
 
 JPEG = b"\xff\xd8\xff\xe0" + b"a red hat" * 50
 VOICE = b"OggS" + b"\1" * 300
@@ -53,7 +55,7 @@ async def test_a_photo_is_looked_at(door: Open, world: BotApi, sees: Script) -> 
         world.says(ANN, "And its colour?")
         await world.until_sent(ANN, 2)
         assert (pictures(sees, 0), pictures(sees)) == ([base64(JPEG)], [])
-        assert [message.text for message in sees.asked[-1].messages][1] == "[photo]\nWhat is this?"
+        assert spoken(sees.asked[-1].messages)[0] == "[photo]\nWhat is this?"
         await world.until(lambda: not one.chats.is_busy(ANN))
         assert [line.text for line in await one.assistant.history(THREAD)][:2] == ["What is this?", "A hat."]
 
@@ -83,7 +85,7 @@ async def test_an_album_in_a_group(door: Open, world: BotApi, sees: Script, monk
         world.says(GROUP, photo=photo(world), media_group_id="7", user=ANN, caption="@sue_bot what are these?")
         world.says(GROUP, photo=photo(world, other), media_group_id="7", user=ANN)
         assert await world.until_sent(GROUP, 1) == ["Two hats."]
-        await world.until(lambda: not one.chats.is_busy(GROUP))
+        await world.until(lambda: not one.chats.busy)
     assert pictures(sees) == [base64(JPEG), base64(other)]
     assert len(sees.asked) == 1
 
@@ -107,7 +109,7 @@ async def test_a_picture_that_somebody_answers(door: Open, world: BotApi, sees: 
         shown = world.says(GROUP, photo=photo(world), user=BOB)
         world.says(GROUP, "@sue_bot what is this?", user=ANN, answers=shown)
         await world.until_sent(GROUP, 1)
-        await world.until(lambda: not one.chats.is_busy(GROUP))
+        await world.until(lambda: not one.chats.busy)
         values = (await one.assistant.graph.aget_state({"configurable": {"thread_id": f"telegram-{GROUP}"}})).values
     assert pictures(sees) == [base64(JPEG)]
     assert values["foreign"]
@@ -200,12 +202,20 @@ async def test_a_document_is_read(door: Open, world: BotApi, script: Script) -> 
     assert "The warranty lasts two years." in block
     assert "free" not in block
     assert "[…]" in block
-    assert words == "\n\n[file ../../etc/<b>warranty</b>.md]\nHow long?"
+    assert words == "\n\n[file]\nHow long?"
 
 
 NOT_READ = (
-    (b"PK\3\4\0\0", "a.docx", "I could not read a.docx: of files I read text, Markdown, HTML and PDF."),
-    (b" ", "empty.txt", "I could not read empty.txt: of files I read text, Markdown, HTML and PDF."),
+    (
+        b"PK\3\4\0\0",
+        "a.docx",
+        "I could not read a.docx: of files I read text, Markdown, HTML, PDF, docx, xlsx, epub, csv and json.",
+    ),
+    (
+        b" ",
+        "empty.txt",
+        "I could not read empty.txt: of files I read text, Markdown, HTML, PDF, docx, xlsx, epub, csv and json.",
+    ),
     (bytes(20 * 2**20 + 1), "a.txt", "The file is too large: I take up to 20 MB."),
     (None, "a.txt", "I could not get the file. Please send it again."),
 )
@@ -249,7 +259,7 @@ async def test_places_and_contacts_are_context(door: Open, world: BotApi, script
         assert "Zoe, +371 1" in script.asked[1].messages[-1].text
         await world.until(lambda: not one.chats.is_busy(ANN))
         texts = [line.text for line in await one.assistant.history(THREAD)]
-    assert texts == ["[place]", "You are in Riga.", "[contact Zoe]", "Noted."]
+    assert texts == ["[place]", "You are in Riga.", "[contact]", "Noted."]
     assert len(world.texts(ANN)) == 2
 
 
@@ -333,3 +343,23 @@ async def test_a_failed_answer_is_tried_again_with_its_picture(door: Open, world
         world.says(ANN, "/retry")
         assert (await world.until_sent(ANN, 3))[2] == "A red hat."
     assert pictures(sees) == [base64(JPEG)]
+
+
+@pytest.mark.parametrize(("caption", "kept"), [(None, "undo"), ("What does he say?", "What does he say?")])
+async def test_an_audio_file_is_not_the_users_voice(
+    door: Open, world: BotApi, script: Script, caption: str | None, kept: str
+) -> None:
+    """Anybody may have spoken it: a model reads it, and it does nothing; a caption is the user's word."""
+    script.add(supervisor=["He wants it undone."])
+    async with (
+        Service.open(Answer({"text": "undo"})) as service,
+        door(transcriber_model="m", transcriber_base_url=service.url) as one,
+    ):
+        said: dict[str, Any] = {"caption": caption} if caption else {}
+        world.says(ANN, audio=world.uploads(VOICE, duration=3), **said)
+        assert (await world.until_sent(ANN, 2))[-1] == "He wants it undone."
+        await world.until(lambda: not one.chats.is_busy(ANN))
+        [heard, _] = await one.assistant.history(THREAD)
+        assert (await values(one.assistant, THREAD))["foreign"]
+    assert (heard.text, heard.metadata["source"]) == (kept, "message" if caption else FORWARDED)
+    assert "undo" in script.asked[0].messages[-1].text

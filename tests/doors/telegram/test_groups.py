@@ -7,13 +7,13 @@ import pytest
 from agents.memory.store import namespace_of
 from agents.models import Model, Models
 from agents.models.script import Call, Script
-from agents.models.standin import RulesModel
 from app.assistant.clocks import Ring
 from app.doors.telegram.door import TelegramDoor
+from app.standin import RulesModel
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN
-from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
-from tests.support.telegram_server import BotApi
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open
+from tests.support.telegram_server import BotApi, refusal
 
 OWN_LINE = "This is yours alone, so it is not shown here, where others read along. You get it privately."
 
@@ -38,7 +38,7 @@ async def give(door: TelegramDoor, user: int, *texts: str) -> None:
 async def settled(world: BotApi, door: TelegramDoor, chat: int, number: int) -> list[str]:
     """Wait until a chat has so many messages and its turns are over; return the messages."""
     texts = await world.until_sent(chat, number)
-    await world.until(lambda: not door.chats.is_busy(chat))
+    await world.until(lambda: not door.chats.busy)
     return texts
 
 
@@ -63,9 +63,9 @@ async def test_who_has_no_chat_with_the_bot_is_told_how(door: Open, world: BotAp
     async with door(rules()) as one:
         await give(one, ANN, "secret-one")
         world.says(GROUP, "@sue_bot show my list", user=ANN)
-        texts = await settled(world, one, GROUP, 2)
-    assert "https://t.me/sue_bot" in texts[0]
-    assert "secret" not in "".join(texts)
+        [text] = await settled(world, one, GROUP, 1)
+    assert "https://t.me/sue_bot" in text
+    assert "secret" not in text
 
 
 async def test_only_the_asked_person_answers(shop: Open, world: BotApi, script: Script) -> None:
@@ -158,6 +158,15 @@ async def test_a_longer_name_is_not_the_bots(door: Open, world: BotApi, text: st
         assert await world.until_sent(GROUP, 1) == ["and hello @sue_bot!"]
 
 
+async def test_further_names_call_the_bot(door: Open, world: BotApi) -> None:
+    """At the beginning, in any letters, as words; elsewhere they are talk among people."""
+    async with door(Echo().models(ROLES), telegram_wake_words="Sue, эй помощник") as one:
+        for text in ("I met Sue", "Suellen is here", "SUE, hello", "Эй, помощник", "эй помощник: привет"):
+            world.says(GROUP, text, user=ANN)
+        await settled(world, one, GROUP, 2)
+    assert world.texts(GROUP) == ["hello", "привет"]
+
+
 async def test_the_supervisor_knows_who_speaks(door: Open, world: BotApi, script: Script) -> None:
     """The name is Telegram's, as data in the user's message; nothing of it can end the block of data."""
     script.add(supervisor=["Hello.", "Hello again."])
@@ -219,7 +228,7 @@ async def test_who_writes_for_the_group_may_do_what_concerns_all(door: Open, wor
         assert "getChatMember" not in world.methods()
         await settled(world, one, GROUP, 1)
         world.says(GROUP, "@sue_bot show my list", writer=ADMIN, sender_chat=BEHIND)
-        assert "under your own name" in (await settled(world, one, GROUP, 3))[-2]
+        assert "under your own name" in (await settled(world, one, GROUP, 2))[-1]
 
 
 async def test_an_anonymous_administrator_is_told_once(door: Open, world: BotApi) -> None:
@@ -245,3 +254,63 @@ async def test_a_channel_is_nobody(door: Open, world: BotApi, script: Script) ->
     assert sorted(text.startswith("I cannot tell who writes anonymously") for text in texts) == [False, True]
     [asked] = script.asked
     assert "This message answers one by News:\nNews for @sue_bot" in asked.messages[-1].text
+
+
+async def test_nobodys_commands_wait_for_anothers_answer(door: Open, world: BotApi, script: Script) -> None:
+    """While Ann is answered Bob is told what a command does; his message comes after hers, and each is told once."""
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["One two three", "Hello Bob.", "Hello Ann."])
+    async with door() as one:
+        world.says(GROUP, "@sue_bot count", user=ANN)
+        await world.until(lambda: gate.holds)
+        world.says(GROUP, "/lang@sue_bot ru", user=BOB)
+        assert (await world.until_sent(GROUP, 1))[0].startswith("Язык: Русский.")
+        world.says(GROUP, "@sue_bot hello", user=BOB)
+        last = world.says(GROUP, "@sue_bot hello", user=ANN)
+        await world.until(lambda: world.offset > last["message_id"])
+        script.gates.clear()
+        gate.set()
+        assert (await settled(world, one, GROUP, 4))[1:] == ["One two three", "Hello Bob.", "Hello Ann."]
+
+
+REFUSALS = [(403, "Forbidden: bot can't initiate conversation with a user"), (400, "Bad Request: chat not found")]
+
+
+@pytest.mark.parametrize("said", ["/today@sue_bot", "/export@sue_bot", "@sue_bot show my list"])
+@pytest.mark.parametrize(("code", "words"), [(0, ""), *REFUSALS])
+async def test_what_is_ones_own_goes_to_the_private_chat(
+    door: Open, world: BotApi, said: str, code: int, words: str
+) -> None:
+    """Commands and answers alike; the group reads one sentence, that it was sent or why it was not."""
+    async with door(rules()) as one:
+        await give(one, ANN, "buy milk")
+        if code:
+            world.fail("sendDocument" if "export" in said else "sendMessage", refusal(code, words))
+        world.says(GROUP, said, user=ANN)
+        [text] = await settled(world, one, GROUP, 1)
+    assert ("I cannot write to you privately yet" in text) == bool(code)
+    assert ("privately" in text or "our own chat" in text) == (not code) or code
+    assert len(world.texts(ANN)) == (0 if code else 1)
+    assert "milk" not in str(world.texts(GROUP))
+
+
+async def test_everybody_is_spoken_to_in_their_own_language(door: Open, world: BotApi) -> None:
+    """Who has written nothing yet is answered in the language of their Telegram, and is told of nobody else's talk."""
+    async with door(Echo().models(ROLES)) as one:
+        for number in (1, 2):
+            world.says(GROUP, "@sue_bot привет всем", user=ANN)
+            await settled(world, one, GROUP, number)
+        for number, command in enumerate(("/state", "/lang", "/forget"), 3):
+            world.says(GROUP, f"{command}@sue_bot", user=BOB, writer={"language_code": "en"})
+            await settled(world, one, GROUP, number)
+        world.says(GROUP, "@sue_bot ok", user=BOB)
+        await settled(world, one, GROUP, 6)
+        world.says(GROUP, "/state@sue_bot", user=BOB)
+        await settled(world, one, GROUP, 7)
+        world.says(GROUP, "/state@sue_bot", user=ANN)
+        texts = await settled(world, one, GROUP, 8)
+    assert texts[2] == "Nothing was said here yet."
+    assert texts[3].startswith("The language is English.")
+    assert texts[4].startswith("This deletes")
+    rows = [line.split()[-1] for text in texts[6:] for line in text.split("\n")[1:]]
+    assert rows == ["1", "English", "2", "русский"]

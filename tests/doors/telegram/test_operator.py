@@ -4,6 +4,7 @@ import asyncio
 import logging
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from agents.errors import ConfigError
 from agents.models.script import Script
 from app.assistant import Assistant
 from app.doors.telegram import service
+from app.doors.telegram.bot import bot_of, connected
 from app.settings import Settings
 from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.telegram_people import ANN, BOB, Echo, Open
@@ -47,6 +49,69 @@ async def test_a_webhook_is_deleted_with_a_word(door: Open, world: BotApi, caplo
     assert "had a webhook at bots.example" in caplog.text
     assert "secret-path" not in caplog.text
     assert world.chats.webhook == ""
+
+
+async def test_a_webhook_that_is_set_meanwhile_is_deleted(
+    door: Open, world: BotApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The bot does not stay deaf, and the log says what kept it so."""
+    async with door(Echo().models(ROLES)):
+        world.says(ANN, "hello")
+        await world.until_sent(ANN, 1)
+        world.chats.webhook = "https://bots.example/secret-path"
+        world.says(ANN, "hello again")
+        assert (await world.until_sent(ANN, 2))[1] == "hello again"
+    assert "had a webhook at bots.example" in caplog.text
+    assert "another process" not in caplog.text
+
+
+async def test_a_request_that_hangs_is_begun_anew(
+    door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever keeps a batch from its end, its updates come again, and each is done once."""
+    monkeypatch.setattr("app.doors.telegram.updates.polling.STALLED", 0.3)
+    monkeypatch.setattr("app.doors.telegram.updates.polling.LONG_POLL", 0)
+    async with door(Echo().models(ROLES)) as one:
+        take, taken = one.updates.take, list[object]()
+
+        async def hanging(door: str, key: str, body: str, thread: str | None = None) -> Any:
+            taken.append(key)
+            if len(taken) == 1:
+                await asyncio.Event().wait()
+            return await take(door, key, body, thread)
+
+        monkeypatch.setattr(one.updates, "take", hanging)
+        world.says(ANN, "hello")
+        assert await world.until_sent(ANN, 1) == ["hello"]
+    assert "has hung" in caplog.text
+    assert world.texts(ANN) == ["hello"]
+
+
+async def test_the_bot_says_what_it_is(door: Open, world: BotApi) -> None:
+    """In each language, unless somebody has said it already."""
+    async with door():
+        await world.until(lambda: len(world.chats.descriptions) == 2)
+    assert world.chats.descriptions["ru"].startswith("Я помощник")
+    world.chats.descriptions = {"": "Ours"}
+    async with door():
+        await world.until(lambda: world.methods().count("getMyDescription") == 4)
+    assert world.chats.descriptions == {"": "Ours"}
+
+
+@pytest.mark.parametrize("proxy", ["nonsense", "ftp://127.0.0.1:1", "http://u:secret@[::1"])
+def test_a_proxy_that_cannot_be_used(proxy: str) -> None:
+    """One line names the setting, and does not show the password."""
+    with pytest.raises(ConfigError, match="TELEGRAM_PROXY: write") as wrong:
+        bot_of(Settings.model_validate({"_env_file": None, "telegram_bot_token": TOKEN, "telegram_proxy": proxy}))
+    assert "secret" not in str(wrong.value)
+
+
+async def test_requests_go_by_the_proxy(world: BotApi, tmp_path: Path) -> None:
+    """The proxy is asked for Telegram's address; here it is the server itself that reads what it gets."""
+    settings = {"telegram_bot_token": TOKEN, "telegram_api_url": "http://telegram.invalid", "telegram_proxy": world.url}
+    bot = bot_of(Settings.model_validate({"_env_file": None, **settings}))
+    async with connected(bot, patience=0):
+        assert bot.username == "sue_bot"
 
 
 async def test_a_revoked_token_ends_the_command(world: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

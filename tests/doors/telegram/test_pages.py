@@ -30,6 +30,13 @@ KINDS: list[tuple[str, str, Shown]] = [
     ("```python\nif a<b: pass\n```", "if a<b: pass", [("pre", "if a<b: pass")]),
     ("|имя|n|\n|---|--:|\n|Анна|1|", "имя  | n\n-----+--\nАнна | 1", [("pre", "имя  | n\n-----+--\nАнна | 1")]),
     ("5 * 3 * 2, snake_case_name, **unclosed `marks", "5 * 3 * 2, snake_case_name, **unclosed `marks", []),
+    ("2*3*4 = 24, a*b and c*d, 2**3**4", "2*3*4 = 24, a*b and c*d, 2**3**4", []),
+    (
+        "**Wort**teil, *kurz*e und `2*3*4`",
+        "Wortteil, kurze und 2*3*4",
+        [("bold", "Wort"), ("italic", "kurz"), ("code", "2*3*4")],
+    ),
+    (r"so \(a_1^2\) and \(2*x*y\)", "so (a_1^2) and (2*x*y)", []),
     ("<div>\nkept\n</div>", "<div>\nkept\n</div>", []),
     ("one\ntwo", "one\ntwo", []),
     ("a\x1b[31m\ud800b", "ab", []),
@@ -60,11 +67,19 @@ def test_every_kind_of_markdown(text: str, plain: str, entities: Shown) -> None:
 
 
 def test_more_marks_than_a_message_may_have() -> None:
-    """Beyond a hundred entities the text stays and the formatting goes."""
-    (page,) = pages("**a** b " * 300)
-    assert faults(page) == []
-    assert page.text == ("a b " * 300).strip()
-    assert len(page.entities) == 100
+    """Where a message has its hundred entities the next one begins, so that all stay."""
+    found = pages("**a** b " * 250 + "\n```py\nend\n```")
+    assert [fault for page in found for fault in faults(page)] == []
+    assert " ".join(page.text for page in found) == "a b " * 249 + "a b\nend"
+    assert [len(page.entities) for page in found] == [100, 100, 51]
+    assert found[-1].entities[-1].type == "pre"
+
+
+def test_a_page_does_not_end_with_a_heading() -> None:
+    """The heading goes with what stands below it, and one above it, too."""
+    first, second = "a " * 1990 + "a", "b " * 1000 + "b"
+    found = pages(f"{first}\n\n# Part two\n\n## Its beginning\n\n{second}")
+    assert [page.text for page in found] == [first, f"Part two\n\nIts beginning\n\n{second}"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ async def test_a_link_lets_its_opener_in(door: Open, world: BotApi, script: Scri
         assert texts[1] == "Hello Ann."
         world.says(BOB, f"/start {code}")
         assert "only talks to people" in (await world.until_sent(BOB, 1))[0]
-        assert (one.access.is_admin(ANN), one.access.is_admin(BOB)) == (True, False)
+        assert one.access.administrators == [ANN]
     async with door(allowed=[]) as one:
         assert not one.access.is_closed
         world.says(ANN, "hello")

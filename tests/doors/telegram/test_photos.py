@@ -38,7 +38,7 @@ async def show(door: Open, images: Sequence[ShownImage], place: Place, times: in
         for _ in range(times):
             receipts = Receipts(one.assistant.memory.store, place.thread, "turn-1")
             await receipts.read()
-            await ChatScreen(one.sender, receipts, place, "ann", lang).show(Images(images=images))
+            await ChatScreen(one.sender, receipts, place, place.turn("show"), lang).show(Images(images=images))
 
 
 async def test_several_pictures_are_an_album(door: Open, world: BotApi) -> None:
@@ -86,7 +86,7 @@ async def test_what_is_no_photo_is_a_link(door: Open, world: BotApi) -> None:
 
 
 def test_a_caption_is_bounded_and_harmless() -> None:
-    """A title of a page is cut and cleaned, and an address that is none of the web is no link."""
+    """A title of a page is cut and cleaned, and an address that does not begin with http makes no link."""
     words = caption(picture(1, title="x\u202e" * 5000, page="javascript:alert(1)"))
     assert words.text == "x" * 120
     assert words.entities == ()

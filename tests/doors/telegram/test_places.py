@@ -45,7 +45,7 @@ async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat
         await world.until(lambda: not one.chats.busy)
         world.says(chat, "/history@sue_bot", user=ANN, topic=6)
         await world.until_sent(chat, 4)
-        await world.until(lambda: not one.chats.is_busy(chat))
+        await world.until(lambda: not one.chats.busy)
         threads = [f"telegram-{chat}:5", f"telegram-{chat}:6", f"telegram-{chat}"]
         assert sorted(info.thread for info in await one.assistant.threads()) == sorted(threads)
         await one.deliver(Ring("reminder-1-1", threads[0], f"telegram-{ANN}", "⏰ milk"))
@@ -73,7 +73,7 @@ async def test_a_supergroup_goes_on_with_the_thread_of_its_group(door: Open, wor
     async with door(Echo().models(ROLES)) as one:
         world.says(GROUP, "@sue_bot later", user=ANN)
         await world.until_sent(GROUP, 3)
-        await world.until(lambda: not one.chats.is_busy(GROUP))
+        await world.until(lambda: not one.chats.busy)
         [info] = await one.assistant.threads()
         assert info.thread == f"telegram-{group}"
         texts = [line.text for line in await one.assistant.history(info.thread) if line.role == "user"]
@@ -139,7 +139,7 @@ def test_a_thread_of_another_door_is_nowhere(thread: str) -> None:
 
 def test_names_of_threads_lead_back() -> None:
     """A thread's name says the chat and the topic."""
-    for names in (ThreadNames(), ThreadNames("telegram@7-")):
+    for names in (ThreadNames(), ThreadNames("telegram@7-", 7)):
         for chat, topic in ((5, None), (-100, 3)):
             thread = names.thread(chat, topic)
             assert names.place(thread) == Place(chat, topic=topic, thread=thread, prefix=names.prefix)
@@ -150,7 +150,7 @@ async def test_pages_that_arrived_are_not_sent_again(
 ) -> None:
     """A process that ends in the middle of a long answer goes on behind its last page."""
     monkeypatch.setattr(service, "PATIENCE", 0.05)
-    answer = "\n\n".join(f"Part {number} " + "word " * 700 for number in range(4))
+    answer = "\n\n".join(f"Part {number} " + " ".join(f"word{place:03}" for place in range(437)) for number in range(4))
     script.add(supervisor=[answer])
     async with door() as one:
         send, pages = one.sender._page, list[str]()
@@ -178,7 +178,11 @@ async def test_a_page_that_grew_is_left_as_it_is(
     monkeypatch.setattr(service, "PATIENCE", 0.05)
     monkeypatch.setattr("app.doors.telegram.delivery.draft.GROWS_AFTER", 0.0)
     script.gates["supervisor"] = gate = Holding(1)
-    script.add(supervisor=["\n\n".join(f"Part {number} " + "word " * 700 for number in range(2))])
+    script.add(
+        supervisor=[
+            "\n\n".join(f"Part {number} " + " ".join(f"word{place:03}" for place in range(437)) for number in range(2))
+        ]
+    )
     async with door() as one:
         send, pages = one.sender._page, list[str]()
 
@@ -196,7 +200,7 @@ async def test_a_page_that_grew_is_left_as_it_is(
     assert len(world.texts(GROUP)) == 1
     async with door(Echo().models(ROLES)) as one:
         await world.until_sent(GROUP, 2)
-        await world.until(lambda: not one.chats.is_busy(GROUP))
+        await world.until(lambda: not one.chats.busy)
     assert [text.split(" word")[0] for text in world.texts(GROUP)] == ["Part 0", "Part 1"]
 
 
@@ -213,5 +217,5 @@ async def test_a_growing_answer_is_replaced_after_a_restart(
         await world.until_sent(GROUP, 1)
     async with door(Echo().models(ROLES)) as one:
         await world.until(lambda: world.texts(GROUP) == ["hello"])
-        await world.until(lambda: not one.chats.is_busy(GROUP))
+        await world.until(lambda: not one.chats.busy)
     assert world.texts(GROUP) == ["hello"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.doors.telegram.bot import REFUSED
 from tests.support.places import ROOT
 from tests.support.telegram_server import TOKEN, BotApi
 
@@ -74,3 +75,14 @@ async def test_a_token_that_is_missing_or_wrong(world: BotApi, tmp_path: Path, t
     assert "TELEGRAM_BOT_TOKEN" in printed
     assert "wrong" not in printed
     assert len(printed.splitlines()) == 1
+
+
+async def test_a_token_that_is_revoked_meanwhile(world: BotApi, tmp_path: Path) -> None:
+    """The bot ends at once, and behind what it said at its start there is one line."""
+    process = await start(world, tmp_path)
+    await world.until(lambda: len(world.chats.descriptions) == 2)
+    world.token = "another"
+    world.says(ANN, "hello")
+    printed = b"".join(await asyncio.wait_for(process.communicate(), 30)).decode()
+    assert process.returncode == 2
+    assert [line for line in printed.splitlines() if line][1:] == [f"python -m app: {REFUSED}"]

@@ -2,16 +2,18 @@
 
 import asyncio
 import sqlite3
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agents.conversation.forgetting import worded
 from agents.models.script import Line, Script
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates.answers import Answer, give
+from app.doors.telegram.updates.commands import Answer, give
 from app.settings import Settings
 from app.tasks import cancel
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
@@ -159,7 +161,9 @@ async def test_pages_of_a_commands_answer_are_sent_once(
     door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a long answer to a command the next process sends what did not arrive."""
-    answer = Answer("\n\n".join(f"Part {number} " + "word " * 700 for number in range(3)))
+    answer = Answer(
+        "\n\n".join(f"Part {number} " + " ".join(f"word{place:03}" for place in range(437)) for number in range(3))
+    )
 
     async def find() -> Answer:
         return answer
@@ -215,3 +219,27 @@ async def test_how_a_turn_ended_is_shown_by_the_next_process(
         await world.until(lambda: not one.chats.is_busy(ANN))
         assert await one.assistant.memory.updates.open(one.name) == []
     assert world.texts(ANN) == shown
+
+
+@pytest.mark.parametrize("cut", ["memory.forget_person", "memory.forgettings.close"])
+async def test_what_was_agreed_to_be_forgotten_is_told_after_a_restart(
+    door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch, cut: str
+) -> None:
+    """A process that ends before, or right after, everything is deleted: the next one deletes and says so."""
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    reached = asyncio.Event()
+
+    async def never(*_: object) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    async with door(Echo().models(ROLES)) as one:
+        world.says(ANN, "forget everything about me")
+        await world.until_sent(ANN, 1)
+        owner, _, name = cut.rpartition(".")
+        monkeypatch.setattr(attrgetter(owner)(one.assistant), name, never)
+        world.says(ANN, "yes")
+        await reached.wait()
+    async with door(Echo().models(ROLES)) as one:
+        assert await world.until_sent(ANN, 2) == [world.texts(ANN)[0], worded("forgotten", "me", "en")]
+        assert await one.assistant.history(f"telegram-{ANN}") == []

@@ -73,7 +73,7 @@ async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
         async def lang() -> str:
             return "en"
 
-        showing = ChatScreen(one.sender, receipts, Place(ANN), "ann", lang)
+        showing = ChatScreen(one.sender, receipts, Place(ANN), Place(ANN).turn("show"), lang)
         for view in [*views, Player(title="Song", state="playing", position=5)]:
             await showing.show(view)
     assert world.texts(ANN) == [
@@ -92,7 +92,7 @@ async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
 def test_buttons_are_within_telegrams_limits(number: int, length: int) -> None:
     """Every option is on one page; labels are cut, and no data is too long, whoever is asked."""
     options = [{"id": str(n), "label": "ф" * length} for n in range(number)]
-    question = Interrupt(id="call_" + "x" * 500, kind="selector", prompt="?", options=options)
+    question = Interrupt(id="0123456789ab", kind="selector", prompt="?", options=options)
     seen: list[str] = []
     for page in range(-(-number // IN_A_PAGE) if number > MOST_LABELS else 1):
         found = keyboard(question, f"{ANONYMOUS}-100{2**40}", "en", page)

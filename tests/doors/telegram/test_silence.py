@@ -61,7 +61,7 @@ async def test_who_cannot_be_reached_was_not_asked(quiet: Open, world: BotApi, s
         for chat, user in ((GROUP, ANN), (BOB, BOB), (ANN, ANN)):
             world.says(chat, "@sue_bot hello to you", user=user)
             await world.until_sent(chat, 1)
-            await world.until(partial(lambda chat: not one.chats.is_busy(chat), chat))
+            await world.until(partial(lambda: not one.chats.busy))
         world.chats.blocked.add(BOB)
         let_pass(one, 61)
         assert (await world.until_sent(ANN, 2))[1] == WORDS
@@ -78,7 +78,7 @@ async def test_nobody_is_asked_twice_after_a_kill(quiet: Open, world: BotApi, sc
         for chat in (ANN, BOB):
             world.says(chat, "hello to you")
             await world.until_sent(chat, 1)
-            await world.until(partial(lambda chat: not one.chats.is_busy(chat), chat))
+            await world.until(partial(lambda: not one.chats.busy))
         asked = (await one.assistant.history(THREAD))[-1].message_id
         await one.assistant.tell(THREAD, WORDS, f"silence-{asked}-1", THREAD, source=SILENCE)
     async with quiet() as one:

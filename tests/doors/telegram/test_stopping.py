@@ -31,6 +31,34 @@ async def test_the_draft_has_a_button_that_stops(door: Open, world: BotApi, scri
         assert (await world.until_sent(ANN, 3))[2] == "Five."
 
 
+@pytest.mark.parametrize("typed", ["Stop!", "стоп", "Хватит.", "/STOP"])
+async def test_the_word_for_it_stops(door: Open, world: BotApi, script: Script, typed: str) -> None:
+    """In any language, with a mark or a capital, and it is confirmed; while nothing is said it is a message."""
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["One two three", "Fine."])
+    async with door() as one:
+        world.says(ANN, "count")
+        await world.until(lambda: gate.holds)
+        world.says(ANN, typed)
+        assert await world.until_sent(ANN, 2) == ["One two", "⏹ stopped"]
+        gate.set()
+        await world.until(lambda: not one.chats.busy)
+        if typed[0] != "/":
+            world.says(ANN, typed)
+            assert (await world.until_sent(ANN, 3))[2] == "Fine."
+
+
+async def test_a_stop_concerns_what_came_before(door: Open, world: BotApi, script: Script) -> None:
+    """What is written behind it is answered whole, also when both arrive at once."""
+    script.delays["supervisor"] = 0.2
+    script.add(supervisor=["The whole answer."])
+    async with door():
+        world.says(ANN, "/stop")
+        world.says(ANN, "hello")
+        texts = await world.until_sent(ANN, 2)
+    assert sorted(texts) == ["Nothing is being answered at the moment.", "The whole answer."]
+
+
 async def test_what_was_stopped_is_tried_again(door: Open, world: BotApi, script: Script) -> None:
     """The button asks the same once more, and the answer is whole."""
     script.gates["supervisor"] = gate = Holding(1)

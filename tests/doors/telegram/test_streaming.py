@@ -144,7 +144,7 @@ async def test_a_chat_without_drafts_gets_a_growing_message(
         assert labels(world.sent[0]) == [["⏹ Stop"]]
         gate.set()
         await world.until(partial(texts_are, world, ["What shall I put down?"]))
-        assert "reply_markup" not in world.sent[0]
+        await world.until(lambda: "reply_markup" not in world.sent[0])
         await world.until(lambda: not one.chats.is_busy(ANN))
     assert world.texts(ANN) == ["What shall I put down?"]
 

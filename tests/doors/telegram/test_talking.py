@@ -71,9 +71,12 @@ async def test_markdown_of_every_kind_arrives(door: Open, world: BotApi) -> None
             assert (await world.until_sent(ANN, count))[-1] == plain
             kinds = {one.get("url", one["type"]) for one in world.sent[-1].get("entities", [])}
             assert kinds == {kind for kind, _ in entities}
-        marked, code = "**bold** and `code`, " * 300, "x = 1\n" * 900
+        # A reply that says the same again and again is cut.
+        marked = "".join(f"**bold{place}** and `code{place}`, " for place in range(300))
+        code = "".join(f"x = 1{place}\n" for place in range(900))
         world.says(ANN, f"# Long\n\n{marked}\n\n```py\n{code}```")
-        texts = (await world.until_sent(ANN, count + 4))[count:]
+        # A message has 100 marks at most.
+        texts = (await world.until_sent(ANN, count + 8))[count:]
         assert all(len(text) <= 4096 for text in texts)
         assert sum(text.count("x = 1") for text in texts) == 900
         assert sum(text.count("bold") for text in texts) == sum(text.count("code") for text in texts) == 300

@@ -21,7 +21,10 @@ ANSWER = {
     "en": "Well,  the sea\nis (deep)…  and 😀 wide\n\nso  wide",
     "ru": "Так,  море\nглубоко (да)…  и 😀 широко\n\nоно  велико",
 }
-LONG = {"en": "unfathomable " * 300, "ru": "необозримый " * 300}
+LONG = {
+    lang: " ".join(f"{word}{place}" for place in range(300))
+    for lang, word in (("en", "unfathomable"), ("ru", "необозримый"))
+}
 
 
 class Shown:
@@ -75,7 +78,7 @@ async def test_memory_is_what_was_shown(chat: Chat, monkeypatch: pytest.MonkeyPa
                 await until(shown.plain.getvalue)
             else:
                 await until(partial(lambda gate: gate.holds, gate))
-            assert await visit.stop()
+            assert await visit.door.stop(visit.thread)
             await playing
             memory = contents(await assistant.history(thread))
             answers = [it["content"] for it in memory if it["role"] == "assistant" and it["content"]]

@@ -44,7 +44,7 @@ def test_a_table_has_columns_where_they_fit() -> None:
 @pytest.mark.parametrize(("level", "code"), [("info", "36"), ("warning", "33"), ("error", "31")])
 def test_a_notice_has_the_colour_of_its_level(level: str, code: str) -> None:
     """A remark is told apart from an answer, and an error from a remark."""
-    notice = Notice(message="The shop is closed.", level=level)  # type: ignore[arg-type]  # one of them
+    notice = Notice(message="The shop is closed.", level=level)
 
     assert f"\x1b[{code}m" in shown(notice, colour=True)
     assert "The shop is closed." in shown(notice)

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from rich.console import Console
 from agents.events import Interrupt, Message
 from agents.memory.typed_file import TypedFile
 from agents.models.script import Call
-from app.doors.terminal.prompt_line import Completions, Typed
+from app.doors.terminal.repl import Completions, Typed
 from app.doors.visit import Visit
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
@@ -185,9 +184,8 @@ async def test_a_question_is_open_until_it_is_answered(keys: PipeInput) -> None:
     assert found("") == ["Blue shoes", "Red hat"]
     assert found("re") == found("2") == ["Red hat"]
     assert found("green") == []
-    visit.question = replace(
-        ASKED, options=[], fields=[{"name": "a", "label": "Street"}, {"name": "b", "label": "Zip"}]
-    )
+    fields = [{"name": "a", "label": "Street"}, {"name": "b", "label": "Zip"}]
+    visit.question = ASKED.model_copy(update={"options": [], "fields": fields})
     assert found("street: Elm Street 5\nz") == ["Zip: "]
     await visit.play(visit.turn("2"))
     assert found("re") == []

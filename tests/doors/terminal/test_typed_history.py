@@ -7,7 +7,7 @@ import pytest
 
 from agents.memory.typed_file import LONGEST_ENTRY, MOST_ENTRIES, TypedFile
 from app.cli import command_line
-from app.doors.terminal.prompt_line import Typed
+from app.doors.terminal.repl import Typed
 
 
 @pytest.fixture

@@ -14,18 +14,22 @@ from pydantic import ValidationError
 from agents.errors import ConfigError
 from agents.events import Error, Message
 from agents.models.script import Call, Line
-from agents.models.standin import RulesModel
-from agents.remote.http_file import HttpFile
-from agents.remote.yaml_file import read_files
+from agents.sources.attachments.transcriber import Transcriber
 from agents.state import SUPERVISOR
 from agents.state.limits import Limits
 from agents.state.message_notes import Facts
-from agents.toolkit import traits
+from agents.state.person import Origin, Quoted
+from agents.toolkit import Refused, traits
 from app.assistant import Turn
 from app.assistant.closing import TERMINAL
+from app.assistant.file_reader import FileReader
+from app.remote.files import HttpFile
+from app.remote.yaml_file import read_files
 from app.settings import Settings
+from app.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat
+from tests.support.http_service import Answer, Service
 from tests.support.rules_room import rules_prompt
 from tests.support.sampling import sample
 
@@ -113,6 +117,24 @@ async def test_hand_overs_are_calls_too(bounded: Chat) -> None:
     assert len((await bounded.state())["wishes"]) <= LIMITS.calls_per_reply
 
 
+@pytest.mark.parametrize(("numbers", "ends"), [((1, 2, 3), "in_circles"), ((1, 1), "in_circles"), ((1, 2, 7), "")])
+async def test_a_search_may_fail_with_other_words(bounded: Chat, numbers: tuple[int, ...], ends: str) -> None:
+    """What a tool refuses in the same words is tried three times with other arguments, and once more with the same."""
+
+    @tool
+    async def find_customer(number: int) -> str:
+        """Find a customer."""
+        if number != 7:
+            raise Refused("There is no such customer.")
+        return "Here."
+
+    given(bounded, find_customer)
+    calls: list[Line] = [Call("find_customer", {"number": number}) for number in numbers]
+    bounded.expects(supervisor=calls if ends else [*calls, "Done."])
+    trace = await bounded.says("go")
+    assert trace.endswith(f"supervisor: {phrase(ends, 'en') if ends else 'Done.'}")
+
+
 KINDS: dict[str, tuple[dict[str, Any], int]] = {
     "a write": ({"effect": "write"}, 1),
     "a write that recognises its call": ({"effect": "write", "repeatable": True}, 1),
@@ -124,13 +146,14 @@ KINDS: dict[str, tuple[dict[str, Any], int]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("stated", "times"), sample(KINDS.values(), 2, KINDS))
 async def test_a_model_in_a_circle(bounded: Chat, stated: dict[str, Any], times: int) -> None:
-    """The same call in one turn is run so often, and then refused with a word; in the next turn it is run again."""
+    """The same call in one turn is run so often, then refused twice, and the user is told; it runs in the next turn."""
     ran: list[int] = []
     given(bounded, traits(**stated)(_noting(ran)))
-    bounded.expects(supervisor=[*[Call("note_down", {"number": 1})] * 6, "Done."])
+    bounded.expects(supervisor=[Call("note_down", {"number": 1})] * (times + 2))
     trace = await bounded.says("go")
     assert len(ran) == times
-    assert trace.count(phrase("tool_repeated", "en", tool="note_down")) == 6 - times
+    assert trace.count(phrase("tool_repeated", "en", tool="note_down")) == 2
+    assert trace.endswith(f"supervisor: {phrase('in_circles', 'en')}")
     bounded.expects(supervisor=[Call("note_down", {"number": 1}), "Done."])
     await bounded.says("again")
     assert len(ran) == times + 1
@@ -184,7 +207,7 @@ async def test_a_call_that_failed_may_be_tried_again(bounded: Chat) -> None:
         raise OSError("no")
 
     given(bounded, shaky)
-    bounded.expects(supervisor=[*[Call("shaky", {"number": 1})] * 6, "Done."])
+    bounded.expects(supervisor=[Call("shaky", {"number": 1})] * (LIMITS.same_calls + 2))
     await bounded.says("go")
     assert len(ran) == LIMITS.same_calls
 
@@ -323,3 +346,25 @@ def test_a_deep_file_is_a_fault(depth: int, tmp_path: Path) -> None:
     file.write_text("a: " + "[" * depth, "utf-8")
     with pytest.raises(ConfigError, match=r"deep\.yaml: not YAML"):
         read_files("REMOTE_TOOLS", file, HttpFile)
+
+
+async def test_nothing_is_written_down_for_a_message_that_is_not_taken(chat: Chat) -> None:
+    """Who has sent too many sends recordings in vain: none is fetched, and no server is asked."""
+    chat.limits = replace(LIMITS, turns_per_hour=1)
+    chat.expects(supervisor=["Hello."])
+    part = Quoted(kind="voice", by="", text="", origin=Origin.USER, file="a")
+    fetched = list[str]()
+
+    async def fetch(part: Quoted) -> bytes:
+        fetched.append(part.get("file", ""))
+        return b"OggS" + bytes(200)
+
+    async with Service.open(Answer({"text": "milk"})) as service, chat.assistant() as assistant:
+        reader = FileReader(assistant, Transcriber(service.url, "m"), 0)
+        [_ async for _ in assistant.play(Turn(thread="ann", text="hello"))]
+        for text in ("", "hear me"):
+            reading = await reader.read(Turn(thread="ann", text=text, quoted=[part]), fetch, "en")
+            assert reading.turn
+            codes = [event.code async for event in assistant.play(reading.turn) if isinstance(event, Error)]
+            assert codes == ["many_turns"]
+        assert (fetched, service.asked) == ([], [])

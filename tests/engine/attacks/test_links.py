@@ -1,13 +1,16 @@
 """Links that lead elsewhere than to the web, or elsewhere than they seem to."""
 
+import io
 from collections.abc import Callable
 
 import pytest
+from rich.console import Console
 
-from agents.events.views import CardList, Entry, Link, View, is_told_by, is_web
+from agents.events.views import CardList, Entry, Link, Unshowable, View, in_full, is_told_by, is_web
 from agents.toolkit.result import Question
 from app.doors.telegram.delivery.buttons import link_buttons
 from app.doors.telegram.delivery.pages import pages
+from app.doors.terminal.views import drawn
 
 ADDRESSES = [
     "javascript:alert(1)",
@@ -55,13 +58,13 @@ ADDRESSES = [
 def test_no_view_question_or_button_takes_it(url: str) -> None:
     """Such an address is none for a view, a card, a question or a button, and in a chat it is no link."""
     assert not is_web(url)
-    makers: list[Callable[[], View | Question]] = [
-        lambda: Link(url=url),
-        lambda: CardList(entries=[Entry(label="x", url=url)]),
-        lambda: Question("Open", url=url),
+    makers: list[tuple[Callable[[], View | Question], type[Exception]]] = [
+        (lambda: Link(url=url), Unshowable),
+        (lambda: CardList(entries=[Entry(label="x", url=url)]), Unshowable),
+        (lambda: Question("Open", url=url), ValueError),
     ]
-    for make in makers:
-        with pytest.raises(ValueError, match="http"):
+    for make, error in makers:
+        with pytest.raises(error, match="http"):
             make()
     assert link_buttons(url, "en") == []
     assert all(is_web(entity.url) for page in pages(f"[x]({url}) <{url}>") for entity in page.entities if entity.url)
@@ -96,3 +99,27 @@ def test_a_button_says_whose_page_it_opens() -> None:
     """The host stands on the button."""
     [[button]] = link_buttons("https://evil.example/login?to=bank.example", "en")
     assert button.text == "Open: evil.example"
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("https://\u0430pple.com/login", "xn--pple-43d.com"),
+        ("https://пример.рф", "xn--e1afmkfd.xn--p1ai"),
+        (f"https://{'ё' * 70}.com", "?"),
+    ],
+)
+def test_a_host_that_looks_like_another_is_told_as_it_is_asked_for(url: str, sent: str) -> None:
+    """In a chat and in a terminal, also where the words of the link are that address."""
+    assert in_full(url) == f"{url} ({sent})"
+    assert not is_told_by(url, url)
+    assert f"({sent})" in pages(f"[{url}]({url})")[0].text
+    console = Console(width=300, file=io.StringIO(), record=True)
+    for part in drawn(Link(url=url, title="x")):
+        console.print(part)
+    assert f"({sent})" in console.export_text()
+
+
+def test_a_plain_host_is_told_as_it_is() -> None:
+    """Whatever stands behind it."""
+    assert in_full("https://example.org/путь") == "https://example.org/путь"

@@ -189,7 +189,7 @@ async def test_an_answer_to_a_question_lifts_no_suspicion(chat: Chat, tmp_path: 
 async def test_a_shortcut_beside_the_question_lifts_no_suspicion(chat: Chat, tmp_path: Path) -> None:
     """A plain request that is served beside the open question leaves what comes after the yes suspect."""
     async with home(chat, tmp_path):
-        calls = [OBEYED["deletes one"], OBEYED["ticks off"]]
+        calls = [OBEYED["deletes one"], Call("change_todo", {"number": 2, "done": True})]
         chat.expects(planner=[READ, *calls], observer=["stay"])
         await chat.says("please read the news of today to me", "what time is it", "yes")
         assert [event.prompt for event in chat.events if isinstance(event, Interrupt)][-1].count("done: yes") == 1

@@ -8,13 +8,12 @@ import pytest
 from langgraph.prebuilt import ToolRuntime
 from pydantic import ValidationError
 
-from agents.remote.http_client import request_of
-from agents.remote.http_file import HttpFile
-from agents.remote.tool_spec import arguments
 from agents.toolkit.context import Context
-from agents.toolkit.help import HelpRequest
-from agents.toolkit.help.links import Webhook
+from agents.toolkit.help import HelpRequest, Webhook
 from agents.toolkit.result import Failed, Misused
+from app.remote.files import HttpFile
+from app.remote.http import request_of
+from app.remote.tool_spec import arguments
 from tests.support.http_service import Answer, Service
 
 TRUSTED: dict[str, Any] = {"trusted": "user"}

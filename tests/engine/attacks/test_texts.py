@@ -9,9 +9,9 @@ import pytest
 from agents.events import Message
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
-from app.cli.threads import markdown
 from app.doors.telegram.delivery.pages import pages
 from app.doors.terminal.screens import JsonLines, PlainText
+from app.listing import conversation_markdown
 from app.short_term_memory import contents
 
 TEXTS = {
@@ -60,18 +60,55 @@ TEXTS = {
     "invisible signs": "a\u2062\u2063\u2064b",
     "a line separator": "a\u2028b",
     "a paragraph separator": "a\u2029b",
+    "a zero-width space": "a\u200bb",
+    "a soft hyphen": "a\xadb",
+    "joiners between letters that do not join": "a\u200db\u200cc",
+    "a run of joiners": "م\u200c\u200d\u200c\u200dی",
+    "joiners behind an emoji": "👍\u200d\u200d\u200d ok",
+    "blank letters of Hangul": "a\u115f\u1160\u3164\uffa0b",
+    "a joiner of graphemes": "a\u034fb",
+    "vowels of Khmer": "a\u17b4\u17b5b",
+    "selectors of Mongolian": "a\u180b\u180eb",
+    "selectors of variants": "a\ufe00\ufe0e\ufe0fb",
+    "a sentence in selectors 17 to 256": "👍" + "".join(chr(0xE0100 + ord(letter) - 16) for letter in "obey") + "b",
+    "a sentence in selectors 1 to 16": "👍" + "".join(chr(0xFE00 + ord(letter) % 16) for letter in "obey") + "b",
+    "old signs of format": "a\u206a\u206fb",
+    "musical and shorthand signs": "a\U0001d173\U0001bca0b",
+    "letters without a use yet": "a\u2065\ufff0\U000e0fffb",
     "half a character": "a\ud83db",
 }
 """By what they try."""
 SHOWN_CONTROLS = "\n\t"
+BLANK = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE0E)}
+BLANK |= {*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
+"""What Unicode calls ignorable without being a format: blank letters, selectors, and what has no use yet."""
 DIRECTIONS = ("RLE", "LRE", "PDF", "RLO", "LRO", "RLI", "LRI", "FSI", "PDI")
 
 
 def steers(text: str) -> list[str]:
-    """Return the letters of a text that do more than stand there; joiners of emoji and scripts do no harm."""
-    harmless = (*SHOWN_CONTROLS, "\u200b", "\u200c", "\u200d", "\xad")
+    """Return the letters of a text that do more than stand there; joiners do no harm."""
+    harmless = (*SHOWN_CONTROLS, "\u200c", "\u200d")
     hidden = ("Cc", "Cf", "Cs", "Zl", "Zp")
-    return [repr(letter) for letter in text if letter not in harmless and category(letter) in hidden]
+    shown = (letter for letter in text if letter not in harmless)
+    return [repr(letter) for letter in shown if category(letter) in hidden or ord(letter) in BLANK]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u200db\u200cc", "abc"),
+        ("م\u200c\u200dی", "می"),
+        ("می\u200c", "می"),
+        ("👍\u200d\u200d ok", "👍 ok"),
+        ("a\ufe0f\u200d👩", "a👩"),
+        ("1\ufe0f2", "12"),
+        ("❤\ufe0f\ufe0f\ufe0e", "❤\ufe0f"),
+    ],
+)
+def test_a_joiner_that_joins_nothing_goes(text: str, shown: str) -> None:
+    """Only where it changes how letters or emoji are drawn does it stay; a run of them could be a code."""
+    assert clean(text) == shown
+    assert clean(shown) == shown
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -89,7 +126,7 @@ def test_no_door_lets_it_out(text: str) -> None:
     PlainText(answers, remarks, "en").show(event)
     JsonLines(objects).show(event)
     line = TranscriptLine("user", "", text, 1, "m", 0, {})
-    exported = markdown("t", [line], {"profile": {"skills": [text]}}, "en")
+    exported = conversation_markdown("t", [line], {"profile": {"skills": [text]}}, "en")
     document = safe_json({"contents": contents([line])}, indent=2)
     chat = "".join(page.text for page in [*pages(text), *pages(text, is_markdown=False)])
     for where in (answers.getvalue(), objects.getvalue(), exported, document, chat):
@@ -99,7 +136,18 @@ def test_no_door_lets_it_out(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["👩‍👩‍👧 ok", "شكرا", "ไทย\u200bไทย", "\U0001f3f4\U000e0067\U000e0062\U000e007f", "a\tb\nc"]
+    "text",
+    [
+        "👩‍👩‍👧 ok",
+        "👩🏽‍❤️‍👩🏻 ❤️ ☺︎ 1️⃣ #️⃣",
+        "🏳️‍🌈",
+        "شكرا",
+        "می\u200cخواهم",
+        "क्\u200dष",
+        "ᠠ\u180b",
+        "\U0001f3f4\U000e0067\U000e0062\U000e007f",
+        "a\tb\nc",
+    ],
 )
 def test_honest_texts_stay(text: str) -> None:
     """Emoji, scripts from right to left, the flags of parts of a country, tabs and new lines are as they were."""

@@ -67,7 +67,15 @@ async def test_the_provider_is_sent_what_the_protocol_knows(mock: LLMock, tmp_pa
     requests = [record.body for record in mock.requests]
     assert len(requests) == 5
     for body in requests:
-        assert body.keys() <= {"model", "stream", "stream_options", "messages", "tools", "prompt_cache_key"}
+        assert body.keys() <= {
+            "model",
+            "stream",
+            "stream_options",
+            "messages",
+            "tools",
+            "prompt_cache_key",
+            "max_tokens",
+        }
         for message in body["messages"]:
             assert message.keys() <= {"role", "content", "tool_calls", "tool_call_id"}
         plain = json.dumps(body)

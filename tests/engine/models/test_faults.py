@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Behavior, Delay, Fail, StreamFault
 
+from agents.errors import ModelUnavailable
+from agents.models.reply import Listener, reply
 from tests.support import odd_provider
 from tests.support.endpoint_talk import (
     LATE,
@@ -15,6 +18,7 @@ from tests.support.endpoint_talk import (
     TEXT,
     bodies,
     calm,
+    endpoint_model,
     errors,
     heard,
     patience,
@@ -150,3 +154,39 @@ async def test_an_error_in_place_of_a_reply(tmp_path: Path) -> None:
         assert errors(events) == ["model_retry", "model_retry"]
         assert said(events) == [TEXT]
         assert len(server.bodies) == 3
+
+
+SAID = [
+    ("Conversation roles must alternate user/assistant/user at row 5:\n{{ raise }}", "user/assistant/user at row 5:"),
+    ("The model `tiny` does not exist.", "The model `tiny` does not exist."),
+    ("Bad message: 'my pin is 4711'", "Bad message:"),
+    ("invalid content MY PIN IS 4711, do not tell", "invalid content"),
+    ("Bad word 'pin' in it", "Bad word"),
+    ("field required [{'input': 'x'}]", "field required"),
+    ("bad key sk-abc123 or 0123456789abcdefghij01 or ab***yz", "bad key … or … or …"),
+    ("\x1b[31mred", "HTTP 400"),
+]
+
+
+@pytest.mark.parametrize(("message", "quoted"), SAID)
+async def test_a_refusal_is_told_to_the_operator(message: str, quoted: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The server's words stand in the cause and in the log, without keys and without what the user said."""
+    prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("my pin is 4711, do not tell")]
+    async with Provider.open(odd_provider.refuse(400, {"message": message})) as server:
+        with pytest.raises(ModelUnavailable) as failure:
+            await reply([endpoint_model(server.url)], prompt, [], Listener("supervisor", lambda event: None))
+    # The log of the HTTP client has the port, which may be any number.
+    ours = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("agents"))
+    for text in (failure.value.cause, ours):
+        assert quoted in text
+        assert not any(secret in text.lower() for secret in ("pin", "4711", "sk-abc", "0123456789", "***", "\x1b"))
+
+
+async def test_a_long_refusal_is_cut() -> None:
+    """What a server says has so many characters; of a refused key nothing is told."""
+    prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hello")]
+    for status, characters in ((400, 300), (401, 100)):
+        async with Provider.open(odd_provider.refuse(status, {"message": "so " * 500})) as server:
+            with pytest.raises(ModelUnavailable) as failure:
+                await reply([endpoint_model(server.url)], prompt, [], Listener("supervisor", lambda event: None))
+        assert len(failure.value.cause) < characters

@@ -120,19 +120,45 @@ def test_a_history_that_grows_gives_a_prompt_that_grows() -> None:
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(prompts))
 
 
-def test_only_the_newest_message_shows_what_held_when_it_came() -> None:
-    """The clock, the form and the screen of former messages are out of date, and would be paid for again and again."""
+def lasting(text: str, *parts: str, said: str = "") -> HumanMessage:
+    """A user message and what holds from then on; `said` is told of this message alone."""
+    return HumanMessage(text, additional_kwargs=notes(context=[said] if said else [], lasting=[*parts]))
+
+
+def test_what_lasts_stands_where_it_begins() -> None:
+    """The day, the form and the screen are told as a whole when one of them changes, and not again while they hold."""
     history: list[AnyMessage] = [
-        HumanMessage("One", additional_kwargs=notes(context=["Now: noon"])),
+        lasting("One", "Today: Monday", "On the screen: -"),
         AIMessage("Yes"),
-        HumanMessage("Two", additional_kwargs=notes(context=["Now: one o'clock"])),
+        lasting("Two", "Today: Monday", "On the screen: -", said="Ann writes this."),
+        HumanMessage("Three"),
+        AIMessage("Yes"),
+        lasting("Four", "Today: Monday", "On the screen: a list"),
     ]
 
     assert shape(in_order([ROLE, *history]))[1:] == [
-        "human: One",
+        "human: <context>\nToday: Monday\nOn the screen: -\n</context>\n\nOne",
         "ai: Yes",
-        "human: <context>\nNow: one o'clock\n</context>\n\nTwo",
+        "human: <context>\nAnn writes this.\n</context>\n\nTwo\n\nThree",
+        "ai: Yes",
+        "human: <context>\nToday: Monday\nOn the screen: a list\n</context>\n\nFour",
     ]
+
+
+def test_between_turns_a_prompt_grows_too() -> None:
+    """The block of a former message stays; where a history is cut the first message tells what held with it."""
+    history: list[AnyMessage] = [
+        lasting("One", "Today: Monday"),
+        AIMessage("Yes"),
+        lasting("Two", "Today: Monday", said="Ann writes this."),
+        AIMessage("Yes"),
+        lasting("Three", "Today: Tuesday"),
+    ]
+    prompts = [shape(in_order([ROLE, *history[:end]])) for end in (1, 3, 5)]
+
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(prompts))
+    cut = shape(in_order([ROLE, *history[2:]]))
+    assert cut[1] == "human: <context>\nAnn writes this.\nToday: Monday\n</context>\n\nTwo"
 
 
 def test_every_call_has_an_id_that_every_provider_takes() -> None:

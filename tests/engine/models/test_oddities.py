@@ -11,8 +11,9 @@ import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from agents.errors import ModelUnavailable
-from agents.events import Error, Event, Message
+from agents.events import Error, Event, Message, Token
 from agents.models.reply import Listener, reply
+from agents.models.streamed_reply import CUT
 from app.doors.terminal.screens import JsonLines
 from tests.support.endpoint_talk import TEXT, endpoint_model, errors, talk, tools, turn
 from tests.support.loopback import listening
@@ -22,6 +23,7 @@ from tests.support.scripted_assistant import said, todos
 PLAN = call("plan_things", "{}", "a")
 MILK, BREAD = '{"items": ["milk"]}', '{"items": ["bread"]}'
 PROMPT: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
+LISTENER = Listener("supervisor", lambda event: None)
 
 
 def calling(*calls: dict[str, Any], reason: str = "tool_calls", **beside: Any) -> list[Chunk]:
@@ -133,31 +135,72 @@ async def test_calls_are_told_apart(tmp_path: Path, wish: list[Chunk]) -> None:
         assert len(ids) == len(set(ids))
 
 
-async def test_a_call_that_was_cut_is_asked_for_again(tmp_path: Path) -> None:
-    """A call that ends at the length limit is never run."""
-    cut = [*call("plan_things", "{}", "a")[:-1], end("length")]
-    async with Provider.open(cut, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'<tool_call>{{"name": "add_todos", "arguments": {MILK}}}</tool_call>',
+        f'[TOOL_CALLS][{{"name": "add_todos", "arguments": {MILK}}}]',
+        f'```json\n{{"name": "add_todos", "parameters": {MILK}}}\n```',
+    ],
+    ids=["hermes", "mistral", "fenced"],
+)
+async def test_a_call_in_the_text_does_its_work(tmp_path: Path, text: str) -> None:
+    """A server without a parser leaves the call in the text: it is run once, and the user reads none of it."""
+    wish = [*(delta(content=letter) for letter in text), end("stop")]
+    async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "put down milk")
+        assert tools(events) == [("add_todos", True)]
+        assert [event.text for event in events if isinstance(event, Token)] == ["Noted."]
+        assert (said(events), errors(events)) == (["Noted."], [])
+        assert await todos(assistant) == ["milk"]
+
+
+async def test_what_is_no_answer_twice_is_said(tmp_path: Path) -> None:
+    """A model that writes a call of no tool is asked once more; then the user reads an honest sentence."""
+    garbled = words('{"name": "order_pizza", "arguments": {}}')
+    async with Provider.open(garbled, garbled, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "a pizza")
+        assert (said(events), errors(events)) == ([], ["model_retry", "garbled"])
+        assert "pizza" not in str([event for event in events if isinstance(event, Token | Error)])
+        assert said(await turn(assistant, "hi")) == [TEXT]
+
+
+@pytest.mark.parametrize("said_before", ["", "Let me see."])
+async def test_a_call_that_was_cut_is_never_run(tmp_path: Path, said_before: str) -> None:
+    """A call that ends at the length limit leaves the words before it, and is not asked for again."""
+    before = [delta(content=said_before)] if said_before else []
+    cut = [*before, *call("plan_things", "{}", "a")[:-1], end("length")]
+    async with Provider.open(cut) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "hi")
-        assert (said(events), errors(events), tools(events)) == ([TEXT], ["model_retry"], [])
+        assert said(events) == [said_before] * bool(before)
+        assert (errors(events), tools(events), len(server.bodies)) == (["cut_length"], [], 1)
 
 
-@pytest.mark.parametrize("piece", ["content", "reasoning_content"])
-async def test_an_endless_reply_is_ended(piece: str) -> None:
-    """A reply beyond the limit of characters is no answer, and not asked for again."""
-    flood: list[Chunk] = [delta(role="assistant", **{piece: "word " * 10})] * 100
+async def test_an_endless_reply_is_cut(tmp_path: Path) -> None:
+    """A reply beyond the limit of characters is an answer that was cut; it is not asked for again."""
+    flood: list[Chunk] = [delta(role="assistant", content=f"word {number} ") for number in range(1000)]
     async with Provider.open(flood) as server:
-        model = replace(endpoint_model(server.url), reply_length=1000)
-        with pytest.raises(ModelUnavailable, match="unavailable"):
-            await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
+        message = await reply([replace(endpoint_model(server.url), reply_length=1000)], PROMPT, [], LISTENER)
+        assert 1000 < len(message.text) < 1020
+        assert message.response_metadata[CUT] == "cut_length"
         assert len(server.bodies) == 1
 
 
-async def test_a_reply_that_takes_too_long_is_ended() -> None:
-    """A reply beyond the limit of seconds is ended, however steadily it comes."""
+async def test_endless_thinking_is_no_answer() -> None:
+    """A reply that thinks beyond the limit of characters has no answer."""
+    flood: list[Chunk] = [delta(role="assistant", reasoning_content="word " * 10)] * 100
+    async with Provider.open(flood) as server:
+        model = replace(endpoint_model(server.url), reply_length=1000)
+        with pytest.raises(ModelUnavailable, match="cut length"):
+            await reply([model], PROMPT, [], LISTENER)
+
+
+async def test_a_reply_that_takes_too_long_is_cut() -> None:
+    """A reply beyond the limit of seconds is cut, however steadily it comes."""
     async with Provider.open(words(TEXT)) as server:
         model = replace(endpoint_model(server.url), reply_seconds=0.0)
-        with pytest.raises(ModelUnavailable, match="unavailable"):
-            await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
+        with pytest.raises(ModelUnavailable, match="cut length"):
+            await reply([model], PROMPT, [], LISTENER)
 
 
 async def test_a_model_that_says_nothing_is_given_up() -> None:
@@ -171,7 +214,7 @@ async def test_a_model_that_says_nothing_is_given_up() -> None:
         closed.set()
 
     async with listening(say_nothing) as address:
-        model = replace(endpoint_model(f"{address}/v1"), first_seconds=0.05)
+        model = replace(endpoint_model(f"{address}/v1"), first_seconds=0.05, cold_seconds=0)
         with pytest.raises(ModelUnavailable, match="busy") as failure:
             await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
         given_up.set()
@@ -182,7 +225,7 @@ async def test_a_model_that_says_nothing_is_given_up() -> None:
 
 async def test_a_flood_holds_nothing_up() -> None:
     """While a reply comes as fast as it can, timers go off and it can be stopped."""
-    flood: list[Chunk] = [delta(role="assistant", content="word ")] * 20_000
+    flood: list[Chunk] = [delta(role="assistant", content=f"word {number} ") for number in range(20_000)]
     async with Provider.open(flood) as server:
         model = replace(endpoint_model(server.url), reply_length=10**9)
         with pytest.raises(TimeoutError):

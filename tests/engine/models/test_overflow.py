@@ -1,17 +1,21 @@
 """A model that takes less text than there is: the history is cut and the user answered, or told what to do."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
+from agents.errors import ModelUnavailable, Overflow
 from agents.models.factory import Endpoint, make_models
+from agents.models.reply import Listener
+from agents.models.reply import reply as reply_of
 from agents.state.history import cut_harder, dangling
 from app.assistant import Assistant
 from tests.support import odd_provider
-from tests.support.endpoint_talk import errors, heard
+from tests.support.endpoint_talk import endpoint_model, errors, heard
 from tests.support.odd_provider import Answer, Provider, refuse
 from tests.support.scripted_assistant import open_calls, play, said, stage
 
@@ -20,6 +24,27 @@ WORDINGS = [
     (400, {"message": "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens."}),
     (400, {"message": "the request exceeds the available context size", "type": "exceed_context_size_error"}),
     (413, {"message": "Request too large for model `m`"}),
+]
+
+
+SAID = [
+    ("This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.", 8192, 9001),
+    ("Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 333336.", 272000, 333336),
+    ("This model's maximum context length is 4096 tokens. However, you requested 9000 tokens (8900 in", 4096, 8900),
+    ("maximum context length is 4096 tokens and your request has 4000 input tokens (200 > 4096 - 4000).", 4096, 4000),
+    ("The decoder prompt (length 5000) is longer than the maximum model length of 4096.", 4096, 5000),
+    ("request (2513 tokens) exceeds the available context size (2048 tokens), try increasing it", 2048, 2513),
+    ("prompt is too long: 213000 tokens > 200000 maximum", 200000, 213000),
+    ("input length and `max_tokens` exceed context limit: 198000 + 8192 > 200000", 200000, 198000),
+    ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1048576, 1200000),
+    ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32768, 40000),
+    ("This model's maximum prompt length is 131072 but the request contains 538423 tokens.", 131072, 538423),
+    ("`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000 `inputs` tokens", 4097, 5000),
+    ("Requested tokens (1000) exceed context window of 512", 512, 1000),
+    ("The input (5000 tokens) is longer than the model's context length (4096 tokens).", 4096, 5000),
+    ("too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000", 4081, 5000),
+    ("Trying to keep the first 5000 tokens, but the model's context length of only 4096 tokens", 4096, 5000),
+    ("the input length exceeds the context length", None, None),
 ]
 
 
@@ -53,6 +78,31 @@ async def test_a_message_that_is_too_long_is_told(tmp_path: Path, status: int, p
         assert errors(events) == ["too_long"]
         assert "скажите короче" in str(events[-2])
         assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(("message", "window", "prompt"), SAID)
+async def test_the_room_is_read_from_the_words(message: str, window: int | None, prompt: int | None) -> None:
+    """How much a model takes and how much it was given stands in words of many kinds."""
+    async with Provider.open(refuse(400, {"message": message})) as server:
+        assert await overflow(server.url) == Overflow(window, prompt)
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_the_room_is_read_from_the_fields(is_streamed: bool) -> None:
+    """llama.cpp says both in fields; an error in the place of a piece is the same failure."""
+    problem = {"message": "too long", "type": "exceed_context_size_error", "n_prompt_tokens": 2513, "n_ctx": 2048}
+    reply = [json.dumps({"error": problem})] if is_streamed else refuse(400, problem)
+    async with Provider.open(reply) as server:
+        assert await overflow(server.url) == Overflow(2048, 2513)
+        assert len(server.bodies) == 1
+
+
+async def overflow(url: str) -> Overflow | None:
+    """Return how a request overflowed a server's model."""
+    messages: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
+    with pytest.raises(ModelUnavailable, match="too long") as failure:
+        await reply_of([endpoint_model(url)], messages, [], Listener("supervisor", lambda event: None))
+    return failure.value.overflow
 
 
 async def test_a_history_that_is_too_long_is_cut(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """How long a user waits for a first word at most, whatever the models do: counted in simulated time."""
 
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from agents.errors import ModelUnavailable
 from agents.events import Event
@@ -43,3 +43,28 @@ def test_all_tries_together_are_bounded(models: list[tuple[float, Line]], tries:
     assert simulated(ask()) == pytest.approx(seconds, abs=1)
     assert seconds <= TIMEOUT + SHARED
     assert sum(len(script.asked) for script in scripts) == tries
+
+
+@pytest.mark.parametrize(
+    ("habits", "delay", "answers"),
+    [({}, 100, True), ({}, 50, True), ({"slowest": 1.0}, 50, False), ({"slowest": 40.0}, 100, True)],
+)
+def test_a_cold_server_is_waited_for(habits: dict[str, float], delay: float, answers: bool) -> None:
+    """A model that has not answered yet, or was slow before, may read its prompt for longer, cut connections included.
+
+    What breaks off in the silence is asked for again: a server keeps what it has read of the prompt.
+    """
+    lines: list[Line] = ["Hello"] if delay > TIMEOUT else [BROKEN, BROKEN, "Hello"]
+    script = Script(queues={"supervisor": lines}, delays={"supervisor": delay})
+    chat = ScriptModel(role="supervisor", script=script)
+    model = Model("m", chat, first_seconds=TIMEOUT, cold_seconds=300, habits=habits)
+
+    async def ask() -> str:
+        messages: list[AnyMessage] = [SystemMessage("You."), HumanMessage("hi")]
+        return (await reply([model], messages, [], Listener("supervisor", lambda event: None))).text
+
+    if answers:
+        assert simulated(ask()) == "Hello"
+    else:
+        with pytest.raises(ModelUnavailable, match="busy"):
+            simulated(ask())

@@ -67,11 +67,12 @@ async def test_an_observer_is_understood_behind_its_thinking() -> None:
 
 @pytest.mark.parametrize("field", ["text", "reasoning_content"])
 async def test_a_limit_reached_while_thinking_is_said(tmp_path: Path, field: str) -> None:
-    """The user reads that the length was used up, after one request: the next one would end the same."""
+    """The user reads that the length was used up, after a second request that had room for thinking."""
     cut = delta(content=f"<think>{SECRET}") if field == "text" else delta(**{field: SECRET})
     async with Provider.open([cut, end("length")]) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "hi")
-        assert (errors(events), said(events), len(server.bodies)) == (["cut_length"], [], 1)
+        assert (errors(events), said(events)) == (["model_retry", "cut_length"], [])
+        assert [body["max_tokens"] for body in server.bodies] == [1024, 16384]
         assert SECRET not in str(events)
 
 

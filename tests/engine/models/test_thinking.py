@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from agents.models.thinking import ThinkingFilter, without_thinking
+from agents.models.answer import AnswerText, answer_in
 
 
 def streamed(text: str, pieces: random.Random, *, headless: bool = False) -> str:
     """Return what is shown of a text that comes in pieces of one to five characters."""
-    reader, shown = ThinkingFilter(headless=headless), ""
+    reader, shown = AnswerText(headless=headless), ""
     while text:
         size = pieces.randint(1, 5)
         shown, text = shown + reader.feed(text[:size]), text[size:]
@@ -47,9 +47,9 @@ def test_a_text_may_begin_inside_the_thinking(text: str, answer: str) -> None:
 
 def test_thinking_that_was_not_expected_is_seen_when_it_closes() -> None:
     """A closing tag alone says that all before it was thinking: whoever showed it takes it back."""
-    reader = ThinkingFilter()
+    reader = AnswerText()
 
     assert reader.feed("So… </think>Hello") == "So… Hello"
     assert reader.unopened
-    assert without_thinking("So… </think>Hello") == "Hello"
-    assert without_thinking("<think>So…</think>Hello") == "Hello"
+    assert answer_in("So… </think>Hello") == "Hello"
+    assert answer_in("<think>So…</think>Hello") == "Hello"

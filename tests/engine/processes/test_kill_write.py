@@ -26,7 +26,12 @@ IN_DOUBT = {name: phrase("write_unknown", "en", tool=name) for name in ("pay", "
 def request(database: Path, **more: object) -> Request:
     """Return the message that asks for a payment, a note and a mail."""
     message = Request(
-        database=str(database), thread="ann", text="Pay Bob 10, note it, mail hi", id="m", since="tool.start"
+        database=str(database),
+        thread="ann",
+        text="Pay Bob 10, note it, mail hi",
+        id="m",
+        since="tool.start",
+        finely=True,
     )
     return replace(message, **more)  # type: ignore[arg-type]
 
@@ -69,7 +74,7 @@ async def test_a_write_repeated_after_a_kill_is_done_once(tmp_path: Path, capsys
     with capsys.disabled():
         sys.stdout.write(f" {step - 1} kills, {doubts} writes in doubt ")
     assert problems == {}
-    assert step > 30
+    assert step > 50
     assert doubts > 0
 
 
@@ -104,6 +109,21 @@ async def test_the_trace_of_a_killed_turn(chat: Chat, text: str, call: str) -> N
                 break
     expected = [Template(lines).substitute(call=call, unknown=IN_DOUBT["pay"]) for lines in TRACES[text, call]]
     assert traces == {f"user: {text}\n{lines}" for lines in expected}
+
+
+@pytest.mark.slow
+async def test_a_killed_turn_uses_no_number_up(tmp_path: Path) -> None:
+    """Killed before any statement, a turn that adds to a list adds it once, with the number that comes next."""
+    numbered = []
+    async with Driver.start("tests.support.killable_writes") as driver:
+        for step in count(1):
+            database = tmp_path / f"{step}.db"
+            killed = await driver.play(request(database, text="Milk", step=step))
+            numbered.append((await driver.play(request(database, text="Milk", life=1))).said)
+            if not killed.killed:
+                break
+    assert numbered == [["1. milk"]] * step
+    assert step > 10
 
 
 @pytest.mark.slow

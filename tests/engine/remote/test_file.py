@@ -113,7 +113,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "another's service": (
         puts("find_orders", service="shopp"),
-        "tools: find_orders: `service` is one of shop",
+        "tools.find_orders: `service` is one of shop",
     ),
 }
 

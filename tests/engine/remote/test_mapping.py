@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 
 from agents.events.views import LONGEST_FIELD, MOST_ENTRIES, CardList, Document, Link, Notice, Player, Table
-from agents.remote.answer import answer_of, fill
-from agents.remote.http_client import NoAnswer, retry_after
-from agents.remote.http_file import HttpTool
-from agents.remote.tool_spec import FormField, form_of
 from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.result import TooMany
+from app.remote.answer import NoAnswer, answer_of, fill
+from app.remote.files import HttpTool
+from app.remote.tool_spec import FormField, form_of
 
 
 def tool(**parts: Any) -> HttpTool:
@@ -119,15 +118,6 @@ def test_an_answer_of_another_shape_is_a_failure(path: str) -> None:
     """An expression that does not fit what came is a failure of the service, not of the turn."""
     with pytest.raises(NoAnswer):
         answer_of(tool(result={"object": path}), {"orders": 5, "name": {"at": 1}}, "en")
-
-
-@pytest.mark.parametrize(
-    ("asked", "seconds"),
-    [("7", 7), ("0", 0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("soon", None), ("", None), ("-1", None), ("1.5", None)],
-)
-def test_retry_after_is_read(asked: str, seconds: float | None) -> None:
-    """Retry-After is seconds or a date; anything else says nothing."""
-    assert retry_after({"retry-after": asked}) == seconds
 
 
 def test_a_blank_that_is_not_required_may_be_left_out() -> None:

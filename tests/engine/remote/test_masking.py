@@ -8,9 +8,8 @@ import pytest
 
 from agents.events import ToolEnd
 from agents.models.script import Call
-from agents.remote.answer import Mask, masks
-from agents.remote.tool_spec import ToolSpec
-from agents.remote.yaml_file import Env
+from app.remote.secret import Env, Mask, masks
+from app.remote.tool_spec import ToolSpec
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import BEGIN, Open, opened, shop, taking

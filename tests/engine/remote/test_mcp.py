@@ -74,7 +74,7 @@ async def test_a_slow_tool_is_given_up(chat: Chat, tmp_path: Path) -> None:
 
 async def test_a_server_that_hangs_is_replaced(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that does not even answer a ping any more is ended; the next call opens it again."""
-    monkeypatch.setattr("agents.remote.mcp_session.PATIENCE", 1)
+    monkeypatch.setattr("app.remote.mcp_session.PATIENCE", 1)
     chat.expects(supervisor=[Call("freeze"), Call("find_books", {"title": "emma"}), "Here it is."])
     async with opened(tmp_path, chat.speakers, servers=library(timeout=8)) as chat.speakers:
         trace = await chat.says("Freeze")

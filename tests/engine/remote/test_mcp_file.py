@@ -91,8 +91,8 @@ async def _ends_with(folder: Path, body: dict[str, Any], expected: str) -> None:
 
 async def test_the_extra_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where MCP is not installed, an operator who wants it is told how to."""
-    monkeypatch.delitem(sys.modules, "agents.remote.mcp", raising=False)
-    monkeypatch.setitem(sys.modules, "langchain_mcp_adapters.interceptors", None)
+    monkeypatch.delitem(sys.modules, "app.remote.mcp", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp.types", None)
     with pytest.raises(ConfigError, match=r"install it: pip install --require-hashes -r requirements-mcp\.txt$"):
         async with opened(tmp_path, discover()[0], servers=library()):
             pass

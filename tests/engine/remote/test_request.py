@@ -6,10 +6,10 @@ import httpx
 import pytest
 from langgraph.prebuilt import ToolRuntime
 
-from agents.remote.http_client import request_of
-from agents.remote.http_file import HttpFile
 from agents.toolkit.context import Context
 from agents.toolkit.result import Refused
+from app.remote.files import HttpFile
+from app.remote.http import request_of
 
 ITEM = {
     "services": {"shop": {"url": "https://shop.example/api"}},

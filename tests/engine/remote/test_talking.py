@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.events import Interrupt
-from agents.events.trace import trace
+from agents.events import Interrupt, trace
 from agents.events.views import CardList, Notice
 from agents.models.script import Call
 from app.assistant import Turn

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from agents.sources.web.addresses import canonical, is_web
+from agents.sources.documents import reading
+from agents.sources.web.addresses import canonical
 from agents.sources.web.fetcher import Download, Fetcher, NotFetched, page_text
 from tests.engine.attacks.test_addresses import INSIDE, METADATA
 from tests.engine.remote.test_guard import TRICKS
 from tests.support.http_service import Answer, Service
+from tests.support.pdf_file import pdf, pdf_of
 
 ARTICLE = (
     b"<html><head><title>Knots &amp; ropes</title><meta name='date' content='2026-10-01'></head><body>"
@@ -101,9 +103,9 @@ async def test_no_cookie_goes_from_one_request_to_the_next() -> None:
     assert "cookie" not in service.asked[1].headers
 
 
-def test_a_page_becomes_text() -> None:
+async def test_a_page_becomes_text() -> None:
     """Menus and scripts are gone, title and date are known; what looks like a tag was text."""
-    page = page_text(Download("https://k.example", "text/html", "utf-8", ARTICLE))
+    page = await page_text(Download("https://k.example", "text/html", "utf-8", ARTICLE))
 
     assert (page.title, page.published) == ("Knots", "2026-10-01")
     assert "A bowline makes a loop" in page.text
@@ -121,10 +123,21 @@ def test_a_page_becomes_text() -> None:
         Download("u", "text/plain", "no-such-charset", b" \n"),
     ],
 )
-def test_a_page_without_text_is_told(download: Download) -> None:
+async def test_a_page_without_text_is_told(download: Download) -> None:
     """Nothing, rubbish and damaged files."""
     with pytest.raises(NotFetched):
-        page_text(download)
+        await page_text(download)
+
+
+async def test_a_pdf_of_the_web_is_read_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text comes back; one that takes too long is ended."""
+    page = await page_text(Download("u", "application/pdf", None, pdf("Two years.")))
+    assert page.text == "Two years."
+
+    monkeypatch.setattr(reading, "SECONDS", 1)
+    bomb = Download("u", "application/pdf", None, pdf_of(b"(a) Tj " * 3_000_000))
+    with pytest.raises(NotFetched, match="read"):
+        await page_text(bomb)
 
 
 def test_the_same_page_has_one_address() -> None:
@@ -138,4 +151,3 @@ def test_the_same_page_has_one_address() -> None:
     assert {canonical(url) for url in spellings} == {"https://shop.example/a?a=1&b=2"}
     assert canonical("https://shop.example/a?a=2") != canonical("https://shop.example/a?a=1")
     assert canonical("manual/a.md#one") != canonical("manual/a.md#two")
-    assert not any(map(is_web, ["javascript:alert(1)", "manual/a.md", "https://", "http://[::1"]))

@@ -30,6 +30,20 @@ async def test_what_was_shown_is_what_is_kept(assistant: Assistant, script: Scri
     assert before <= stopped["interrupt_timestamp"] <= time.time_ns() // 1_000_000
 
 
+async def test_a_stop_before_the_first_step_ends_the_turn(assistant: Assistant, script: Script) -> None:
+    """A stop that comes when the graph has not begun yet leaves nobody waiting, and the next turn works."""
+    script.add(supervisor=["Gladly."])
+    async with asyncio.timeout(30):
+        async for event in assistant.play(Turn(thread=THREAD, text="count", id="m")):
+            if isinstance(event, TurnStart):
+                # It runs as soon as the turn waits for the graph.
+                stop = asyncio.create_task(assistant.stop(THREAD))
+    assert await stop
+    assert said(await play(assistant, "go on")) == ["Gladly."]
+    lines = ["user: count", "supervisor:  ^C", "user: go on", "supervisor: Gladly."]
+    assert await script_lines(assistant) == lines
+
+
 async def test_the_model_sees_its_partial_answer(assistant: Assistant, script: Script) -> None:
     """After a stop the next turn works, and the model reads what it had said so far."""
     script.gates["supervisor"] = Gate(1)

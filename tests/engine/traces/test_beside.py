@@ -12,13 +12,13 @@ from agents.events import Event, Message, Observed, ToolEnd, TurnEnd
 from agents.events.views import CardList, Entry
 from agents.models import Model, Models
 from agents.models.script import Call, Line
-from agents.models.standin import RulesModel
 from agents.state.history import dangling
+from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
-from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant import Turn
+from app.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools

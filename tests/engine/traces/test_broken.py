@@ -7,8 +7,9 @@ from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
 from agents.events import Error
-from agents.models.script import Call
+from agents.models.script import Call, Line
 from agents.state.verdict import Verdict
+from agents.toolkit.context import Spent
 from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat, told
@@ -153,10 +154,26 @@ async def test_a_dialog_that_changed_keeps_what_still_fits(chat: Chat) -> None:
     assert (await chat.state())["forms"]["profile"] == {"skills": ["first aid"]}
 
 
+def searches(number: int) -> list[Line]:
+    """Return calls that differ, so that none of them is a repetition."""
+    return [Call("assistant_help", {"query": f"question {place}"}) for place in range(number)]
+
+
 async def test_a_turn_that_goes_round_in_circles_is_stopped(chat: Chat) -> None:
     """A model that only ever calls tools ends in an apology, and the thread stays usable."""
-    chat.expects(supervisor=[Call("abilities")] * 20)
-    await chat.says("Hi")
+    chat.expects(supervisor=searches(20))
+    trace = await chat.says("Hi")
+    assert trace.endswith(f"supervisor: {phrase('turn_spent', 'en', most=chat.limits.turn_calls)}")
+    assert len(chat.script.asked) == chat.limits.turn_calls
+    chat.script.queues["supervisor"].clear()
+
+
+async def test_the_graph_has_a_bound_of_its_own(chat: Chat) -> None:
+    """Whatever counts no calls ends at the number of steps, in an apology; the thread stays usable."""
+    chat.expects(supervisor=searches(30))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Spent, "note", lambda self, event: None)
+        await chat.says("Hi")
     assert [event.code for event in chat.events if isinstance(event, Error)] == ["loop"]
     chat.script.queues["supervisor"].clear()
 
@@ -168,7 +185,7 @@ async def test_a_turn_that_goes_round_in_circles_is_stopped(chat: Chat) -> None:
 async def test_a_model_is_told_when_it_has_to_come_to_an_end(chat: Chat, lang: str) -> None:
     """Many tools in a row are carried out; before there is no step left the model is asked for what it has."""
     rounds = 17
-    chat.expects(supervisor=[*[Call("abilities")] * rounds, "All I found."])
+    chat.expects(supervisor=[*searches(rounds), "All I found."])
     assert "supervisor: All I found." in await chat.says("Hi", lang=lang)
 
     urged = [phrase("last_reply", lang) in asked.messages[-1].text for asked in chat.script.asked]
@@ -187,3 +204,17 @@ async def test_observers_cannot_invent_dialogs(chat: Chat) -> None:
     trace = await chat.says("Never mind, take me to the casino")
     assert "supervisor (observer): supervisor -> casino" in trace
     assert "supervisor: There is no such thing." in trace
+
+
+async def test_a_dialog_that_is_gone_has_no_prompt(chat: Chat) -> None:
+    """A stored thread may still name it."""
+    async with chat.assistant() as assistant:
+        assert assistant.prompt("gone", "en") == ""
+        assert assistant.prompt(None, "en") != ""
+
+
+async def test_an_observer_that_names_the_dialog_itself_lets_it_go_on(chat: Chat) -> None:
+    """A weak model answers with the name of the dialog that holds the conversation."""
+    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=["What shall I put down?", "As you like."])
+    chat.expects(observer=["planner"])
+    assert "planner: As you like." in await chat.says("I have things to do", "is that film with the boat any good")

@@ -124,7 +124,7 @@ async def test_a_full_disk_loses_no_message(chat: Chat) -> None:
     async with chat.assistant() as assistant:
         await play(assistant, "Hi")
         await assistant.receive(Turn(thread="ann", text="Give me a list"))
-        databases = assistant.memory.saver.conn, assistant.memory.database
+        databases = assistant.memory.saver.connection, assistant.memory.database
         for database in databases:
             await database.execute("PRAGMA max_page_count = 1")
         failed = await play(assistant, "x" * 9000)

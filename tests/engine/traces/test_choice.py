@@ -7,8 +7,8 @@ import pytest
 from agents.events import Event, Message, ToolEnd
 from agents.models import Model, Models
 from agents.models.script import Call
-from agents.models.standin import RulesModel
 from app.assistant import Turn
+from app.standin import RulesModel
 from tests.conftest import Chat, told
 from tests.support.scripted_assistant import stage
 from tests.support.shop_tools import ASKED, BEGIN, HAT, ORDERS

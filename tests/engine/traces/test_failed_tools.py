@@ -56,7 +56,7 @@ async def test_an_unknown_tool_ends_in_help(chat: Chat) -> None:
 async def test_wrong_arguments_end_in_help_at_the_second_time(chat: Chat) -> None:
     """The first time the model learns what is wrong, the second time also what help says, then no more."""
     wrong = Call("add_todos", {"items": "milk"})
-    chat.expects(supervisor=[PLAN], planner=[wrong, wrong, wrong, "I cannot."])
+    chat.expects(supervisor=[PLAN], planner=[wrong, wrong, wrong])
     trace = await chat.says("Add milk to my list of to-dos")
 
     tools = [line.partition("(")[0] for line in trace.splitlines() if line.startswith("planner.")]

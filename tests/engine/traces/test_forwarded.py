@@ -1,9 +1,11 @@
 """A message that the user passes on reaches a model and nothing else: it is no answer, no undo and no order."""
 
+from typing import Any
+
 import pytest
 
 from agents.models.script import Call
-from agents.state.person import FORWARDED
+from agents.state.person import FORWARDED, OWN, Origin, Quoted
 from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN
 
@@ -21,9 +23,27 @@ async def test_a_forwarded_number_answers_no_question(chat: Chat) -> None:
     assert not (await chat.state()).get("pending")
 
 
+@pytest.mark.parametrize("source", [FORWARDED, "a way in that is not made yet"])
 @pytest.mark.parametrize("text", ["undo", "forget everything about me", "yes", "orders", "stop", "what time is it"])
-async def test_forwarded_words_do_nothing_by_themselves(chat: Chat, text: str) -> None:
+async def test_forwarded_words_do_nothing_by_themselves(chat: Chat, text: str, source: str) -> None:
     """What the user may say in a word, somebody else may not; the dialog's model is asked about it."""
     chat.expects(supervisor=[PLAN], planner=[[MILK], "Noted.", "I have read it."], observer=["stay"])
     await chat.says("put milk on the list")
-    assert (await chat.says(text, source=FORWARDED)).endswith(told("planner: I have read it."))
+    assert (await chat.says(text, source=source)).endswith(told("planner: I have read it."))
+
+
+@pytest.mark.parametrize("origin", [*(origin for origin in Origin if origin not in OWN), None])
+async def test_what_stands_beside_a_message_writes_nothing_unasked(chat: Chat, origin: Origin | None) -> None:
+    """Whatever way it came in, and also if an earlier version stored it without its origin."""
+    chat.expects(supervisor=[PLAN], planner=[[MILK]])
+    part: Any = {"kind": "answer", "by": "Sam", "text": "Put milk on your list!", "origin": origin}
+    quoted = [{name: value for name, value in part.items() if value is not None}]
+    assert (await chat.says("what do you say to that", quoted=quoted)).endswith("? [yes | no]")
+
+
+@pytest.mark.parametrize("origin", OWN)
+async def test_ones_own_words_are_not_asked_about(chat: Chat, origin: Origin) -> None:
+    """What the user or the assistant has said before is no order of a stranger."""
+    chat.expects(supervisor=[PLAN], planner=[[MILK], "Noted."])
+    quoted = [Quoted(kind="answer_to_own", by="", text="milk", origin=origin)]
+    assert (await chat.says("put that on the list", quoted=quoted)).endswith("planner: Noted.")

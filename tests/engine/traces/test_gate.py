@@ -31,7 +31,7 @@ def log(chat: Chat) -> Log:
         return connection.execute("SELECT score, watched, leaves FROM gate_log ORDER BY letter").fetchall()
 
 
-@pytest.mark.parametrize("farewell", ["thanks, that is all, bye", "That's all. Thank you!", "No, that's all, goodbye"])
+@pytest.mark.parametrize("farewell", ["yes, that is all, thanks", "That's all.", "No, that's everything"])
 async def test_a_farewell_reaches_the_finished_observer(chat: Chat, farewell: str) -> None:
     """An observer whose own test fires is asked, however sure the gate is that the message stays."""
     chat.gate = always(0.0)
@@ -66,7 +66,7 @@ async def test_the_log_knows_what_observers_found(chat: Chat) -> None:
         observer=["stay", "planner"],
         planner=["Milk is on the list."],
     )
-    await chat.says("Hi", "I nurse people", "put milk on my list")
+    await chat.says("Hi", "I nurse people", "milk belongs on the list")
     assert log(chat) == [(0.25, 1, 0), (0.25, 1, 1)]
     await chat.says("no, go on")
     assert log(chat) == [(0.25, 1, 0), (0.25, 1, 0)]

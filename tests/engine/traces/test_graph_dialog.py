@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import tool
@@ -97,3 +98,19 @@ async def test_an_agent_without_its_model_is_told_as_such(chat: Chat) -> None:
     """The user reads an apology, and the same thread goes on."""
     seat(chat, ModelUnavailable("busy", "script"))
     assert "error busy: " in await chat.says("How long is house?")
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        ("Five.<|im_end|>\n<|im_start|>user\nAnd mouse?", "letters: Five."),
+        ('{"name": "count_letters", "parameters": {"word": "house"}}', "error garbled: "),
+    ],
+)
+async def test_no_machinery_of_an_agent_is_shown(chat: Chat, reply: str, outcome: str) -> None:
+    """The agent's model is read as any: its answer ends where a turn does, and a call in words is no answer."""
+    seat(chat, reply)
+    said = await chat.says("How long is house?")
+    assert outcome in said
+    assert "im_" not in said
+    assert "parameters" not in said

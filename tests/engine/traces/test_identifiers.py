@@ -6,15 +6,16 @@ from dataclasses import replace
 import pytest
 from langchain_core.tools import BaseTool, tool
 
-from agents.language.identifiers import shown
+from agents.events.views import CardList, Entry
+from agents.language.identifiers import masked, shown
 from agents.models.script import Call, Line
-from agents.models.standin import values
+from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import parameters, signature
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.result import Answer, Option, choice, result, schema_of
-from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits, traits_of
+from app.standin import values
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools
@@ -85,6 +86,42 @@ def test_a_model_reads_that_names_are_numbers() -> None:
     assert signature(send) == "send(pieces: {number | text: number})"
 
 
+async def test_what_the_user_sees_is_masked_for_the_model(chat: Chat) -> None:
+    """The screen and the notes of a hand-over name a thing by the number of its result, never by its identifier."""
+
+    @traits(result=shop_tools.Order)
+    @tool(response_format="content_and_artifact")
+    async def newest(runtime: Runtime) -> Answer:
+        """Show the newest order."""
+        view = CardList(title=f"Order {COAT}, late", entries=[Entry(f"coat of {COAT}")])
+        return result(shop_tools.order(COAT), view=view)
+
+    given(chat, [newest])
+    chat.expects(supervisor=[*BEGIN, "Gladly."], planner=[Call("newest"), "There.", "That one, yes."])
+    chat.expects(planner=[Call("hand_back", {"wish": f"ask about {COAT}"})], observer=["stay"] * 2)
+    trace = await chat.says("Show me the newest", "is it this one that is late then", "now something else entirely")
+
+    assert COAT in trace
+    prompts = [message.text for call in chat.script.asked for message in call.messages]
+    assert not any(COAT in text for text in prompts)
+    assert any("Order #1, late:\n1. coat of #1" in text for text in prompts)
+    assert any("ask about #1" in text for text in prompts)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked_text"),
+    [
+        ("Order #W2378156 is late.", "Order #7 is late."),
+        ("(#W2378156, 2026)", "(#7, #8)"),
+        ("on 2026-11-23 at 20:26, 2026.50 EUR", "on 2026-11-23 at 20:26, 2026.50 EUR"),
+        ("#W23781567 and a red hat", "#W23781567 and a red hat"),
+    ],
+)
+def test_only_whole_identifiers_are_masked(text: str, masked_text: str) -> None:
+    """A part of a word, of a date or of a price stays, and so does a plain word that some source takes for one."""
+    assert masked(text, {"order": {"7": "#W2378156", "8": "2026"}, "hat": {"9": "red"}}) == masked_text
+
+
 async def test_what_the_user_spelled_out_is_taken(chat: Chat) -> None:
     """An identifier that no tool has shown yet reaches the tool as the user wrote it, now or some messages ago."""
     given(chat, shop_tools.TOOLS)
@@ -121,7 +158,7 @@ async def test_what_the_user_did_not_write_is_refused(chat: Chat, given_as: obje
         f"Send my coat back, the third one, https://shop.example/{COAT}", "yes, that is the one I want to send back"
     )
 
-    told_model = phrase("alias_unknown", "en", kind="order", given=str(given_as), known="-")
+    told_model = phrase("alias_unknown", "en", kind="order", given="3" if given_as == 3 else "…", known="-")
     assert trace.count(f"planner.submit_return(order={given_as!r}) ! {told_model}") == 2
     assert shop_tools.RETURNS == []
 

@@ -1,9 +1,14 @@
 """What observers see after an answer, while the user already reads it."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
+from agents.conversation.gate import Guess
 from agents.events import Message, Observed
-from agents.models.script import Call
+from agents.models import Model, Models
+from agents.models.script import Call, ScriptModel
 from tests.conftest import Chat, told
 
 pytestmark = pytest.mark.needs("profile")
@@ -27,7 +32,7 @@ async def test_a_reached_goal_ends_the_dialog(chat: Chat) -> None:
 
 async def test_a_farewell_in_answer_to_a_question_ends_the_dialog(chat: Chat) -> None:
     """The finished-observer is asked before the dialog answers, whatever the gate says."""
-    chat.expects(supervisor=[BEGIN, "See you, Ann."], profile=["What do you do?", "Wait!"], observer=["yes"])
+    chat.expects(supervisor=[BEGIN, "See you, Ann."], profile=["And what else?", "Wait!"], observer=["yes"])
     await chat.says("Hi")
 
     assert told("""
@@ -48,11 +53,11 @@ async def test_the_end_seen_beforehand_is_the_supervisors_to_answer(chat: Chat) 
     await chat.says("Hi")
 
     assert told("""
-        user: That is all
+        user: All done
         finished (observer): finished
         profile -> supervisor
         supervisor: See you, Ann.
-    """) == await chat.says("That is all")
+    """) == await chat.says("All done")
 
 
 async def test_post_checks_do_not_delay_the_answer(chat: Chat) -> None:
@@ -66,3 +71,56 @@ async def test_post_checks_do_not_delay_the_answer(chat: Chat) -> None:
 
     order = [type(event) for event in chat.events if isinstance(event, Message | Observed)]
     assert order[-2:] == [Message, Observed]
+
+
+async def test_votes_that_stay_cost_no_step(chat: Chat) -> None:
+    """A dialog that drafts counts the votes itself: a watched turn has input, start, `route` and answer."""
+    chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
+    chat.expects(supervisor=[BEGIN], profile=["What do you do?", "Which one?"], observer=["stay"])
+    await chat.says("Hi")
+    before = steps(chat)
+    await chat.says("Something with many patients")
+
+    assert steps(chat) - before == 4
+
+
+def steps(chat: Chat) -> int:
+    """Return how many checkpoints a thread has had: LangGraph numbers its steps."""
+    with closing(sqlite3.connect(chat.path)) as database:
+        [(last,)] = database.execute("SELECT max(json_extract(CAST(metadata AS TEXT), '$.step')) FROM checkpoints")
+    return int(last)
+
+
+@pytest.mark.parametrize(("slots", "is_shared"), [(1, True), (4, False), (None, False)])
+async def test_on_a_server_of_one_prompt_an_observer_asks_behind_the_dialogs(
+    chat: Chat, slots: int | None, is_shared: bool
+) -> None:
+    """Its prompt is the dialog's own, tools included, with the question behind it; so neither costs the other's."""
+    roles = ("supervisor", "observer", "profile")
+    habits = {} if slots is None else {"slots": float(slots)}
+    models = {role: Model("tiny", ScriptModel(role=role, script=chat.script), habits=habits) for role in roles}
+    chat.models = Models(default=models["supervisor"], roles=models)
+    chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", "A fine trade."], observer=["stay"])
+    trace = await chat.says("Hi", "By the way, my sister is a nurse in a clinic")
+
+    assert "profile: A fine trade." in trace
+    [observer] = [call for call in chat.script.asked if call.role == "observer"]
+    *_, dialog = (call for call in chat.script.asked if call.role == "profile")
+    assert (observer.prefix.startswith(dialog.prefix), bool(observer.tools)) == (is_shared, is_shared)
+    question = observer.messages[-1].text.removeprefix(dialog.messages[-1].text)
+    assert ("judge it" in question) == is_shared
+    assert "Answer with one word" in (question if is_shared else observer.messages[0].text)
+
+
+async def test_a_call_in_place_of_a_vote_changes_nothing(chat: Chat) -> None:
+    """A weak model that is asked behind the dialog's prompt may call its tools: nothing runs, and the dialog stays."""
+    roles = ("supervisor", "observer", "profile")
+    models = {role: Model("tiny", ScriptModel(role=role, script=chat.script), habits={"slots": 1}) for role in roles}
+    chat.models = Models(default=models["supervisor"], roles=models)
+    chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", "A fine trade."])
+    chat.expects(observer=[Call("fill_form", FULL)])
+    trace = await chat.says("Hi", "By the way, my sister is a nurse in a clinic")
+
+    assert trace.endswith("profile: A fine trade.")
+    assert "fill_form" not in trace
+    assert (await chat.state())["talks"]["profile"].get("form", {}) == {}

@@ -6,12 +6,11 @@ from unittest.mock import patch
 import pytest
 from langgraph.types import Command
 
-from agents.events import Interrupt, TurnEnd
-from agents.events.trace import trace
+from agents.events import Interrupt, TurnEnd, trace
 from agents.models.script import Call
 from agents.state.history import dangling
 from agents.toolkit.context import Context
-from agents.toolkit.questions import CHOICE, mark
+from agents.toolkit.questions import CHOICE
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant import Turn
@@ -104,7 +103,7 @@ async def test_an_answer_to_what_is_not_asked_answers_nothing(chat: Chat) -> Non
     [pending] = (await chat.state())["pending"]
     assert (await taps(chat, "Red hat", "2#another")).endswith(gone)
     assert (await taps(chat, "Blue hat", "3")).endswith(gone)
-    assert (await taps(chat, "Red hat", f"4#{mark(pending['id'])}")).endswith("planner: Sent back.")
+    assert (await taps(chat, "Red hat", f"4#{pending['id']}")).endswith("planner: Sent back.")
 
 
 async def test_a_choice_is_no_language(chat: Chat) -> None:

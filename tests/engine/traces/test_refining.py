@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from agents.events.views import CardList, Entry
 from agents.language.identifiers import Opaque
 from agents.models.script import Call
+from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
-from agents.toolkit.runtime import Runtime
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from prompts import phrase

@@ -4,8 +4,8 @@ import pytest
 
 from agents.events import Message
 from agents.models.script import Call
+from agents.toolkit.questions import PAGE as SOURCE
 from agents.toolkit.questions.form import LONGEST_FORM
-from agents.toolkit.questions.returned import PAGE as SOURCE
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.page_tools import BEGIN, END, with_pages

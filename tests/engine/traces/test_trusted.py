@@ -18,6 +18,7 @@ from tests.conftest import Chat
 from tests.support import shop_tools
 from tests.support.shop_tools import with_shop
 
+PAID = "Paid to alice at the terminal, who may read refund."
 BEGIN: list[Line] = [Call("plan_things", {"brief": "money back"})]
 
 
@@ -37,10 +38,10 @@ def counter(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     chat.permissions = Permissions({"alice": frozenset({"refund"}), "*": frozenset({"read"})})
 
 
-async def play(chat: Chat, user: str, text: str) -> list[str]:
+async def play(chat: Chat, user: str, text: str, **more: Any) -> list[str]:
     """Let a user at a terminal say something; return what tools answered."""
     async with chat.assistant() as assistant:
-        turn = Turn(thread="ann", text=text, user=user, device="terminal")
+        turn = Turn(thread="ann", text=text, user=user, device="terminal", **more)
         return [event.object async for event in assistant.play(turn) if isinstance(event, ToolEnd)]
 
 
@@ -48,14 +49,15 @@ async def test_who_is_permitted_is_served(chat: Chat) -> None:
     """A tool sees who speaks to it from where and what they may do; another user in the thread may not."""
     chat.expects(supervisor=BEGIN + BEGIN, planner=[Call("refund"), "Paid.", Call("refund"), "You may not."])
 
-    assert await play(chat, "alice", "Money back!") == ["Paid to alice at the terminal, who may read refund."]
+    assert await play(chat, "alice", "Money back!") == [PAID]
     assert [phrase("tool_forbidden", "en", tool="refund")] == await play(chat, "bob", "and now for all of my orders")
 
 
 async def test_a_message_left_by_a_crash_keeps_its_permissions(chat: Chat) -> None:
-    """Who may do what is looked up for the message's own user when it is played, not for who comes next."""
+    """Who may do what is looked up for the message's own user when it is played; somebody else's comes before it."""
     async with chat.assistant() as assistant:
         await assistant.memory.transcript.accept(InboxEntry("ann", "lost", "alice", "Money back!", "message"))
-    chat.expects(supervisor=[*BEGIN, "Hello Bob."], planner=[Call("refund"), "Paid."])
+    chat.expects(supervisor=["Hello Bob.", *BEGIN], planner=[Call("refund"), "Paid."])
 
-    assert await play(chat, "bob", "and is all well today") == ["Paid to alice at the terminal, who may read refund."]
+    assert await play(chat, "bob", "and is all well today") == []
+    assert await play(chat, "alice", "Money back!", id="lost") == [PAID]

@@ -123,7 +123,7 @@ async def test_a_check_reads_what_the_tool_will(chat: Chat, desk: Desk) -> None:
 async def test_a_refusal_leaves_the_write_free(chat: Chat, desk: Desk) -> None:
     """A tool that refuses has written nothing: the same call again is done."""
     desk.step = raises(Refused("The bank is closed."), at="before pay")
-    chat.expects(supervisor=BEGIN, planner=[PAY, PAY, "It is closed."])
+    chat.expects(supervisor=BEGIN, planner=[PAY, PAY])
     assert (await chat.says("Pay Bob 10")).count("! The bank is closed.") == 2
     assert desk.ledger == []
 

@@ -11,13 +11,12 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup, KeyboardButton,
 from agents.events import Interrupt
 from agents.events.views import is_web
 from agents.language.text.clean import clean
-from agents.toolkit.questions import mark
 from agents.toolkit.questions.options import CONFIRM, naming
 from prompts import sentence
 
 SIGN = "="
 OF = " @"
-"""What stands in a button's data between a command and the user whose it is."""
+"""Separates a command from its owner in the data of a button."""
 RETRY_COMMAND = "/retry"
 LONGEST_LABEL = 40
 """Characters of a label on a button; a longer one is cut, the message has all of it."""
@@ -33,7 +32,7 @@ COMMANDS = {"continue": "/go", "retry": RETRY_COMMAND, "stop": "/stop"}
 
 @dataclass(frozen=True)
 class Tap:
-    """What a button sends back: the mark of its question, what was tapped, and whose the question is."""
+    """What a button sends back: the mark of its question, what was tapped, and the user who was asked."""
 
     mark: str
     choice: str
@@ -55,7 +54,7 @@ class Tap:
         return int(self.choice.removeprefix(PAGE)) if self.choice.startswith(PAGE) else None
 
     def says(self, question: Interrupt, lang: str) -> str | None:
-        """Return what the user says by it; None if the question has no such button."""
+        """Return what the user says by the tap; None if the question has no such button."""
         if self.choice == CANCEL:
             return sentence("telegram", "never_mind", lang)
         if not self.choice.isdecimal():
@@ -67,19 +66,17 @@ class Tap:
 
 
 def keyboard(question: Interrupt, asked: str, lang: str, page: int = 0) -> InlineKeyboardMarkup | None:
-    """Return the buttons of a question to a user, of many options those of a page; a form has none."""
+    """Return the buttons of a question to a user. A long list of options comes in pages; a form has no buttons."""
 
     def button(label: str, choice: object) -> InlineKeyboardButton:
-        return InlineKeyboardButton(label, callback_data=str(Tap(mark(question.id), str(choice), asked)))
+        return InlineKeyboardButton(label, callback_data=str(Tap(question.id, str(choice), asked)))
 
-    other, cancel = (
-        button(sentence("telegram", key, lang), sign) for key, sign in (("other", OTHER), ("leave", CANCEL))
-    )
+    other = button(sentence("telegram", "other", lang), OTHER)
+    cancel = button(sentence("telegram", "leave", lang), CANCEL)
     if question.options and question.kind == CONFIRM:
         # Yes and no stand side by side, and need no numbers.
-        return InlineKeyboardMarkup(
-            [[button(option["label"].capitalize(), place) for place, option in enumerate(question.options)]]
-        )
+        labels = [option["label"].capitalize() for option in question.options]
+        return InlineKeyboardMarkup.from_row([button(label, place) for place, label in enumerate(labels)])
     if question.options:
         shown, turns = _shown(len(question.options), page)
         rows = [[button(_label(question.options[place], place + 1), place)] for place in shown]
@@ -94,11 +91,11 @@ def keyboard(question: Interrupt, asked: str, lang: str, page: int = 0) -> Inlin
 def web_app_keyboard(question: Interrupt, lang: str) -> ReplyKeyboardMarkup:
     """Return the button that opens a web app; only one below a private chat lets a web app send its value."""
     button = KeyboardButton(_open_label(question.url, lang), web_app=WebAppInfo(question.url))
-    return ReplyKeyboardMarkup([[button]], resize_keyboard=True, one_time_keyboard=True)
+    return ReplyKeyboardMarkup.from_button(button, resize_keyboard=True, one_time_keyboard=True)
 
 
 def command_buttons(owner: str, lang: str, *names: str) -> InlineKeyboardMarkup:
-    """Return buttons that send commands of their owner: below an answer in the making, or one that was cut."""
+    """Return buttons that send commands of their owner, for an answer that is being made or was cut."""
     row = [
         InlineKeyboardButton(sentence("telegram", name, lang), callback_data=f"{COMMANDS[name]}{OF}{owner}")
         for name in names
@@ -107,10 +104,8 @@ def command_buttons(owner: str, lang: str, *names: str) -> InlineKeyboardMarkup:
 
 
 def link_buttons(url: str, lang: str) -> list[list[InlineKeyboardButton]]:
-    """Return a row with a button that opens a page and says whose it is; none for what is no page."""
-    if not is_web(url):
-        return []
-    return [[InlineKeyboardButton(_open_label(url, lang), url=url)]]
+    """Return a row with a button that opens a page and names its site; no rows if the address is no web page."""
+    return [[InlineKeyboardButton(_open_label(url, lang), url=url)]] if is_web(url) else []
 
 
 def without_links(markup: InlineKeyboardMarkup | ReplyKeyboardMarkup) -> InlineKeyboardMarkup | None:
@@ -122,7 +117,7 @@ def without_links(markup: InlineKeyboardMarkup | ReplyKeyboardMarkup) -> InlineK
 
 
 def _is_done_said(question: Interrupt) -> bool:
-    """Tell whether "done" answers the question of a page: it hands back no value, and there is nothing to fill in."""
+    # The page hands back no value, and there is nothing to fill in.
     return not question.back and not question.fields
 
 
@@ -139,10 +134,9 @@ def _shown(count: int, page: int) -> tuple[range, list[tuple[str, int]]]:
     """Return the places of a page's options, and the labels and numbers of the pages beside it."""
     if count <= MOST_LABELS:
         return range(count), []
-    last = (count - 1) // IN_A_PAGE
-    page = min(page, last)
-    pages = {number: range(number * IN_A_PAGE, min(count, (number + 1) * IN_A_PAGE)) for number in range(last + 1)}
-    spans = {number: f"{places.start + 1}–{places.stop}" for number, places in pages.items()}
+    pages = [range(begin, min(count, begin + IN_A_PAGE)) for begin in range(0, count, IN_A_PAGE)]
+    page = min(page, len(pages) - 1)
+    spans = [f"{places.start + 1}–{places.stop}" for places in pages]
     before = [(f"‹ {spans[page - 1]}", page - 1)] if page else []
-    after = [(f"{spans[page + 1]} ›", page + 1)] if page < last else []
+    after = [(f"{spans[page + 1]} ›", page + 1)] if page + 1 < len(pages) else []
     return pages[page], [*before, *after]

@@ -30,8 +30,6 @@ GROWS_AFTER = 2.0
 """Seconds that an answer may take before a message that grows is sent; one that comes sooner needs none."""
 GROWS_EVERY = 3.0
 """Seconds between two edits of that message: Telegram takes 20 requests a minute in a group."""
-TYPING_EVERY = 4.0
-"""Seconds; Telegram shows for five that somebody is typing."""
 AGAIN_AFTER = 0.3
 """Seconds until a frame for which there was no room is tried again."""
 MOST_REFUSALS = 3
@@ -64,14 +62,14 @@ class LiveAnswer(Beside):
         self._changed.set()
 
     async def take(self) -> int | None:
-        """Return the message that shows the answer so far, to be replaced by the answer itself; it grows no more."""
+        """Return the message that shows the answer so far. It grows no more, and the answer takes its place."""
         async with self._drawing:
             message, self._message = self._message, None
             self._page = None
             return message
 
     async def close(self) -> None:
-        """Take away what was shown and never replaced."""
+        """Delete a message that showed the answer and was not replaced."""
         if message := await self.take():
             await self._sender.withdraw(self._to, message)
 
@@ -97,15 +95,8 @@ class LiveAnswer(Beside):
         return not self._is_slow and self._sender.takes_drafts(self._to)
 
     @property
-    def _every(self) -> float:
-        if self._is_draft:
-            return DRAFT_EVERY
-        return GROWS_EVERY if self._message else GROWS_AFTER / 2
-
-    @property
     def _lasts(self) -> float:
-        """Seconds after which a frame is shown again: typing again and again, a message once."""
-        return DRAFT_LASTS if self._is_draft or self._message else min(TYPING_EVERY, GROWS_AFTER)
+        return DRAFT_LASTS if self._is_draft or self._message else GROWS_AFTER
 
     async def _draw(self) -> None:
         async with self._drawing:
@@ -121,7 +112,10 @@ class LiveAnswer(Beside):
             if await self._show(page):
                 self._page = page
                 # The first words need not wait after the sign of life.
-                self._next = now if self._is_draft and not page.text else now + self._every
+                if self._is_draft:
+                    self._next = now + (DRAFT_EVERY if page.text else 0.0)
+                else:
+                    self._next = now + (GROWS_EVERY if self._message else GROWS_AFTER / 2)
             else:
                 # It is tried again soon, with whatever there is to show by then.
                 self._next = now + AGAIN_AFTER
@@ -168,40 +162,34 @@ class Progress:
                 self._steps[id or tool] = (DONE if ok else FAILED, tool, speaker)
             case ModelStart():
                 self.text = ""
-            case Error(code=code) if code == RETRY:
-                self.text = ""
-            case Error(code=code) if code == REBUILT:
-                pass
+            case Error(code=code) if code in (RETRY, REBUILT):
+                self.text = "" if code == RETRY else self.text
             case Message() | PrivateMessage() | View() | Error():
                 self.text, self._is_answered = "", True
                 self._steps.clear()
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is something to show. After an answer nobody is told that one is being thought of."""
+        """Whether there is something to show. After an answer no "thinking" is shown."""
         return bool(self.text.strip() or self._steps or not self._is_answered)
 
     @property
     def is_slow(self) -> bool:
-        """Whether there was nothing new for so long that the user is told."""
+        """Whether nothing new came for so long that the user has to be told."""
         return _now() - self._news_at >= SLOW_AFTER
 
     def page(self, lang: str) -> Page:
-        """Return the page: steps, then the text so far; without any, an empty one. Of a long text it has the end."""
+        """Return the page: the steps, then the text so far, or an empty page. A long text shows its end."""
         steps = self._lines(lang)
-        text = pages(self.text)
-        shown = text[-1] if text else Page("")
-        if not steps:
-            return shown
-        if not shown.text:
-            return Page(steps)
+        [*_, shown] = [Page(""), *pages(self.text)]
+        if not (steps and shown.text):
+            return shown if shown.text else Page(steps)
         both, entities = MessageEntity.concatenate((f"{steps}\n\n", ()), (shown.text, shown.entities))
         return Page(both, tuple(entities)) if utf16_length(both) <= LIMIT else shown
 
     def _lines(self, lang: str) -> str:
-        lines = [
-            f"{sign} {_title(tool, speaker, lang)}" for sign, tool, speaker in [*self._steps.values()][-MOST_STEPS:]
-        ]
+        steps = [*self._steps.values()][-MOST_STEPS:]
+        lines = [f"{sign} {_title(tool, speaker, lang)}" for sign, tool, speaker in steps]
         if lang and self.is_slow:
             lines.append(sentence("telegram", "slow", lang))
         return "\n".join(lines)

@@ -4,7 +4,7 @@ import logging
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
 from typing import Self
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from telegram import MessageEntity
 from telegramify_markdown import RenderConfig, convert
 
-from agents.events.views import is_told_by, is_web
+from agents.events.views import in_full, is_told_by, is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
 from app.texts import addresses, marked, numbers, numbers_kept, references, unmarked
@@ -27,12 +27,13 @@ MOST_PAGES = 20
 CUT = "[…]"
 """The last message of a text that is not shown to its end."""
 MOST_DRAWN = 3
-"""How many times as long as its Markdown a text may become: lists in lists and tables are padded with blanks."""
+"""How many times longer than its Markdown a text may become: nested lists and tables are padded with blanks."""
 OVERLOADED = re.compile(r"^(?:[ \t]*(?:[-*+>]|\d{1,9}[.)])){9}|^[^\n]*(?:\|[^|\n]*){40}", re.MULTILINE)
-"""A line with more lists in lists, or more columns, than anybody can read; drawing it takes too long."""
+"""A line with more nested lists, or more columns, than anybody can read; drawing it takes too long."""
 SEPARATORS = ("\n\n", "\n", " ")
-# The converter drops what looks like HTML; a character of the same width stands in for "<" meanwhile.
-STAND_IN = "\ue000"
+# The converter drops what looks like HTML, and takes stars of sums for marks; characters of the same width stand in.
+STAND_IN, STAR = "\ue000", "\ue020"
+STARS = re.compile(r"\*+|\n\s*\n")
 UNLINKED = (MessageEntity.PRE, MessageEntity.CODE, MessageEntity.TEXT_LINK)
 """Formatting within which there can be no link."""
 _JOINED = "\u200d\ufe0f"
@@ -52,7 +53,7 @@ class Page:
 
 
 def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] = ()) -> list[Page]:
-    """Return a text as messages; none for a blank one. A text that cannot be formatted stays as it is.
+    """Return a text as messages; a blank text needs none. A text that cannot be formatted stays as it is.
 
     The numbers of its citations are links, and a list of the sources stands below.
     """
@@ -105,16 +106,37 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
     signs.unordered_list_item, signs.task_uncompleted = "•", "⬜"
     marked = re.sub(r"(?<!\\)<", STAND_IN, text)
-    shown, marks = convert(numbers_kept(marked), config=style)
+    shown, marks = convert(_sums_kept(numbers_kept(marked)), config=style)
     if len(shown) > MOST_DRAWN * len(text) + LIMIT:
         return text, []
     units, entities = _units(shown), []
     for mark in marks:
         begin, end = bisect_left(units, mark.offset), bisect_left(units, mark.offset + mark.length)
-        url, language = _plain(mark.url), _plain(mark.language)
-        if mark.type != MessageEntity.TEXT_LINK or is_web(url or ""):
+        url, language = mark.url and mark.url.replace(STAND_IN, "<"), mark.language
+        # A model hides nothing from its reader; hidden text could also cross another's edge.
+        is_taken = is_web(url or "") if mark.type == MessageEntity.TEXT_LINK else mark.type != MessageEntity.SPOILER
+        if is_taken:
             entities.append(MessageEntity(mark.type, begin, end - begin, url=url, language=language))
-    return _with_targets(shown.replace(STAND_IN, "<"), _nested(entities))
+    return _with_targets(shown.replace(STAND_IN, "<").replace(STAR, "*"), entities)
+
+
+def _sums_kept(text: str) -> str:
+    """Return Markdown in which stars between two letters or digits that end no formatting stay as typed: 2*3*4."""
+    opened: list[int] = []
+
+    def kept(run: re.Match[str]) -> str:
+        before, after, length = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1], len(run[0])
+        if not run[0].startswith("*"):
+            opened.clear()
+        elif length in opened and before.strip():
+            opened.remove(length)
+        elif before.isalnum() and after.isalnum():
+            return STAR * length
+        elif after.strip() and not before.isalnum():
+            opened.append(length)
+        return run[0]
+
+    return STARS.sub(kept, text)
 
 
 def _units(text: str) -> list[int]:
@@ -132,10 +154,9 @@ def _moved(entity: MessageEntity, begin: int, end: int) -> MessageEntity:
 
 def _with_targets(text: str, entities: Sequence[MessageEntity]) -> tuple[str, list[MessageEntity]]:
     """Write the address behind each link whose words do not tell it: it could lead anywhere."""
-    links = [entity for entity in entities if entity.url]
-    targets = {
-        _end(link): f" ({link.url})" for link in links if not is_told_by(link.url or "", text[link.offset : _end(link)])
-    }
+    links = [(entity, entity.url) for entity in entities if entity.url]
+    untold = [(link, url) for link, url in links if not is_told_by(url, text[link.offset : _end(link)])]
+    targets = {_end(link): f" ({in_full(url)})" for link, url in untold}
 
     def shifted(place: int, *, is_end: bool) -> int:
         return place + sum(len(target) for at, target in targets.items() if at < place + (not is_end))
@@ -147,32 +168,20 @@ def _with_targets(text: str, entities: Sequence[MessageEntity]) -> tuple[str, li
     ]
 
 
-def _nested(entities: Sequence[MessageEntity]) -> list[MessageEntity]:
-    """Return the entities without those that cross another's edge, which Telegram does not allow."""
-    nested: list[MessageEntity] = []
-    around: list[int] = []
-    for entity in sorted(entities, key=lambda entity: (entity.offset, -entity.length)):
-        while around and around[-1] <= entity.offset:
-            around.pop()
-        if not around or _end(entity) <= around[-1]:
-            around.append(_end(entity))
-            nested.append(entity)
-    return nested
-
-
-def _plain(text: str | None) -> str | None:
-    return text and text.replace(STAND_IN, "<")
-
-
 def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[Page]:
     units = _units(text)
     # What is longer than a message has to be cut anyway.
     unbroken = [entity for entity in entities if units[_end(entity)] - units[entity.offset] <= LIMIT]
+    ordered = sorted(entities, key=lambda entity: entity.offset)
+    headings = {entity.offset for entity in entities if entity.type == MessageEntity.BOLD and _is_line(text, entity)}
     begin = 0
     while begin < len(text):
         end = bisect_right(units, units[begin] + LIMIT) - 1
+        shown = [entity.offset for entity in ordered if _end(entity) > begin and entity.offset < end]
+        if len(shown) > MOST_ENTITIES:
+            end = max(shown[MOST_ENTITIES], begin + 1)
         if end < len(text):
-            end = _cut(text, begin, end, unbroken)
+            end = _without_heading(text, begin, _cut(text, begin, end, unbroken), headings)
         # Blank lines at the edges go; an indentation stays.
         last = begin + len(text[begin:end].rstrip())
         first = last - len(text[begin:last].lstrip("\n"))
@@ -184,6 +193,20 @@ def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[Page]:
 def _within(entities: Sequence[MessageEntity], first: int, last: int) -> list[MessageEntity]:
     clipped = [(entity, max(entity.offset, first) - first, min(_end(entity), last) - first) for entity in entities]
     return [_moved(entity, begin, end) for entity, begin, end in clipped if begin < end][:MOST_ENTITIES]
+
+
+def _is_line(text: str, entity: MessageEntity) -> bool:
+    """Tell whether formatting covers a line, and no more."""
+    begin, end = entity.offset, _end(entity)
+    return text[max(begin - 1, 0) : begin] in ("", "\n") and text[end : end + 1] in ("", "\n")
+
+
+def _without_heading(text: str, begin: int, end: int, headings: Collection[int]) -> int:
+    """Return the end of a page, before a heading that belongs to the next page."""
+    place = end
+    while (line := text.rfind("\n", begin, len(text[:place].rstrip())) + 1) > begin and line in headings:
+        place = line
+    return place
 
 
 def _cut(text: str, begin: int, end: int, unbroken: Sequence[MessageEntity]) -> int:

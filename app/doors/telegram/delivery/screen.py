@@ -10,20 +10,20 @@ from telegram import InlineKeyboardMarkup, InputFile, InputMediaPhoto, MessageEn
 from agents.events import CUT, REBUILT, RETRY, Error, Event, Images, Interrupt, Message, PrivateMessage, ShownImage
 from agents.events.views import Document, Link, Notice, Table, View, is_web
 from agents.language.text.clean import clean
+from app.assistant import Turn
 from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
-from app.doors.telegram.delivery.draft import LiveAnswer
+from app.doors.telegram.delivery.draft import Lang, LiveAnswer
 from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
-from app.doors.telegram.delivery.receipts import PageReceipts, Receipts
-from app.doors.telegram.delivery.sender import Fate, Gone, Keyboard, Sender
+from app.doors.telegram.delivery.receipts import Receipts
+from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.listing import columns
 from app.texts import LONGEST_TITLE, gallery
-from prompts import sentence
+from prompts import phrase, sentence
 
 LARGEST_DOCUMENT = 50_000_000
 """Bytes of a file that Telegram takes from a bot."""
 MOST_PHOTOS = 10
-"""Photos of one album."""
 PHOTO_TYPES = ("", "image/jpeg", "image/png", "image/webp")
 """What Telegram shows as a photo; empty where the kind is not known."""
 PHOTO_PATIENCE = 60.0
@@ -35,21 +35,18 @@ LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
 NOT_TAKEN = ("message_long", "many_turns")
 """The codes of messages that were not taken in; there is nothing to try again."""
 
-Lang = Callable[[], Awaitable[str]]
-
 
 class ChatScreen:
-    """Show the events of a user's turn, each once, also after a restart."""
+    """Show the events of a turn, each once, also after a restart. `live` shows the answer until they come."""
 
-    def __init__(
-        self, sender: Sender, receipts: Receipts, to: Place, user: str, lang: Lang, live: LiveAnswer | None = None
-    ) -> None:
-        self._sender, self._receipts, self._to, self._user, self.lang = sender, receipts, to, user, lang
-        self._live = live
+    def __init__(self, sender: Sender, receipts: Receipts, to: Place, turn: Turn, lang: Lang) -> None:
+        self._sender, self._receipts, self.place, self.turn, self.lang = sender, receipts, to, turn, lang
+        self.live = LiveAnswer(sender, to, turn.owner, lang, receipts)
         self.is_followed = False
-        """Whether a new message of the user has ended the answer, which then needs no word about it."""
+        """Whether a new message of the user has ended the answer. The answer then needs no remark."""
         self._question: Interrupt | None = None
-        self._pages: PageReceipts | None = None
+        self._is_unreached = False
+        """Whether a private text did not reach the user. The user was told so."""
 
     async def show(self, event: Event) -> None:
         """Show one event, or leave it out. Raises Gone if the chat cannot be written to."""
@@ -57,40 +54,41 @@ class ChatScreen:
         if isinstance(event, Interrupt):
             # The message that follows has its words, and decides whether they have been sent before.
             self._question = event
-        elif isinstance(event, Message) and event.shown and question is None:
-            # The view before it showed the same.
+        elif isinstance(event, Message) and question is None and (event.shown or await self._is_refuted(event)):
+            # The view before it showed the same, or the message claims something that did not happen.
             pass
-        elif not self._receipts.take(event):
-            self._pages = self._receipts.pages(event)
+        elif self._receipts.begin(event):
             await self._send(event, question)
-            await self._receipts.add(event)
+            await self._receipts.add()
+
+    async def _is_refuted(self, message: Message) -> bool:
+        return self._is_unreached and message.text == phrase("shown_privately", await self.lang())
 
     async def _send(self, event: Event, question: Interrupt | None) -> None:
         match event:
             case Message(text=text) if question:
-                await self._say(text, self._buttons(question, await self.lang()))
+                lang, is_web_app = await self.lang(), question.web_app and not self.place.is_group
+                buttons = web_app_keyboard(question, lang) if is_web_app else keyboard(question, self.turn.owner, lang)
+                await self._say(text, buttons)
             case Message(text=text, interrupted=interrupted):
                 if text.strip():
                     parts = pages(text, citations=event.citations)
-                    await self._sender.show(self._to, parts, instead=await self._so_far(), receipts=self._pages)
+                    await self._sender.show(self.place, parts, instead=await self.live.take(), receipts=self._receipts)
                 if interrupted and not self.is_followed:
                     lang = await self.lang()
-                    buttons = command_buttons(self._user, lang, "continue", "retry")
-                    await self._say(sentence("telegram", "stopped", lang), buttons)
+                    ways_on = command_buttons(self.turn.owner, lang, "continue", "retry")
+                    await self._say(sentence("telegram", "stopped", lang), ways_on)
             case View():
                 await self._draw(event)
             case Images(images=images):
-                if links := await send_photos(self._sender, self._to, images):
+                if links := await send_photos(self._sender, self.place, images):
                     await self._draw(gallery(links, sentence("telegram", "images", await self.lang())))
             case PrivateMessage(user=user, text=text):
                 await self._hand_privately(user, text)
             case Error(code=code, text=text) if code != RETRY:
-                await self._say(text, await self._way_on(code))
-
-    def _buttons(self, question: Interrupt, lang: str) -> Keyboard:
-        if question.web_app and not self._to.is_group:
-            return web_app_keyboard(question, lang)
-        return keyboard(question, self._user, lang)
+                # An answer that was cut is continued, a failed one tried again.
+                way_on = command_buttons(self.turn.owner, await self.lang(), "continue" if code in CUT else "retry")
+                await self._say(text, None if code in (REBUILT, *NOT_TAKEN) else way_on)
 
     async def _hand_privately(self, user: str, text: str) -> None:
         """Send a text to a user's own chat; say so in this one if the user has not opened that chat yet."""
@@ -100,6 +98,7 @@ class ChatScreen:
                 raise Gone
             await self._sender.say(Place(own), text, is_markdown=False)
         except Gone:
+            self._is_unreached = True
             key = "nobody_alone" if user.startswith(ANONYMOUS) else "open_chat"
             await self._say(sentence("telegram", key, await self.lang(), link=self._sender.bot.link))
 
@@ -107,10 +106,10 @@ class ChatScreen:
         match view:
             case Document(title=title, content=content):
                 file = clean(content).encode("utf-8", "replace")
-                if not await send_document(self._sender, self._to, clean(title), file, self._pages):
+                if not await send_document(self._sender, self.place, clean(title), file, self._receipts):
                     await self._say(content)
             case Table() if page := grid(view):
-                await self._sender.show(self._to, [page], instead=await self._so_far(), receipts=self._pages)
+                await self._sender.show(self.place, [page], instead=await self.live.take(), receipts=self._receipts)
             case Link(url=url):
                 buttons = link_buttons(url, await self.lang())
                 await self._say(view.text(), InlineKeyboardMarkup(buttons) if buttons else None)
@@ -119,18 +118,9 @@ class ChatScreen:
             case _:
                 await self._say(view.text())
 
-    async def _way_on(self, code: str) -> Keyboard:
-        """Return the buttons below an error: an answer that was cut is continued, a failed one tried again."""
-        if code in (REBUILT, *NOT_TAKEN):
-            return None
-        return command_buttons(self._user, await self.lang(), "continue" if code in CUT else "retry")
-
     async def _say(self, text: str, buttons: Keyboard = None) -> None:
         parts = pages(text, is_markdown=False)
-        await self._sender.show(self._to, parts, buttons, await self._so_far(), self._pages)
-
-    async def _so_far(self) -> int | None:
-        return await self._live.take() if self._live else None
+        await self._sender.show(self.place, parts, buttons, await self.live.take(), self._receipts)
 
 
 def grid(view: Table) -> Page | None:
@@ -144,13 +134,8 @@ def grid(view: Table) -> Page | None:
     return Page.of(title + text, MessageEntity(MessageEntity.PRE, len(title), len(text)))
 
 
-async def send_document(
-    sender: Sender, to: Place, name: str, content: bytes, receipts: PageReceipts | None = None
-) -> bool:
-    """Send a file, unless a receipt says that it was sent; False if Telegram refuses it.
-
-    A file that Telegram was out of reach for counts as sent. Raises Gone if the chat cannot be written to.
-    """
+async def send_document(sender: Sender, to: Place, name: str, content: bytes, receipts: Receipts | None = None) -> bool:
+    """Send a file, unless a receipt says that it was sent; False if Telegram refuses it, not if it is out of reach."""
     if receipts and receipts.has_next():
         return True
     if len(content) > LARGEST_DOCUMENT:
@@ -164,16 +149,25 @@ async def send_document(
 
 
 async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -> list[ShownImage]:
-    """Send pictures as photos, several as an album; return those that are not shown so.
+    """Send pictures as photos, several as an album; return the pictures that could not be shown.
 
     Telegram fetches them itself. If it refuses the originals, it is asked for their small copies.
-    Raises Gone if the chat cannot be written to.
     """
     photos = [image for image in images if image["mime_type"] in PHOTO_TYPES and is_web(image["url"])][:MOST_PHOTOS]
-    originals = [image["url"] for image in photos]
-    copies = [image["thumbnail"] if is_web(image["thumbnail"]) else image["url"] for image in photos]
-    for urls in dict.fromkeys((tuple(originals), tuple(copies))):
-        if photos and await _send_photos(sender, to, urls, [caption(image) for image in photos]) != "refused":
+    captions = [caption(image) for image in photos]
+    originals = tuple(image["url"] for image in photos)
+    copies = tuple(image["thumbnail"] if is_web(image["thumbnail"]) else image["url"] for image in photos)
+    place: dict[str, Any] = {**to.address(), "read_timeout": PHOTO_PATIENCE}
+    for urls in dict.fromkeys((originals, copies) if photos else ()):
+        media = [
+            InputMediaPhoto(url, words.text or None, caption_entities=words.entities or None)
+            for url, words in zip(urls, captions, strict=True)
+        ]
+        send: Callable[..., Awaitable[object]] = partial(sender.bot.send_media_group, media=media, **place)
+        if len(media) == 1:
+            place |= {"caption": captions[0].text or None, "caption_entities": captions[0].entities or None}
+            send = partial(sender.bot.send_photo, photo=urls[0], **place)
+        if await sender.deliver(to, send) != "refused":
             return [image for image in images if image not in photos]
     return [*images]
 
@@ -186,17 +180,3 @@ def caption(image: ShownImage) -> Page:
     between = "\n" if title and site else ""
     links = [MessageEntity(MessageEntity.TEXT_LINK, len(title + between), len(site), url=page)] if site else []
     return Page.of(title + between + site, *links)
-
-
-async def _send_photos(sender: Sender, to: Place, urls: Sequence[str], captions: Sequence[Page]) -> Fate:
-    bot = sender.bot
-    place: dict[str, Any] = {**to.address(), "read_timeout": PHOTO_PATIENCE}
-    media = [
-        InputMediaPhoto(url, caption=words.text or None, caption_entities=words.entities or None)
-        for url, words in zip(urls, captions, strict=True)
-    ]
-    if len(media) > 1:
-        return await sender.deliver(to, partial(bot.send_media_group, media=media, **place))
-    [only] = captions
-    send = partial(bot.send_photo, photo=urls[0], caption=only.text or None, caption_entities=only.entities or None)
-    return await sender.deliver(to, partial(send, **place))

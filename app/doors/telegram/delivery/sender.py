@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 from weakref import WeakValueDictionary
@@ -16,7 +15,7 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Ne
 from app.doors.telegram.bot import ServiceBot, retrying
 from app.doors.telegram.delivery.buttons import without_links
 from app.doors.telegram.delivery.pages import Page, pages
-from app.doors.telegram.delivery.receipts import PageReceipts
+from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.flood_control import FRAME, NoRoom
 from app.doors.telegram.place import Place, ThreadNames
 
@@ -24,23 +23,16 @@ LOG = logging.getLogger(__name__)
 PATIENCE = 24 * 3600.0
 """Seconds for which a text is tried again while Telegram cannot be reached; so long it keeps updates for us, too."""
 FILE_PATIENCE = 600.0
-"""The same for a file, which may itself be what Telegram fails at."""
-FRAME_TIMEOUT = 5.0
-"""Seconds that a frame may take; the message that follows waits for it."""
+"""The same for a file. It is longer, because the file itself may be what Telegram fails at."""
+AS_FRAME: dict[str, Any] = {"read_timeout": 5.0, "rate_limit_args": FRAME}
+"""Marks a request as a frame; the message that follows waits no longer than these seconds for it."""
 UNCHANGED = "not modified"
 UNWRITABLE = ("chat not found", "not enough rights", "have no rights")
-"""What Telegram says where the bot may not write, beside what it forbids."""
+"""What Telegram answers, besides "forbidden", where the bot may not write."""
 
 Keyboard = InlineKeyboardMarkup | ReplyKeyboardMarkup | None
-Fate = Literal["sent", "refused", "lost"]
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """What became of a message, and its number if it is known."""
-
-    fate: Fate
-    message: int | None = None
+Fate = int | Literal["refused", "lost"]
+"""The number of the message that was sent, 0 if it is not known; or that Telegram refused it, or was out of reach."""
 
 
 class Gone(Exception):
@@ -48,15 +40,12 @@ class Gone(Exception):
 
 
 class Sender:
-    """Send texts, one at a time per chat. What comes before a message, its frames, ranks below it.
-
-    Whatever sends a message raises `Gone` when the chat cannot be written to.
-    """
+    """Send texts, one at a time per chat, frames where there is room; raise `Gone` if a chat cannot be written to."""
 
     def __init__(self, bot: ServiceBot, names: ThreadNames | None = None) -> None:
         self.bot, self.names = bot, names or ThreadNames()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        """By chat, what keeps the pages of one text together."""
+        """For each chat the lock that keeps the pages of one text together."""
         self._has_drafts = True
 
     async def say(
@@ -66,7 +55,7 @@ class Sender:
         *,
         is_markdown: bool = True,
         keyboard: Keyboard = None,
-        receipts: PageReceipts | None = None,
+        receipts: Receipts | None = None,
     ) -> bool:
         """Send a text in as many messages as it takes; as `show`."""
         return await self.show(to, pages(text, is_markdown=is_markdown), keyboard, receipts=receipts)
@@ -77,14 +66,14 @@ class Sender:
         pages: Sequence[Page],
         keyboard: Keyboard = None,
         instead: int | None = None,
-        receipts: PageReceipts | None = None,
+        receipts: Receipts | None = None,
     ) -> bool:
         """Send pages, the last one with the buttons; pages that have a receipt are left out.
 
         `instead` is a message that the first page takes the place of. Returns False if Telegram was out of reach for
         too long. A text that Telegram refuses counts as sent.
         """
-        fates: list[Fate] = []
+        is_lost = False
         if instead and isinstance(keyboard, ReplyKeyboardMarkup):
             # No edit brings buttons below the chat.
             await self.withdraw(to, instead)
@@ -94,46 +83,38 @@ class Sender:
                 if receipts and receipts.has_next():
                     continue
                 buttons = keyboard if number == len(pages) - 1 else None
-                delivery = await self._page(to, page, buttons, instead, is_first=number == 0)
+                fate = await self._page(to, page, buttons, instead, is_first=number == 0)
                 instead = None
-                fates.append(delivery.fate)
+                is_lost = is_lost or fate == "lost"
                 if receipts:
-                    await receipts.note(delivery.message)
+                    await receipts.note(fate if isinstance(fate, int) else None)
         if instead:
             await self.withdraw(to, instead)
-        return "lost" not in fates
+        return not is_lost
 
     async def deliver(self, to: Place, send: Callable[..., Awaitable[object]]) -> Fate:
-        """Send a file after what was sent to a chat before, until it is sent; `send` is given the `chat_id`."""
+        """Send a file behind a chat's earlier messages, and try until it is sent; `send` gets the `chat_id`."""
         async with self._lock(to):
-            return (await self._deliver(to, send, FILE_PATIENCE)).fate
+            return await self._deliver(to, send, FILE_PATIENCE)
 
     def takes_drafts(self, to: Place) -> bool:
-        """Tell whether a chat can show drafts: a private one, unless this Bot API server knows none."""
+        """Tell whether a chat can show drafts: only private chats can, and only if this Bot API server knows drafts."""
         return not to.is_group and self._has_drafts
 
     async def typing(self, to: Place) -> bool:
-        """Show that an answer is being made, if there is room for it."""
-        with suppress(TelegramError):
-            show = self.bot.send_chat_action(
-                self.names.now(to.chat), ChatAction.TYPING, **_as_frame(), **to.address(replies=False)
-            )
-            return bool(await _frame(show))
-        return False
+        """Show that an answer is being made, if there is room for it. Raises TelegramError if Telegram refuses it."""
+        chat, place = self.names.now(to.chat), to.address(replies=False)
+        return bool(await _frame(self.bot.send_chat_action(chat, ChatAction.TYPING, **AS_FRAME, **place)))
 
     async def draft(self, to: Place, draft: int, page: Page) -> bool:
-        """Show a text as a draft with a button to stop, if there is room for it.
-
-        Raises:
-            TelegramError: Telegram refuses it.
-        """
+        """Show a text as a draft with a button to stop, if there is room for it; raises as `typing`."""
         show = self.bot.send_message_draft(
             to.chat,
             draft,
             page.text or None,
             entities=page.entities or None,
             api_kwargs={"can_stop": True, "keep_on_stop": True},
-            **_as_frame(),
+            **AS_FRAME,
             **to.address(replies=False),
         )
         try:
@@ -144,47 +125,42 @@ class Sender:
             raise
 
     async def grow(self, to: Place, message: int | None, page: Page, keyboard: InlineKeyboardMarkup) -> int | None:
-        """Show a text in a message that is edited later; return its number, None if there was no room for it.
+        """Show a text in a message that is edited later, or edit it; raises as `typing`.
 
-        Raises:
-            TelegramError: Telegram refuses it.
+        Returns the number of the message, None if there was no room for it.
         """
         chat = self.names.now(to.chat)
-        options: dict[str, Any] = {"entities": page.entities or None, "reply_markup": keyboard, **_as_frame()}
+        options: dict[str, Any] = {"entities": page.entities or None, "reply_markup": keyboard, **AS_FRAME}
         if message is None:
             sent = await _frame(self.bot.send_message(chat, page.text, **options, **to.address()))
             return sent.message_id if isinstance(sent, Message) else None
         return message if await _frame(self.bot.edit_message_text(page.text, chat, message, **options)) else None
 
     async def withdraw(self, to: Place, message: int) -> None:
-        """Delete a message that nothing took the place of; a failure of this is ignored."""
+        """Delete a message that nothing has replaced; a failure is ignored."""
         with suppress(TelegramError):
             await self.bot.delete_message(self.names.now(to.chat), message)
 
     def _lock(self, to: Place) -> asyncio.Lock:
         return self._locks.setdefault(to.chat, asyncio.Lock())
 
-    async def _page(
-        self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool
-    ) -> Delivery:
+    async def _page(self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool) -> Fate:
         """Send a page; if Telegram refuses it, send it without formatting, then without links, then without buttons."""
         new = partial(self.bot.send_message, text=page.text, **to.address(replies=is_first))
         sends: list[Callable[..., Awaitable[object]]] = [new]
         if instead is not None:
             sends = [partial(self.bot.edit_message_text, page.text, message_id=instead), new]
-        delivery = Delivery("refused")
+        fate: Fate = "refused"
         tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]
         for send in sends:
             for entities, buttons in dict.fromkeys(tries):
-                delivery = await self._deliver(to, partial(send, entities=entities or None, reply_markup=buttons))
-                if delivery.fate != "refused":
-                    return delivery
-        return delivery
+                message = partial(send, entities=entities or None, reply_markup=buttons)
+                fate = await self._deliver(to, message, PATIENCE)
+                if fate != "refused":
+                    return fate
+        return fate
 
-    async def _deliver(
-        self, to: Place, send: Callable[..., Awaitable[object]], patience: float | None = None
-    ) -> Delivery:
-        """Make a request until it succeeds or is refused, or Telegram was out of reach for `patience` seconds."""
+    async def _deliver(self, to: Place, send: Callable[..., Awaitable[object]], patience: float) -> Fate:
 
         async def once() -> object:
             try:
@@ -195,31 +171,28 @@ class Sender:
                 return await send(chat_id=migrated.new_chat_id)
 
         try:
-            sent: object = await retrying(lambda _: None, PATIENCE if patience is None else patience)(once)
+            sent: object = await retrying(lambda _: None, patience)(once)
         except (Forbidden, ChatMigrated) as gone:
             raise Gone from gone
         except BadRequest as refusal:
             if UNCHANGED in refusal.message:
-                return Delivery("sent")
+                return 0
             if any(words in refusal.message.lower() for words in UNWRITABLE):
                 raise Gone from refusal
             LOG.warning("chat %s: Telegram refuses a message as it is", to.chat)
-            return Delivery("refused")
+            return "refused"
         except NetworkError as failure:
             LOG.error("chat %s: a message could not be sent (%s)", to.chat, type(failure).__name__)
-            return Delivery("lost")
-        return Delivery("sent", sent.message_id if isinstance(sent, Message) else None)
-
-
-def _as_frame() -> dict[str, Any]:
-    return {"read_timeout": FRAME_TIMEOUT, "rate_limit_args": FRAME}
+            return "lost"
+        return sent.message_id if isinstance(sent, Message) else 0
 
 
 async def _frame(request: Coroutine[Any, Any, object]) -> object:
-    """Make a request that nobody misses; None if it was left out."""
+    """Make a request that nobody misses; return None if it was left out."""
     try:
         return await request
-    except BadRequest:
-        raise
-    except (NoRoom, RetryAfter, NetworkError):
+    except (NoRoom, RetryAfter, NetworkError) as failure:
+        # The library makes a refused request a kind of network error.
+        if isinstance(failure, BadRequest):
+            raise
         return None

@@ -1,26 +1,35 @@
 """What each update asks for: a message or a tap is stored and played, a command run, and the rest is answered."""
 
+import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from telegram import CallbackQuery, ChatMember, ChatMemberRestricted, ChatMemberUpdated, Message, Update, User
+from telegram import CallbackQuery, ChatMember, ChatMemberUpdated, Message, Update, User
 from telegram.constants import ChatType
 
+from agents.language.text.vocabulary import is_said
 from agents.memory.updates import StoredUpdate
-from agents.state.person import FORWARDED, Quoted
-from agents.toolkit.questions.returned import PAGE, leads_to
+from agents.state.person import FORWARDED
+from agents.toolkit.questions import PAGE, leads_to
 from app.doors.slash_commands import commands, parse
 from app.doors.telegram.delivery.buttons import OF, Tap
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.messages import anonymous_of, attached_to, is_foreign, quoted_in
-from app.doors.telegram.place import Place
+from app.doors.telegram.messages import anonymous_of, attached_to, is_foreign, key_of_message, quoted_in
+from app.doors.telegram.place import Place, chat_of
 from app.doors.telegram.updates import commands as chat_commands
-from app.doors.telegram.updates.answers import Answer, give
-from app.doors.telegram.updates.commands import STATS, Faults, may_see, statistics
+from app.doors.telegram.updates.commands import STATS, Answer, Faults, Find, give, statistics
 from app.doors.telegram.updates.incoming import Incoming
-from app.doors.telegram.updates.taps import ANEW, answer, answer_anew, settle, take_edit, take_reaction, take_tap
+from app.doors.telegram.updates.taps import (
+    ANEW,
+    answer,
+    answer_anew,
+    settle,
+    take_edit,
+    take_reaction,
+    take_tap,
+    was_heard,
+)
 from prompts import sentence
 
 MOST_ALBUMS = 1000
@@ -28,13 +37,13 @@ GROUPS = (ChatType.GROUP, ChatType.SUPERGROUP)
 OUT = (ChatMember.LEFT, ChatMember.BANNED)
 ENDING = ("new", "retry")
 """The commands that end the running answer as a new message does: nobody waits for it any more."""
+UNDELAYED = ("stop", STATS)
+CHANGES_FOR = 24 * 3600.0
+"""Seconds in which a change can turn a message into one for the bot. Telegram also reports changes that nobody made."""
 
 
 class Dispatch:
-    """Have done what updates ask for; each is stored before, and closed when it is done.
-
-    Raises sqlite3.Error where something cannot be stored.
-    """
+    """Does what updates ask for, and closes them; raises sqlite3.Error where something cannot be stored."""
 
     def __init__(self, door: TelegramDoor, faults: Faults) -> None:
         self._door, self._faults = door, faults
@@ -47,7 +56,7 @@ class Dispatch:
             self._incoming.seal(place)
             await self._tap(place, query, stored)
         elif text is not None and (message := update.edited_message):
-            await take_edit(self._door, self._incoming, place, message, text, stored)
+            await self._change(place, message, text, stored)
         elif text is not None and (message := update.message):
             await self._read(place, message, text, stored)
         elif change := update.my_chat_member:
@@ -55,8 +64,18 @@ class Dispatch:
         elif reaction := update.message_reaction:
             await take_reaction(self._door, place, reaction, stored)
 
+    async def _change(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
+        is_old = time.time() - place.sent > CHANGES_FOR
+        if not place.is_group or is_old or await was_heard(self._door, message):
+            await take_edit(self._door, self._incoming, place, message, text, stored)
+            return
+        # The change has made it a message to the bot.
+        await self._read(place, message, text, stored)
+        await self._close(await self._door.updates.take(self._door.name, key_of_message(message), "{}"))
+
     async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
-        if change.chat.type not in GROUPS or change.old_chat_member.status not in OUT or not _may_write(change):
+        was_out, is_out = (member.status in OUT for member in (change.old_chat_member, change.new_chat_member))
+        if change.chat.type not in GROUPS or not was_out or is_out:
             await self._close(stored)
         elif self._door.access.admits(change.from_user.id):
             self._tell(place, "group_hello", stored, name=self._door.sender.bot.username)
@@ -65,8 +84,8 @@ class Dispatch:
 
     async def _read(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
         if message.web_app_data:
-            await self._receive(place, message.web_app_data.data, PAGE, stored)
-        elif is_foreign(message) or (call := parse(text)) is None:
+            await self._incoming.take(place, place.turn(message.web_app_data.data, source=PAGE), stored.id)
+        elif is_foreign(message) or (call := self._call(place, message, text)) is None:
             # What somebody else wrote is no command.
             await self._hear(place, message, text, stored)
         else:
@@ -74,16 +93,21 @@ class Dispatch:
             address = f"{self._door.sender.bot.link}?start={argument}"
             self._incoming.seal(place)
             if name == "start" and argument and await self._returns_by(place, address):
-                await self._receive(place, address, PAGE, stored)
+                await self._incoming.take(place, place.turn(address, source=PAGE), stored.id)
             else:
                 await self._command(place, name, argument, stored)
+
+    def _call(self, place: Place, message: Message, text: str) -> tuple[str, str] | None:
+        """Return the command that a message gives. While its writer is being answered, a typed "stop" is one."""
+        is_stop = message.text is not None and self._door.chats.is_busy(place.queue) and is_said("halt", text)
+        return ("stop", "") if is_stop else parse(text)
 
     async def _hear(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
         is_of_album = self._is_of_album(message)
         if text.strip() or any(map(self._door.files.takes, attached_to(message))):
             source = FORWARDED if is_foreign(message) else "message"
-            quoted = quoted_in(message, self._door.sender.bot.bot)
-            await self._receive(place, text, source, stored, quoted, message.media_group_id)
+            turn = place.turn(text, source=source, quoted=quoted_in(message, self._door.sender.bot.bot))
+            await self._incoming.take(place, turn, stored.id, message.media_group_id)
         elif (message.effective_attachment or message.checklist or message.api_kwargs) and not is_of_album:
             self._tell(place, "only_text", stored)
         else:
@@ -97,15 +121,12 @@ class Dispatch:
             await take_tap(self._door, place, query, tap, stored)
         elif asked != place.owner:
             # In a group anybody can tap.
-            self._door.do_beside(
-                answer(query, sentence("telegram", "not_yours", await self._door.lang(place))), stored.id
-            )
+            remark = sentence("telegram", "not_yours", await self._door.lang(place))
+            self._door.do_beside(answer(query, remark), stored.id)
         elif data == ANEW:
-            is_there = await answer_anew(self._door, self._incoming, query, stored)
+            is_there = await answer_anew(self._door, self._incoming, query, stored, self._command)
             late = None if is_there else sentence("telegram", "too_late", await self._door.lang(place))
             self._door.chats.start(settle(query, late))
-            if not is_there:
-                await self._close(stored)
         elif call := parse(data):
             self._door.chats.start(settle(query))
             await self._command(place, *call, stored)
@@ -113,10 +134,7 @@ class Dispatch:
             self._door.do_beside(settle(query), stored.id)
 
     async def _on_behalf(self, place: Place, asked: str, user: User) -> Place:
-        """Return the place of who was asked, if those are the group's administrators and the user is one.
-
-        Nobody can tap anonymously.
-        """
+        """Return the place of the group's administrators, if they were asked and the tapping user is one."""
         is_theirs = place.is_group and asked == anonymous_of(self._door.names, place.chat)
         may_answer = is_theirs and await self._door.administers(place, user.id)
         return replace(place, user=asked) if may_answer else place
@@ -125,34 +143,19 @@ class Dispatch:
         question = await self._door.assistant.question(place.thread, place.owner)
         return question is not None and leads_to(link, question.back)
 
-    async def _receive(
-        self,
-        place: Place,
-        text: str,
-        source: str,
-        stored: StoredUpdate,
-        quoted: Sequence[Quoted] = (),
-        album: str | None = None,
-    ) -> None:
-        if not await self._incoming.take(place, place.turn(text, source=source, quoted=quoted), [stored.id], album):
-            await self._close(stored)
-
     async def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
-        """Run a command: at once if it begins a turn or only tells of something, else when its time has come."""
         door, command = self._door, commands().get(name)
-        find = partial(chat_commands.run, door, place, name, argument, stored)
-        if name == STATS and may_see(door, place):
-            door.attend_at_once(
-                place, partial(give, door, place, stored, partial(statistics, door, self._faults, place))
-            )
-            return
+        is_over = door.chats.until_now(place.queue)
+        find: Find = partial(chat_commands.run, door, place, name, argument, stored, is_over)
+        if name == STATS and not place.is_group and chat_of(place.owner) in door.access.administrators:
+            find = partial(statistics, door, self._faults, place)
         if name in ENDING:
             self._incoming.make_room(place, is_asked=name == "retry")
-        if command and command.begins_turn and not chat_commands.is_for_administrators(command, argument, place):
-            # Its turn has to be stored before what is written behind it.
-            await chat_commands.begin(door, place, name, argument, stored)
-        elif command and command.is_at_once and (name == "stop" or place.queue in door.answers):
-            # It must not wait for what it is to stop, or to tell of.
+        if command and command.begins_turn:
+            # Its turn has to be stored before the next message.
+            await chat_commands.begin(door, place, stored, find)
+        elif command and command.is_at_once and (name in UNDELAYED or place.queue in door.answers):
+            # It must not wait for the turn that it stops or tells about.
             door.attend_at_once(place, partial(give, door, place, stored, find))
         else:
             door.attend(place, partial(give, door, place, stored, find))
@@ -173,9 +176,3 @@ class Dispatch:
             return album is not None
         self._albums.append(album)
         return False
-
-
-def _may_write(change: ChatMemberUpdated) -> bool:
-    member = change.new_chat_member
-    is_mute = isinstance(member, ChatMemberRestricted) and not (member.is_member and member.can_send_messages)
-    return member.status not in OUT and not is_mute

@@ -6,9 +6,9 @@ import logging
 import sqlite3
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from telegram import Message, Update, User
 from telegram.constants import ChatType
@@ -18,51 +18,50 @@ from agents.memory.inbox import InboxEntry
 from agents.memory.updates import StoredUpdate
 from app.doors.slash_commands import parse
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.messages import addressed, is_foreign, key_of, place_beside, place_of
+from app.doors.telegram.messages import addressed, is_foreign, key_of_message, place_beside, place_of
 from app.doors.telegram.place import Place, move
 from app.doors.telegram.updates.commands import Faults, offer_menus
 from app.doors.telegram.updates.dispatch import Dispatch
+from app.doors.telegram.updates.polling import STOPPED
 from app.doors.telegram.updates.taps import settle
+from app.tasks import cancel
 
 LOG = logging.getLogger(__name__)
-STOPPED = "stopped_message_generation"
-"""The update of a draft's stop button, which is newer than the library."""
-WANTED = (
-    Update.MESSAGE,
-    Update.EDITED_MESSAGE,
-    Update.CALLBACK_QUERY,
-    Update.MESSAGE_REACTION,
-    Update.MY_CHAT_MEMBER,
-    STOPPED,
-)
+TO_THE_END = 2.0
+"""Seconds for which the end of the process waits until an update is taken in."""
 
 
-class Inbox(asyncio.Queue[object]):
-    """Take updates from the poller, which acknowledges an update only after `put` has returned.
+class Inbox:
+    """Take updates in; an update is acknowledged only after `put` has returned.
 
     An update is a row until what it asks for is done: a message's row is closed with its turn, any other one when its
     answer is sent. The id of a message is the same whenever its update comes.
     """
 
     def __init__(self, door: TelegramDoor, faults: Faults) -> None:
-        super().__init__()
         self._door = door
         self._admission = Admission(door)
         self._dispatch = Dispatch(door, faults)
         self._begun: set[int] = set()
-        """The rows that this process has begun with."""
+        """The rows whose updates this process has begun."""
 
-    async def put(self, item: object) -> None:
-        """Take an update in, once.
+    async def put(self, item: Update) -> None:
+        """Take an update in, once. Raises TelegramError if it is not stored; then it has to be brought again."""
+        taking = asyncio.create_task(self._put(item))
+        try:
+            await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            # The row must not differ from what is played. So only a step that hangs is broken off.
+            await asyncio.wait([taking], timeout=TO_THE_END)
+            await cancel([taking])
+            raise
 
-        Raises:
-            TelegramError: it could not be stored; the poller will bring it again.
-        """
-        if not isinstance(item, Update):
-            return
+    async def _put(self, item: Update) -> None:
         try:
             if stopped := item.api_kwargs.get(STOPPED):
-                self._stop(stopped)
+                # Nothing is stored: after a restart there is no such answer any more.
+                if self._door.access.admits(stopped["chat"]["id"]):
+                    self._door.stop_draft(stopped["draft_id"])
             else:
                 await self._take(item)
         except sqlite3.Error as failure:
@@ -74,9 +73,13 @@ class Inbox(asyncio.Queue[object]):
         resumed: set[InboxEntry] = set()
         for stored in await self._door.updates.open(self._door.name):
             update = Update.de_json(json.loads(stored.body or "{}"), self._door.sender.bot)
-            entry = await self._message_of(stored)
+            message = stored.thread or "", stored.message_id or ""
+            entry = await self._door.assistant.message(*message) if all(message) else None
             addressee = self._admission.addressee(update)
-            if addressee is None or (entry and entry.status == "done"):
+            is_over = (
+                entry and entry.status == "done" and not await self._door.assistant.memory.forgettings.of(*message)
+            )
+            if addressee is None or is_over:
                 await self._door.updates.close(stored.id)
                 continue
             place, text = addressee
@@ -90,33 +93,30 @@ class Inbox(asyncio.Queue[object]):
             self._begun.add(stored.id)
 
     async def _take(self, update: Update) -> None:
-        await self._move(update)
+        if (message := update.message) and message.migrate_to_chat_id:
+            # The threads of a group go along to the supergroup, whoever moved it.
+            store = self._door.assistant.memory.store
+            await move(store, self._door.names, message.chat.id, message.migrate_to_chat_id)
         await self._let_in(update)
         if addressee := self._admission.addressee(update):
             place, text = addressee
-            stored = await self._door.updates.take(self._door.name, key_of(update), _body(update), place.thread)
+            stored = await self._door.updates.take(self._door.name, _key(update), _body(update.to_dict()), place.thread)
             await self._begin(update, stored, place, text)
 
     async def _begin(self, update: Update, stored: StoredUpdate, place: Place, text: str | None) -> None:
-        """Have an update done, unless that was begun; one that cannot be stored is as if it had not been begun."""
         if stored.body is None or stored.id in self._begun:
             return
         self._begun.add(stored.id)
         try:
             self._door.reached(place)
             await self._dispatch.take(place, update, stored, text)
-        except sqlite3.Error:
+        except (sqlite3.Error, asyncio.CancelledError):
             self._begun.remove(stored.id)
             raise
         except Exception:
             # One update that is not understood must not keep the others waiting for ever.
             LOG.exception("update %s: something went wrong", update.update_id)
             await self._door.updates.close(stored.id)
-
-    async def _message_of(self, stored: StoredUpdate) -> InboxEntry | None:
-        if stored.thread is None or stored.message_id is None:
-            return None
-        return await self._door.assistant.message(stored.thread, stored.message_id)
 
     def _resume(self, place: Place, update: Update, entry: InboxEntry) -> None:
         """Play a message again: how a stopped or failed turn ended may not have been shown."""
@@ -125,13 +125,6 @@ class Inbox(asyncio.Queue[object]):
         self._door.attend(place, partial(self._door.play, place, replace(turn, user=entry.user)))
         if update.callback_query:
             self._door.chats.start(settle(update.callback_query))
-
-    async def _move(self, update: Update) -> None:
-        """Take the threads of a group along that has become a supergroup; whoever did it need not be admitted."""
-        message = update.message
-        if message and message.migrate_to_chat_id:
-            memory, bot = self._door.assistant.memory, self._door.sender.bot.id
-            await move(memory, bot, self._door.names, message.chat.id, message.migrate_to_chat_id)
 
     async def _let_in(self, update: Update) -> None:
         """Let somebody in who has opened a link with a code; in a group everybody would see the code."""
@@ -144,19 +137,23 @@ class Inbox(asyncio.Queue[object]):
             self._door.attend(place, partial(self._door.remark, place, welcome))
             self._door.chats.start(offer_menus(self._door))
 
-    def _stop(self, stopped: dict[str, Any]) -> None:
-        """Stop an answer at once. Nothing is stored: after a restart there is no such answer any more."""
-        if self._door.access.admits(stopped["chat"]["id"]):
-            self._door.stop_draft(stopped["draft_id"])
 
-
-def _body(update: Update) -> str:
+def _body(facts: Mapping[str, object]) -> str:
     # The library leaves the time of a message that it cannot see as a moment.
-    return json.dumps(update.to_dict(), ensure_ascii=False, default=lambda moment: int(moment.timestamp()))
+    return json.dumps(facts, ensure_ascii=False, default=lambda moment: int(moment.timestamp()))
+
+
+def _key(update: Update) -> str:
+    """Return what is the same whenever Telegram brings an update; its number may come again after a quiet week."""
+    if query := update.callback_query:
+        return f"tap {query.id}"
+    if message := update.message:
+        return key_of_message(message)
+    return _body({name: fact for name, fact in update.to_dict().items() if name != "update_id"})
 
 
 REFUSE_EVERY = 3600.0
-"""Seconds until somebody who is not answered is told so again."""
+"""Seconds after which somebody who is not answered is told so again."""
 MOST_ALBUMS = 100
 
 
@@ -166,8 +163,8 @@ class Admission:
     def __init__(self, door: TelegramDoor) -> None:
         self._door = door
         self._refused: dict[int, float] = {}
-        """When who was told that they are not answered."""
-        self._albums: deque[tuple[int, str]] = deque(maxlen=MOST_ALBUMS)
+        """When somebody was last told that they are not answered."""
+        self._albums: deque[tuple[int, str | None]] = deque(maxlen=MOST_ALBUMS)
         """Albums of which a part is for the bot, by chat: only one part has the caption."""
 
     def addressee(self, update: Update) -> tuple[Place, str | None] | None:
@@ -180,38 +177,32 @@ class Admission:
         if reaction := update.message_reaction:
             place = place_beside(reaction.chat, user, names, reaction.message_id)
             return (place, None) if self._door.access.admits(user.id) else None
-        if update.callback_query:
-            message = update.callback_query.message
-            return self._admitted(place_of(message, user, names), None, user) if message else None
-        return self._of_message(update.message or update.edited_message, user)
-
-    def _of_message(self, message: Message | None, user: User) -> tuple[Place, str | None] | None:
-        # What the group's channel publishes is said to nobody here.
+        if query := update.callback_query:
+            return self._admitted(place_of(query.message, user, names), None, user) if query.message else None
+        message = update.message or update.edited_message
+        # The posts of the group's channel are not meant for the bot.
         if message is None or message.is_automatic_forward or (text := self._addressed(message)) is None:
             return None
-        return self._admitted(place_of(message, user, self._door.names), text, user, message)
+        return self._admitted(place_of(message, user, names), text, user, message)
 
     def _addressed(self, message: Message) -> str | None:
         """Return the text that is addressed to the bot; the parts of an album go with the one that has the caption."""
-        text, album = addressed(message, self._door.sender.bot.bot), message.media_group_id
-        if album is None:
-            return text
-        if text is not None:
-            self._albums.append((message.chat.id, album))
-        elif (message.chat.id, album) in self._albums:
-            return message.caption or ""
-        return text
+        text = addressed(message, self._door.sender.bot.bot, self._door.wake_words)
+        album = message.chat.id, message.media_group_id
+        if text is not None and message.media_group_id:
+            self._albums.append(album)
+        return (message.caption or "") if text is None and album in self._albums else text
 
     def _admitted(
         self, place: Place, text: str | None, user: User, message: Message | None = None
     ) -> tuple[Place, str | None] | None:
-        """Return place and text if their writer is answered; who is not is told so once in a while."""
+        """Return place and text if the bot answers this writer; tell another writer now and then that it does not."""
         if self._door.access.admits(user.id) if not user.is_bot else place.is_anonymous and self._door.access.is_open:
             return place, text
         if not user.is_bot:
             self._once(place, user.id, "stranger", id=user.id)
         elif message and message.sender_chat:
-            # Who hides behind the group, or behind a channel, could be anybody.
+            # Anybody may write in the name of the group or of a channel.
             self._once(place, message.sender_chat.id, "anonymous")
         return None
 

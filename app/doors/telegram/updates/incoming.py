@@ -1,14 +1,14 @@
 """Messages on their way to a turn: parts of one message are put together, and a new one ends the answer before it."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agents.state.person import FORWARDED, Quoted
 from app.assistant import Turn
 from app.doors.telegram.delivery.pages import LIMIT, utf16_length
-from app.doors.telegram.door import AnswerInMaking, TelegramDoor
+from app.doors.telegram.delivery.screen import ChatScreen
+from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import LONGEST_QUOTE
 from app.doors.telegram.place import Place
 
@@ -19,7 +19,9 @@ LONG_WINDOW = 1.0
 ALBUM_WINDOW = 1.0
 """Seconds for the next part of an album."""
 LONG_PART = LIMIT - 300
-"""UTF-16 units from which a message may be such a part; Telegram cuts between words."""
+"""UTF-16 units of a message that may be such a part; Telegram cuts between words."""
+APART = 2.0
+"""Seconds between two messages, by Telegram's clock of whole seconds. Two that are further apart are two messages."""
 JOINED_SOURCES = ("message", FORWARDED)
 
 
@@ -28,10 +30,11 @@ class Gathering:
     """A message that is stored, and to which further parts may come until its turn begins."""
 
     turn: Turn
+    sent: float
     until: float
     last: str
     updates: list[int]
-    """The rows of the messenger's updates that it is made of."""
+    """The rows of the messenger's updates of which it consists."""
     album: str | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     is_open: bool = True
@@ -46,19 +49,19 @@ class Incoming:
         self._waiting: dict[str, Gathering] = {}
         """The messages whose turns have not begun, by their ids."""
 
-    async def take(self, place: Place, turn: Turn, updates: Sequence[int], album: str | None = None) -> bool:
+    async def take(self, place: Place, turn: Turn, update: int, album: str | None = None) -> bool:
         """Store a message and have it answered, or make it a part of the one before; False if it was answered before.
 
-        All parts of an album are one message.
+        All parts of an album are one message. `update` is the row of the update that brings it.
         """
-        if await self._joins(turn, updates, album):
+        if await self._joins(place, turn, update, album):
             return True
-        if not await self._door.assistant.receive(turn, updates):
+        until = _now() + await self._window(turn, album)
+        gathering = Gathering(turn, place.sent, until, turn.text or "", [update], album)
+        if not await self._door.receive(place, turn, update, partial(self._play, place, gathering)):
             return False
-        gathering = Gathering(turn, _now() + await self._window(turn, album), turn.text or "", [*updates], album)
         self._gathered[turn.thread, turn.owner] = self._waiting[turn.id] = gathering
         self.make_room(place)
-        self._door.attend(place, partial(self._play, place, gathering))
         return True
 
     async def revise(self, turn: Turn) -> bool:
@@ -74,25 +77,29 @@ class Incoming:
             return True
 
     def seal(self, place: Place) -> None:
-        """Let nothing be added to a user's message: something else came after it."""
+        """Add nothing more to a user's message, because something else came after it."""
         self._gathered.pop((place.thread, place.owner), None)
 
-    async def _joins(self, turn: Turn, updates: Sequence[int], album: str | None) -> bool:
-        """Store a message as a part of the one that the user has just sent; False if it is a message of its own."""
+    async def _joins(self, place: Place, turn: Turn, update: int, album: str | None) -> bool:
         gathering = self._gathered.get((turn.thread, turn.owner))
         if gathering is None or turn.source not in JOINED_SOURCES:
             return False
-        if not (album and album == gathering.album) and (WINDOW == 0 or _now() > gathering.until):
+        # After a time without a connection everything comes at once.
+        is_apart = _now() > gathering.until or place.sent - gathering.sent > APART
+        if not (album and album == gathering.album) and (WINDOW == 0 or is_apart):
             return False
         async with gathering.lock:
             if not gathering.is_open:
                 return False
             between = "\n" if utf16_length(gathering.last) >= LONG_PART else "\n\n"
             whole = together(gathering.turn, turn, between)
-            if not await self._door.assistant.extend(whole, updates):
-                return False
-            gathering.turn, gathering.last = whole, turn.text or ""
-            gathering.updates += updates
+            if not await self._door.assistant.extend(whole, [update]):
+                if not self._door.assistant.is_too_long(whole):
+                    return False
+                # The rest is not answered by itself: the bot tells the writer that the whole message is too long.
+                await self._door.assistant.withdraw(turn.thread, whole.id)
+            gathering.turn, gathering.last, gathering.sent = whole, turn.text or "", place.sent
+            gathering.updates.append(update)
             gathering.until = _now() + await self._window(turn, album)
             return True
 
@@ -108,16 +115,18 @@ class Incoming:
         return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG_PART else WINDOW
 
     def make_room(self, place: Place, *, is_asked: bool = False) -> None:
-        """End the answer that is being made to the same user, as the user has set it; at once if that is asked for."""
+        """End the answer to the same user, in the way that the user has set, or at once if that is asked for."""
         answer = self._door.answers.get(place.queue)
-        if answer and answer.turn.owner == place.owner:
-            self._door.chats.start(self._end(answer, place, is_asked=is_asked))
+        # What was written while the bot was away was not meant to end an earlier answer.
+        is_backlog = answer and answer.place.late - place.late > APART and place.late > APART
+        if answer and answer.turn.owner == place.owner and not is_backlog:
+            self._door.chats.start(self._end(answer, is_asked=is_asked))
 
-    async def _end(self, answer: AnswerInMaking, place: Place, *, is_asked: bool) -> None:
-        preferences = await self._door.assistant.preferences(place.owner)
+    async def _end(self, answer: ChatScreen, *, is_asked: bool) -> None:
+        preferences = await self._door.assistant.preferences(answer.turn.owner)
         busy = "interrupt" if is_asked else preferences.busy
         if busy != "queue":
-            answer.screen.is_followed = True
+            answer.is_followed = True
             await self._door.stop(answer, after_tools=busy == "steer")
 
     async def _play(self, place: Place, gathering: Gathering) -> None:
@@ -132,13 +141,11 @@ class Incoming:
                 del self._gathered[key]
             return gathering.turn
 
-        await self._door.play(place, gathering.turn, whole)
-        # A message that was refused has not been stored, and its updates are not closed with it.
-        await self._door.updates.close(*gathering.updates)
+        await self._door.play(place, gathering.turn, gathering.updates, whole)
 
 
 def together(first: Turn, second: Turn, between: str) -> Turn:
-    """Return two parts as one message with the first one's id. What others wrote is no word of the user's."""
+    """Return two parts as one message with the first one's id. What others wrote does not become the user's words."""
     if first.source == second.source:
         text = between.join(filter(None, (first.text, second.text)))
         return replace(first, text=text, quoted=[*first.quoted, *second.quoted])
@@ -148,10 +155,9 @@ def together(first: Turn, second: Turn, between: str) -> Turn:
 
 
 def _beside(quoted: Quoted, text: str) -> Quoted:
-    """Return what is said of a forwarded message, with its text, as said beside another message."""
     if quoted["kind"] != "forward":
         return quoted
-    return Quoted(kind="forward_beside", by=quoted["by"], text=text[:LONGEST_QUOTE], foreign=True)
+    return Quoted(kind="forward_beside", by=quoted["by"], text=text[:LONGEST_QUOTE], origin=quoted["origin"])
 
 
 def _now() -> float:

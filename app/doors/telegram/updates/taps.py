@@ -1,5 +1,6 @@
 """What users do to messages that are there: tap the buttons, change their own, react to answers."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -10,20 +11,20 @@ from telegram.error import TelegramError
 from agents.events import Interrupt
 from agents.memory.feedback import ShownTurn
 from agents.memory.updates import StoredUpdate
-from agents.toolkit.questions import CHOICE, mark
+from agents.toolkit.questions import CHOICE
 from app.doors.slash_commands import parse
 from app.doors.telegram.delivery.buttons import CANCEL, OF, OTHER, RETRY_COMMAND, Tap, keyboard
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.messages import addressed, key_of_message, place_of, quoted_in
+from app.doors.telegram.messages import addressed, is_foreign, key_of_message, place_of, quoted_in
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates.answers import Answer, give
+from app.doors.telegram.updates.commands import BAD, Answer, give
 from app.doors.telegram.updates.incoming import Incoming
 from prompts import sentence
 
 ANEW = "~"
-"""What the button sends that has a changed message answered anew."""
-BAD = frozenset("👎💩🤮😡🤬🥱🖕")
-GOOD = frozenset("👍❤🔥🎉👏🙏💯🏆🥰😁🤩👌😍⚡")
+"""What the button sends that has a changed message answered again."""
+Run = Callable[[Place, str, str, StoredUpdate], Awaitable[None]]
+"""Runs a command, by its name and argument."""
 
 
 async def take_tap(
@@ -32,16 +33,14 @@ async def take_tap(
     """Store the answer of a tap as a message of the user, once, and play it; a tap that is too late gets a remark.
 
     Only the user who was asked can answer. The tap's row is closed with the message, or when the remark was made.
-
-    Raises:
-        sqlite3.Error: it could not be stored.
+    Raises sqlite3.Error if it cannot be stored.
     """
     lang = await door.lang(place)
-    # That the user wants none of it is a message; only what was offered is an answer.
+    # "Cancel" is a message; otherwise only an offered option is an answer.
     source = "message" if tap.choice == CANCEL else CHOICE
     turn = place.turn(None, id=f"{place.thread}#{tap.mark}", source=source)
     question = await door.assistant.question(place.thread, place.owner)
-    if question and mark(question.id) != tap.mark:
+    if question and question.id != tap.mark:
         question = None
     if tap.asked != turn.owner:
         door.do_beside(answer(query, sentence("telegram", "not_yours", lang)), stored.id)
@@ -75,7 +74,6 @@ async def answer(query: CallbackQuery, remark: str | None = None) -> None:
 
 
 async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place: Place, lang: str) -> None:
-    """Show another page of options below a question, or say how to answer in words; the question stays."""
     if tap.page is None:
         await answer(query, sentence("telegram", "answer_here" if place.is_group else "in_words", lang))
         return
@@ -90,9 +88,13 @@ async def take_edit(
     """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on."""
     turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
     entry = await door.assistant.message(turn.thread, turn.id)
-    if entry is None and await _was_joined(door, message, text):
+    is_command = not is_foreign(message) and parse(text) is not None
+    if entry is None and not is_command and await was_heard(door, message):
+        # The message became a part of the one before it.
         entry = await door.assistant.last_message(turn.thread, turn.owner)
-    if entry is None or not text.strip() or text in (entry.text or "").split("\n\n") or await incoming.revise(turn):
+    heard = (entry.text or "").split("\n\n") if entry else []
+    is_nothing = not (entry or is_command) or not text.strip() or text in heard
+    if is_nothing or (not is_command and await incoming.revise(turn)):
         await door.updates.close(stored.id)
         return
 
@@ -104,34 +106,44 @@ async def take_edit(
     door.attend(place, partial(give, door, replace(place, refers=True), stored, find))
 
 
-async def _was_joined(door: TelegramDoor, message: Message, text: str) -> bool:
-    """Tell whether a message without an entry of its own was heard: it became a part of the one before it."""
-    return not parse(text) and await door.updates.knows(door.name, key_of_message(message))
+async def was_heard(door: TelegramDoor, message: Message) -> bool:
+    """Tell whether a message has reached the bot before, as far back as this is stored."""
+    return await door.updates.knows(door.name, key_of_message(message))
 
 
-async def answer_anew(door: TelegramDoor, incoming: Incoming, query: CallbackQuery, stored: StoredUpdate) -> bool:
-    """Have the message answered, as it is now, that the tapped offer refers to; False if it is not there any more."""
+async def answer_anew(
+    door: TelegramDoor, incoming: Incoming, query: CallbackQuery, stored: StoredUpdate, run: Run
+) -> bool:
+    """Have the message answered, as it is now, that the tapped offer refers to; False if it is not there any more.
+
+    `run` runs the command that the message may be.
+    """
     offer = query.message
     message = offer.reply_to_message if isinstance(offer, Message) else None
-    text = addressed(message, door.sender.bot.bot) if message else None
+    text = addressed(message, door.sender.bot.bot, door.wake_words) if message else None
     if message is None or not text:
+        await door.updates.close(stored.id)
         return False
-    place = place_of(message, query.from_user, door.names)
     changed = int(message.edit_date.timestamp()) if message.edit_date else 0
+    place = replace(place_of(message, query.from_user, door.names), edition=f"~{changed}")
     turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
-    turn = replace(turn, id=f"{turn.id}~{changed}")
+    if (call := parse(text)) and not is_foreign(message):
+        # A second tap does nothing.
+        once = await door.updates.take(door.name, f"{key_of_message(message)}{place.edition}", "{}")
+        await (run(place, *call, stored) if once.body else door.updates.close(stored.id))
+        await door.updates.close(once.id)
+        return True
     if await door.assistant.message(turn.thread, turn.id):
         # It was tapped before.
         await door.updates.close(stored.id)
-    elif not await incoming.take(place, turn, [stored.id]):
-        return False
-    return True
+        return True
+    return await incoming.take(place, turn, stored.id)
 
 
 async def take_reaction(
     door: TelegramDoor, place: Place, reaction: MessageReactionUpdated, stored: StoredUpdate
 ) -> None:
-    """Keep a reaction to an answer, and offer another answer to who dislikes theirs; any other one is passed over."""
+    """Keep a reaction to an answer; offer another answer to users who dislike theirs, and to nobody else."""
     turn = await door.assistant.memory.feedback.turn(door.name, place.chat, place.message)
     shown_at = door.names.place(turn.thread) if turn else None
     if turn is None or shown_at is None:
@@ -143,7 +155,6 @@ async def take_reaction(
 
 
 async def _rate(door: TelegramDoor, place: Place, reaction: MessageReactionUpdated, turn: ShownTurn) -> Answer:
-    """Keep a reaction; return what is said about it, which mostly is nothing."""
     sign = next((kind.emoji for kind in reaction.new_reaction if isinstance(kind, ReactionTypeEmoji)), None)
     before = await door.assistant.memory.feedback.rate(turn, place.owner, sign)
     if sign not in BAD or before in BAD or turn.user != place.owner:

@@ -11,8 +11,7 @@ from agents.memory import open_memory
 from agents.toolkit.services import Services
 from app.assistant import Turn
 from benchmarks.replay import compose
-from dialogs.orders.services import open_services
-from dialogs.orders.store import TABLES
+from dialogs.orders.store import TABLES, open_services
 from tests.dialogs.orders.recorded.reads import Reads
 from tests.dialogs.orders.recorded.script import Clerk
 from tests.dialogs.orders.recorded.tasks import Task, tasks

@@ -1,12 +1,14 @@
 """What came of replayed tasks, held against the record."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agents.events import ToolEnd
-from agents.language.identifiers import Aliases
+from agents.language.identifiers import Aliases, spelled
+from agents.models.script import Asked
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 from benchmarks.aliases import identifiers
@@ -32,6 +34,9 @@ class Played:
     digest: str = ""
     written: list[str] = field(default_factory=list)
     """Which orders and users were written about."""
+    prompts: int = 0
+    exposed: int = 0
+    """Prompts of any role in which an identifier stands that the user did not spell out."""
 
     @property
     def outcomes(self) -> list[tuple[Step, ToolEnd]]:
@@ -51,6 +56,15 @@ class Played:
         """Tell whether an answer shows an identifier that its tool marks."""
         schema = schema_of(traits_of(TOOLS[step.tool]).result)
         return self.marked and any(id and id in end.object for _, id in identifiers(step.output, schema))
+
+    def read(self, asked: Sequence[Asked]) -> None:
+        """Count the prompts of the task, and those that show an identifier which has a number."""
+        ids = {id for numbers in self.known.values() for id in numbers.values()}
+        # A plain word or a small number is not told from what people say.
+        hidden = {id for id in ids if id in spelled([id])} - spelled(self.task.texts)
+        pattern = re.compile("|".join(rf"(?<!\w){re.escape(id)}(?!\w)" for id in hidden) or "(?!)")
+        self.prompts = len(asked)
+        self.exposed = sum(bool(pattern.search(call.prefix)) for call in asked)
 
     def note(self, end: ToolEnd, purpose: Purpose) -> None:
         """Put an answer where it belongs."""
@@ -73,6 +87,8 @@ def row(name: str, all_played: list[Played]) -> Row:
         "shops equal": sum(played.digest == played.task.digest for played in all_played),
         "slips": sum(any(step.slips for step in played.task.steps) for played in all_played),
         "writes": sum(len(played.written) for played in all_played),
+        "prompts": sum(played.prompts for played in all_played),
+        "of these with an identifier": sum(played.exposed for played in all_played),
         "leaks": sum(played.leaks(step, end) for played, step, end in outcomes),
     }
 

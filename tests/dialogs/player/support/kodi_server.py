@@ -54,8 +54,6 @@ class KodiServer(Service):
     episode: dict[int, Row] = field(default_factory=_episodes)
     tvshow: dict[int, Row] = field(default_factory=lambda: {1: _row(SERIES, YEAR, "Adventure", 7.1, mpaa="TV-14")})
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
-    ahead: timedelta = timedelta()
-    """How far its clock is ahead of UTC."""
     lost: set[str] = field(default_factory=set)
     """Titles whose files are gone."""
     password: str = ""
@@ -106,7 +104,7 @@ class KodiServer(Service):
         return row
 
     def _leave(self) -> None:
-        self._row_shown()["lastplayed"] = f"{self.now + self.ahead:%Y-%m-%d %H:%M:%S}"
+        self._row_shown()["lastplayed"] = f"{self.now:%Y-%m-%d %H:%M:%S}"
 
     def _details(self, kind: str, id: int, properties: list[str]) -> Row:
         row: Row = getattr(self, kind)[id]
@@ -154,11 +152,6 @@ class KodiServer(Service):
 
     def _videolibrary_setepisodedetails(self, episodeid: int, **values: Any) -> str:
         return self._set("episode", episodeid, values)
-
-    def _xbmc_getinfolabels(self, labels: list[str]) -> Row:
-        local = self.now + self.ahead
-        shown = {"System.Date(yyyy-mm-dd)": f"{local:%Y-%m-%d}", "System.Time(hh:mm:ss xx)": f"{local:%I:%M:%S %p}"}
-        return {label: shown[label] for label in labels}
 
     def _files_getfiledetails(self, file: str, media: str) -> Row:
         name = file.removeprefix("/media/").removesuffix(".mkv")

@@ -10,8 +10,8 @@ from typing import Any
 from agents.memory import Memory
 from agents.memory.connection import migrate
 from dialogs.player.kodi.library import KodiRpc
-from dialogs.player.kodi.player import Kodi
-from dialogs.player.library import Library
+from dialogs.player.kodi.player import KodiPlayer
+from dialogs.player.library import Library, LibraryPlayer
 from dialogs.player.media_files import folder_titles
 from dialogs.player.players import Player
 from dialogs.player.store import TABLES, MediaStore
@@ -38,8 +38,7 @@ class LibraryStage:
 
     def player(self) -> Player:
         """See `Stage`."""
-        scan = partial(folder_titles, self.folder)
-        return Library(self.store, scan).of("me")
+        return LibraryPlayer(Library(self.store, partial(folder_titles, self.folder)), "me")
 
     async def end(self) -> None:
         """See `Stage`."""
@@ -61,7 +60,7 @@ class ServerStage:
 
     def player(self) -> Player:
         """See `Stage`."""
-        return Kodi(KodiRpc("http://kodi", Recorder(self.calls, self.server)), self.store).of("me")
+        return KodiPlayer(KodiRpc("http://kodi", Recorder(self.calls, self.server)), self.store)
 
     async def end(self) -> None:
         """See `Stage`."""

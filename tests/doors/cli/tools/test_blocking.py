@@ -12,14 +12,14 @@ from langchain_core.tools import tool
 
 from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
-from agents.toolkit.wrap import beside
+from agents.toolkit.tool_code import beside
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.places import ROOT
 
 LATE = """
 import asyncio, time
-from agents.toolkit.wrap import beside
+from agents.toolkit.tool_code import beside
 
 async def main():
     try:

@@ -38,7 +38,7 @@ def test_a_card_may_be_left_without_examples(capsys: Captured, house: Path) -> N
     card_file("abilities", "en").write_text("Tell.\n\n- help\n", "utf-8")
     run(capsys, "edit", "abilities", "--lang", "en", "--remove-example", "help")
     assert card_file("abilities", "en").read_text("utf-8") == "Tell.\n\n"
-    warning = "prompts/en/cards/abilities.md: there is no example of a request"
+    warning = "prompts/en/cards/abilities.md: the card has no example of a request"
     assert command_line.main(["check"]) == 0
     assert f"Warnings\n  {warning}\n\nNo faults." in capsys.readouterr().out
     assert command_line.main(["check", "--json"]) == 0

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool, tool
 
 import prompts
-from agents.models.standin import RulesModel
-from agents.models.standin.phrasebook import phrasebook
 from agents.state.message_notes import Facts, Helper
+from app.standin import RulesModel
+from app.standin.phrasebook import phrasebook
 from prompts import card
 from tests.support.rules_room import rules_prompt
 
@@ -76,10 +76,11 @@ def forget() -> Iterator[None]:
 
 
 def answered(text: str, *tools: BaseTool, **more: object) -> AIMessage:
-    """Return what a speaker says to a text."""
+    """Return what a speaker says to a text; a dialog has just taken over for it."""
+    took_over = [SystemMessage("You take over.", additional_kwargs={"brief": text})] if "role" in more else []
     facts: Facts = {"lang": "en", "helpers": {"plan_things": PLANNER, "plan_a_trip": TRAVEL}, "role": "supervisor"}
     facts.update(more)  # type: ignore[typeddict-item]
-    prompt = rules_prompt([HumanMessage(text)], **facts)
+    prompt = rules_prompt([*took_over, HumanMessage(text)], **facts)
     return RulesModel().bind_tools(tools or (plan_things, plan_a_trip)).invoke(prompt)
 
 
@@ -125,6 +126,6 @@ def test_other_wishes_stay_where_they_belong(text: str) -> None:
 
 def test_a_dialog_that_only_talks_says_so() -> None:
     """A dialog without tools needs a language model, which the rules are not."""
-    reply = answered("I want to plan a trip to Rome", hand_back, role="travel", brief="I want to plan a trip to Rome")
+    reply = answered("I want to plan a trip to Rome", hand_back, role="travel")
     assert "takes a language model" in str(reply.text)
     assert reply.tool_calls == []

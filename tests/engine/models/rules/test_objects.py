@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from agents.models.standin import RulesModel
-from agents.models.standin.replies import LONGEST_LINE, MOST_LINES, readable
 from agents.toolkit.result import written
+from app.standin import RulesModel
+from app.standin.replies import LONGEST_LINE, MOST_LINES, readable
 from prompts import phrase
 from tests.support.rules_room import rules_prompt
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agents.models.standin.values import named, parameters
-from agents.models.standin.vocabulary import vocabulary
+from app.standin.values import named, parameters
+from app.standin.vocabulary import vocabulary
 
 FUNCTION = {
     "name": "export_profile",

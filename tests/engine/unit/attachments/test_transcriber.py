@@ -24,10 +24,19 @@ async def test_a_recording_is_sent_as_a_form() -> None:
     assert "sk-secret" not in repr(speech)
 
 
+async def test_no_proxy_of_the_environment_hears_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be told the key and what was said."""
+    async with Service.open(Answer({"text": "milk"})) as service, Service.open(Answer({"text": "no"})) as proxy:
+        for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        monkeypatch.setenv("no_proxy", "")
+        assert await Transcriber(service.url, "m", SecretStr("sk-secret")).text(VOICE, "en") == "milk"
+        assert proxy.asked == []
+
+
 @pytest.mark.parametrize("bad", [Answer(status=500), Answer(status=429, headers={"retry-after": "0"})])
-async def test_a_passing_failure_is_tried_again(bad: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_passing_failure_is_tried_again(bad: Answer) -> None:
     """A busy server is asked once more."""
-    monkeypatch.setattr("agents.sources.attachments.transcriber.PAUSE", 0.0)
     async with Service.open(bad, Answer({"text": "milk"})) as service:
         assert await Transcriber(service.url, "m").text(VOICE, "en") == "milk"
     assert "authorization" not in service.asked[0].headers
@@ -43,13 +52,12 @@ async def test_a_passing_failure_is_tried_again(bad: Answer, monkeypatch: pytest
         (Answer({"text": None}), 1),
         (Answer({"text": "  "}), 1),
         (Answer({"text": "x" * 1_000_001}), 1),
-        (Answer({"text": "x"}, headers={"content-encoding": "gzip"}), 1),
+        (Answer({"text": "x"}, headers={"content-encoding": "gzip"}), 2),
         (Answer(status=503), 2),
     ],
 )
-async def test_what_is_no_text(answer: Answer, tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_no_text(answer: Answer, tries: int) -> None:
     """Whatever else comes is not taken for speech, and a failure that stays is not asked about again."""
-    monkeypatch.setattr("agents.sources.attachments.transcriber.PAUSE", 0.0)
     async with Service.open(answer) as service:
         with pytest.raises(NotHeard):
             await Transcriber(service.url, "m").text(VOICE, "en")
@@ -69,8 +77,9 @@ async def test_a_server_that_is_not_there() -> None:
     """It is tried and given up."""
     async with Service.open(Answer()) as service:
         url = service.url
-    with pytest.raises(NotHeard):
-        await Transcriber(url, "m", timeout=5).text(VOICE, "en")
+    for address in (url, "http://[::1"):
+        with pytest.raises(NotHeard):
+            await Transcriber(address, "m", timeout=5).text(VOICE, "en")
 
 
 def test_kinds() -> None:

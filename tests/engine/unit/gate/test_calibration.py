@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.conversation.gate.trained import FARTHEST, LEAST_STAYS, LEAST_SWITCHES, SPREAD, Thresholds, calibrate
+from agents.conversation.gate import FARTHEST, LEAST_STAYS, LEAST_SWITCHES, SPREAD, Thresholds, calibrate
 from agents.errors import UsageError
 from agents.memory.gate_log import Logged
 

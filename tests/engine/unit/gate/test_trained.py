@@ -5,8 +5,7 @@ import time
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agents.conversation.gate import HIGH, LOW
-from agents.conversation.gate.trained import CUE, FILE, Thresholds, trained_gate, weights
+from agents.conversation.gate import CUE, FILE, HIGH, LOW, Thresholds, trained_gate, weights
 from agents.conversation.scene import Scene, scene_of
 from agents.state import State
 from app.composition import discover

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, StringConstraints
 
 from agents.language.identifiers import AliasError, Aliases, Opaque, spelled
-from agents.remote.tool_spec import Result
+from app.remote.tool_spec import Result
 
 OrderId = Annotated[str, Opaque("order")]
 

@@ -133,8 +133,7 @@ async def test_pages_and_limits_run_through_a_long_history(path: Path) -> None:
 async def test_metadata_that_are_no_json_do_not_stop_a_thread(saver: Saver) -> None:
     """A forged row costs its own place in the history, not the next turn."""
     await say(saver, "one")
-    await saver.conn.execute("UPDATE checkpoints SET metadata = CAST('{\"source\":' AS BLOB)")
-    await saver.conn.commit()
+    await saver.connection.execute("UPDATE checkpoints SET metadata = '{\"source\":'")
     await graph(saver).ainvoke({"words": ["two"]}, {"configurable": {"thread_id": "other"}}, durability="sync")
     await saver.adelete_for_runs(["run"])
     await saver.aprune(["t"], strategy="keep_latest")

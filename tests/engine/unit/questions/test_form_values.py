@@ -199,6 +199,7 @@ def test_the_hint_says_what_may_be_left_out(lang: str, hint: str) -> None:
         args={},
         kind="breaker",
         prompt="Where to?",
+        lang=lang,
         options=[],
         url="",
         back="",

@@ -108,8 +108,9 @@ def test_everybody_has_help_and_a_way_out() -> None:
 
 def test_a_model_is_told_what_comes_back() -> None:
     """A tool with a result schema says in a line what it returns; one that gives sentences adds nothing."""
-    speakers = with_tools(*shop_tools.TOOLS)
-    bound = Prompting(speakers).tools(speakers.dialogs["planner"], "en")
+    speakers = with_tools()
+    planner = replace(speakers.dialogs["planner"], tools=shop_tools.TOOLS)
+    bound = Prompting(speakers).tools(planner, "en")
     told = {one["function"]["name"]: one["function"] for one in bound}
     assert told["find_orders"]["description"].endswith("\nReturns: [{id: number, name: text, price: number}]")
     assert told["submit_return"]["description"] == "Send an order back."
@@ -177,7 +178,9 @@ def test_a_card_without_examples_gives_a_warning(write: Write) -> None:
     """A description alone is no fault: a language model needs no examples."""
     write("abilities", "en", "Tell.\n")
     assert faults(discover()[0], languages()) == []
-    assert warnings(discover()[0], languages()) == ["prompts/en/cards/abilities.md: there is no example of a request"]
+    assert warnings(discover()[0], languages()) == [
+        "prompts/en/cards/abilities.md: the card has no example of a request"
+    ]
 
 
 def test_a_dialog_without_a_translation_gives_a_warning(write: Write) -> None:
@@ -269,7 +272,7 @@ def test_a_name_means_one_tool(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "rule"), [
-    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, check, cited, confirm"),
+    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, asks_once, check, cited"),
     ({"result": int}, "a result must be a pydantic model or a JSON schema, found <class 'int'>"),
     ({"kind": "breaker", "form": dict}, "a form must be a pydantic model with fields, found <class 'dict'>"),
     ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),

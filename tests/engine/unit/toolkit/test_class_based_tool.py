@@ -15,8 +15,8 @@ from agents.models.script import Call
 from agents.toolkit import Answer, Notice, Opaque, Refused, Runtime, result, traits
 from agents.toolkit.card import cards
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_code import wrapped
 from agents.toolkit.traits import STRANGE, traits_of
-from agents.toolkit.wrap import wrapped
 from app.composition import discover
 from prompts import phrase
 from tests.conftest import Chat, told

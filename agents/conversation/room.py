@@ -1,0 +1,94 @@
+"""What fits into a model's window: which dialogs, which of their tools, how much of a history."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
+
+from agents.conversation.prompt import Prompting
+from agents.models import Models, ToolSchema
+from agents.models.message_order import in_order
+from agents.models.window import Window
+from agents.state import SUPERVISOR
+from agents.state.history import texts
+from agents.toolkit.result import LONGEST_OBJECT, written
+from agents.toolkit.shelf import shelves
+from agents.toolkit.speaker import Speakers
+
+PromptOf = Callable[[list[AnyMessage]], list[AnyMessage]]
+"""Makes the prompt of a history."""
+CRAMPED, FULL = 1 / 2, 3 / 4
+"""Shares of a window: of more than the one a speaker keeps most tools on its shelf, of more than the other its role
+and tools leave no room for a conversation."""
+EACH = 8
+"""Tokens that a template puts around a message."""
+SHORTEST = 250
+"""Characters that stay of a tool's result, however little room there is."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A speaker whose role and tools do not fit into the window of its model, in tokens."""
+
+    name: str
+    tokens: int
+    """What they take, with room for a conversation."""
+    window: int
+
+
+def fitted(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list[Misfit]]:
+    """Return the speakers as they fit into their models' windows, as far as these are known, and those that do not."""
+    cramped = {it.name for it in _above(CRAMPED, speakers, models, lang)}
+    if not cramped:
+        return speakers, []
+    dialogs = {name: replace(it, is_cramped=name in cramped) for name, it in speakers.dialogs.items()}
+    supervisor = replace(speakers.supervisor, is_cramped=SUPERVISOR in cramped)
+    speakers = replace(speakers, supervisor=supervisor, dialogs=dialogs)
+    misfits = [it for it in _above(FULL, speakers, models, lang) if it.name != SUPERVISOR]
+    absent = {it.name: dialogs[it.name] for it in misfits}
+    present = {name: it for name, it in dialogs.items() if name not in absent}
+    speakers = replace(speakers, dialogs=present, absent=absent)
+    # Without these dialogs the supervisor's own prompt is shorter.
+    return speakers, [*misfits, *_above(FULL, speakers, models, lang)]
+
+
+def _above(share: float, speakers: Speakers, models: Models, lang: str) -> list[Misfit]:
+    prompting, above = Prompting(speakers, shelves(speakers)), list[Misfit]()
+    for speaker in speakers:
+        window = models.chain(speaker.name)[0].window
+        if window.size is None or speaker.agent is not None:
+            continue
+        tokens = window.tokens([prompting.role(speaker, lang), *texts([], prompting.tools(speaker, lang))])
+        if tokens > share * window.size:
+            above.append(Misfit(speaker.name, round(tokens / FULL), window.size))
+    return above
+
+
+def shortened(
+    history: list[AnyMessage], window: Window, prompt: PromptOf, tools: Sequence[ToolSchema]
+) -> list[AnyMessage]:
+    """Return as much of a history as the window of its model has room for.
+
+    A history that has grown too long is cut to half of what the role and the tools leave, so that it is cut seldom.
+    Where what was said last is too long by itself, results of tools are cut, and say so.
+    """
+
+    def taken(kept: list[AnyMessage]) -> int:
+        messages = in_order(prompt(kept))
+        return window.tokens(texts(messages, tools)) + EACH * len(messages)
+
+    if window.prompt is None or taken(history) <= window.prompt:
+        return history
+    half = (window.prompt + taken([])) // 2
+    starts = [place for place, message in enumerate(history) if isinstance(message, HumanMessage)] or [0]
+    kept = next((history[start:] for start in starts if taken(history[start:]) <= half), history[starts[-1] :])
+    longest = LONGEST_OBJECT
+    while taken(kept) > window.prompt and longest > SHORTEST:
+        longest //= 2
+        kept = [_cut(message, longest) for message in kept]
+    return kept
+
+
+def _cut(message: AnyMessage, longest: int) -> AnyMessage:
+    is_long = isinstance(message, ToolMessage) and len(message.text) > longest
+    return message.model_copy(update={"content": written(message.text, longest)}) if is_long else message

@@ -1,0 +1,249 @@
+"""The days, the times of day and the repetitions that a text may mean."""
+
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from dateutil.relativedelta import relativedelta
+
+from agents.language.schedule import STEPS, Moment, Repeat, later, on_the_clock
+from agents.language.schedule.grammar import UNITS, Amount, Pieces, Values
+
+DAY_KINDS = ("day", "next_weekday", "next", "monthday", "date", "weekday")
+"""The kinds of pieces that name a day; a weekday may stand beside another one."""
+A_LEAP_YEAR = date(2000, 1, 1)
+FAR = 24  # Months, and years, within which a day must come.
+
+
+def days_of(kind: str, values: Values, today: date) -> Iterator[date]:
+    """Yield the days that a piece may mean, from `today` on; nothing if there is no such day."""
+    match kind:
+        case "day":
+            yield today + timedelta(days=int(values["day"]))
+        case "weekday" | "next_weekday":
+            ahead = int(values["weekday"]) - today.isoweekday()
+            for days in (ahead + 7,) if kind == "next_weekday" else (ahead % 7, ahead % 7 + 7):
+                yield today + timedelta(days=days)
+        case "next":
+            yield _next(values.get("unit", "week"), today)
+        case "monthday":
+            months = (after(today.replace(day=1), Amount(months=ahead)) for ahead in range(FAR))
+            day = int(values.get("nth") or values["monthday"])
+            yield from (dated for month in months if (dated := _day_of(month, day)) and dated >= today)
+        case "date":
+            years = [int(values["year"])] if "year" in values else range(today.year, today.year + FAR)
+            month, day = int(values.get("month") or values["month_number"]), int(values["monthday"])
+            dates = (_day_of(date(year, month, 1), day) for year in years)
+            yield from (dated for dated in dates if dated and dated >= today)
+
+
+def exists(kind: str, values: Values) -> bool:
+    """Tell whether any year has such a day: no 31 February, no 42nd."""
+    return any(True for _ in days_of(kind, values, A_LEAP_YEAR))
+
+
+def after(day: date, amount: Amount) -> date:
+    """Return the day so many months and days later; in a shorter month its last day."""
+    return day + relativedelta(months=amount.months, days=amount.days)
+
+
+def _next(unit: str, today: date) -> date:
+    match unit:
+        case "week":
+            return today + timedelta(days=8 - today.isoweekday())
+        case "month":
+            return after(today.replace(day=1), Amount(months=1))
+        case "year":
+            return date(today.year + 1, 1, 1)
+    return today + timedelta(days=1)
+
+
+def _day_of(month: date, day: int) -> date | None:
+    last = monthrange(month.year, month.month)[1]
+    if day == -1:
+        return month.replace(day=last)
+    return month.replace(day=day) if 1 <= day <= last else None
+
+
+PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "night": 22}
+"""The hour at which a part of the day is meant when no hour is named."""
+MORNING = PARTS["morning"]
+NAMED = ("clock", "past", "to", "into")
+TIME_KINDS = {*NAMED, "part", "daily"}
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A time of day. Hour 24 is midnight at the day's end."""
+
+    hour: int = MORNING
+    minute: int = 0
+    is_vague: bool = False  # Whether the hour may also mean twelve hours later.
+
+    def on(self, day: date, zone: ZoneInfo) -> datetime:
+        """Return the instant on a day."""
+        return on_the_clock(datetime.combine(day, time()) + timedelta(hours=self.hour, minutes=self.minute), zone)
+
+
+def clock_of(pieces: Pieces) -> Clock | None:
+    """Return the time of day that the pieces name; None without one.
+
+    Raises:
+        ValueError: there is no such time.
+    """
+    daily = pieces.get("daily", {})
+    part = pieces.get("part", {}).get("part") or daily.get("part") or daily.get("parts")
+    named = [kind for kind in NAMED if kind in pieces]
+    if len(named) > 1:
+        raise ValueError("two times of day")
+    if not named:
+        return Clock(PARTS[part]) if part else None
+    values = pieces[named[0]]
+    if "named" in values:
+        return Clock(int(values["named"]))
+    part = values.get("half") or values.get("part") or part
+    hour, minute = _hour_and_minute(named[0], values)
+    if not 0 <= hour <= 23 or not 0 <= minute <= 59:
+        raise ValueError(f"there is no {hour}:{minute}")
+    if part:
+        return Clock(_in_part(hour, part), minute)
+    return Clock(hour, minute, is_vague=1 <= hour <= 11)
+
+
+def halved(pieces: Pieces, half: str) -> Pieces:
+    """Return the pieces with the half of the day ("am", "pm") in which their hour is meant."""
+    return {kind: {**values, "half": half} if kind in NAMED else values for kind, values in pieces.items()}
+
+
+def _hour_and_minute(kind: str, values: Values) -> tuple[int, int]:
+    hour = int(values.get("hour") or values.get("oclock") or values.get("hour_nth") or 0)
+    if kind == "clock":
+        return hour, int(values.get("minute", 0))
+    minutes = int(values.get("quarter") or values.get("minutes") or 30)
+    if not 1 <= hour <= 24 or not 1 <= minutes <= 59:
+        raise ValueError(f"there is no {minutes} beside {hour}")
+    if kind == "past":
+        return hour, minutes
+    # "A quarter to one" comes before one, and so does the first half of the first hour.
+    before = hour - 1 if hour > 1 else 12
+    return before, 60 - minutes if kind == "to" else minutes
+
+
+def _in_part(hour: int, part: str) -> int:
+    if hour > 12 or (hour == 0 and part not in ("morning", "night", "am")):
+        return hour
+    match part:
+        case "am" | "morning":
+            return hour % 12
+        case "pm":
+            return hour % 12 + 12
+        case "afternoon":
+            return hour + 12 if hour <= 7 else hour
+        case "evening":
+            return hour + 12 if 3 <= hour <= 11 else hour % 12 + (24 if hour == 12 else 0)
+    return hour + 12 if 6 <= hour <= 11 else hour % 12 + (24 if hour == 12 else 0)
+
+
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+REPEAT_KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
+ADDED = {"weekday", "monthday", "date"}  # Pieces that say on which day of its period a repetition comes.
+SHORTEST = 60  # Seconds that must lie between two occurrences.
+
+
+def repeated(pieces: Pieces, clock: Clock | None, now: datetime) -> Moment:
+    """Return the moment of a repetition.
+
+    Raises:
+        ValueError: the pieces name none, or one that is too quick.
+    """
+    period = _period(pieces)
+    if period.seconds:
+        return _stepping(period, pieces, clock, now)
+    rule = _rule(period, pieces, now)
+    return first(rule, clock or Clock(), now)
+
+
+def first(rule: str, clock: Clock, now: datetime) -> Moment:
+    """Return the moment of a rule that goes by the calendar, from now on."""
+    # Every week, month and year is searched for the first occurrence; only the later ones skip some.
+    dense = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
+    wall = now.replace(hour=clock.hour % 24, minute=clock.minute, second=0, microsecond=0, fold=0)
+    at = Repeat(dense, wall - timedelta(days=2)).following(now)
+    return Moment(at, Repeat(rule, wall.replace(year=at.year, month=at.month, day=at.day)))
+
+
+def daily(moment: Moment, now: datetime) -> Moment:
+    """Return a moment that comes once as one of each day; a repeating moment stays as it is."""
+    if moment.repeat is not None:
+        return moment
+    clock = Clock(moment.at.hour, moment.at.minute)
+    return first("FREQ=DAILY;INTERVAL=1", clock, now.astimezone(moment.at.tzinfo))
+
+
+def _period(pieces: Pieces) -> Amount:
+    if "every" in pieces:
+        values = pieces["every"]
+        return values.get("amount") or UNITS[values.get("unit") or values["adverb"]]
+    if "every_other" in pieces:
+        return UNITS[pieces["every_other"]["unit"]].times(2)
+    if "fortnightly" in pieces:
+        return Amount(days=14)
+    if "weekly" in pieces:
+        return Amount(days=7)
+    return Amount(days=1) if "daily" in pieces else Amount(months=1)
+
+
+def _stepping(period: Amount, pieces: Pieces, clock: Clock | None, now: datetime) -> Moment:
+    seconds = period.seconds + period.days * 86_400
+    if seconds < SHORTEST or seconds % 1 or period.months or ADDED & pieces.keys():
+        raise ValueError("no period that can be kept")
+    at = later(now, seconds=seconds)
+    if clock is not None:
+        at = first("FREQ=DAILY", clock, now).at
+    frequency = next(name for name, step in reversed(STEPS.items()) if seconds % step == 0)
+    return Moment(at, Repeat(f"FREQ={frequency};INTERVAL={int(seconds) // STEPS[frequency]}", at))
+
+
+def _rule(period: Amount, pieces: Pieces, now: datetime) -> str:
+    if period.months and period.days:
+        raise ValueError("months and days cannot be counted together")
+    if period.months:
+        return _monthly(period.months, pieces, now)
+    weekly = {**pieces.get("weekly", {}), **pieces.get("fortnightly", {})}
+    days: list[int] = next((weekly[name] for name in ("weekday_list", "weekdays_list", "dayset") if name in weekly), [])
+    if "weekday" in pieces:
+        days = [int(pieces["weekday"]["weekday"])]
+    if "monthday" in pieces or "date" in pieces or (days and "every" in pieces and period.days % 7):
+        raise ValueError("that day does not belong to that period")
+    if days or period.days % 7 == 0:
+        listed = ",".join(WEEKDAYS[day - 1] for day in sorted(set(days)) or [now.isoweekday()])
+        return f"FREQ=WEEKLY;INTERVAL={max(1, period.days // 7)};BYDAY={listed}"
+    return f"FREQ=DAILY;INTERVAL={period.days}"
+
+
+def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
+    if "weekly" in pieces or "fortnightly" in pieces or "weekday" in pieces:
+        raise ValueError("a weekday belongs to weeks")
+    if "monthly_weekday" in pieces:
+        nth = pieces["monthly_weekday"]
+        return f"FREQ=MONTHLY;INTERVAL={months};BYDAY={int(nth['nth'])}{WEEKDAYS[int(nth['weekday']) - 1]}"
+    values: Values = pieces.get("monthly") or pieces.get("monthday") or pieces.get("date") or {}
+    day = int(values.get("nth") or values.get("monthday") or now.day)
+    if day != -1 and not 1 <= day <= 31:
+        raise ValueError(f"no month has a day {day}")
+    days = _last_of(day)
+    if months % 12 == 0:
+        month = int(values.get("month") or values.get("month_number") or now.month)
+        return f"FREQ=YEARLY;INTERVAL={months // 12};BYMONTH={month};{days}"
+    if "date" in pieces:
+        raise ValueError("a date belongs to years")
+    return f"FREQ=MONTHLY;INTERVAL={months};{days}"
+
+
+def _last_of(day: int) -> str:
+    """Return the part of a rule for a day of the month, or the last day of a shorter month."""
+    if day <= 28:
+        return f"BYMONTHDAY={day}"
+    return f"BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"

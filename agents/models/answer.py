@@ -1,0 +1,264 @@
+"""The answer in a reply's text while it streams: what the user may be shown of it, and the calls that it really is.
+
+Servers without the right parser leave thinking, marks of the chat template and calls of tools in the text, and weak
+models write them themselves. `forms.toml` is the table of it all. Only what may become one of its marks is held back.
+Thinking and blocks of a prompt are left out. An answer ends where a turn ends, or somebody else's begins. A text that
+is a call is the call; one that only looks like a call makes the reply a broken one.
+
+In code, between backticks, marks are text: so a model can speak of them. A block of our own prompts is text there only
+if the user or a tool spoke of it. A mark that one of them wrote is text everywhere, with `‹` for its first character.
+Some chat templates open the thinking in the prompt; a text then begins inside it and only has the closing tag.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from agents.errors import GarbledReply
+from agents.models.text_calls import Offer, TextCall, forms, value_at
+
+ECHO = 40
+"""Characters in a row by which an answer is known to repeat our instructions."""
+LONGEST_FORMING = 200
+"""Characters at the end of a text that are looked through for what may become a mark."""
+_FORMING = re.compile(
+    r"(?:`{1,2}|```\w*\s*(?:[<\[][^<>\[\]{}`]{0,30}[>\]]?\s*)?)?(?:\[\s*)?(?:\{\s*(?:\"\w*(?:\"\s*)?)?)?\Z"
+)
+"""What may become a fence, or the beginning of a call in JSON."""
+
+
+_PART = r"[\w/.=#-]"
+"""What stands before a name that is only a part of something longer."""
+
+
+class _Marks:
+    """The marks of the table, and the names of tools, which no user should read."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        table = forms()
+        pairs = [*table["thinking"], *table["blocks"]]
+        self.closing = {opening.casefold(): closing.casefold() for opening, closing in pairs}
+        self.thinking = frozenset(tag.casefold() for pair in table["thinking"] for tag in pair)
+        self.ends, self.calls = (frozenset(map(str.casefold, table[kind])) for kind in ("ends", "calls"))
+        tags = [tag for pair in pairs for tag in pair]
+        marks = [mark.casefold() for mark in (*table["around"], *table["ends"], *table["calls"], *tags)]
+        keys = "|".join(key for kind in ("named", "given", "wrapped") for key in table[kind])
+        call = rf'(?:```\w*\s*)?(?:\[\s*)?\{{\s*"(?:{keys})"\s*:|```\w*\s*(?:{_any(self.calls)})'
+        kinds = {
+            "call": call,
+            "mark": _any(marks),
+            "code": "```|`|\n",
+            "name": rf"(?<!{_PART})(?:{_any(names)})(?!\w)",
+        }
+        self.token = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in kinds.items() if form), re.IGNORECASE)
+        self.end = re.compile(_any(self.ends), re.IGNORECASE)
+        self.thought = re.compile(_any([closing for _, closing in table["thinking"]]), re.IGNORECASE)
+        self._beginnings = _beginnings(mark[:-1] for mark in marks)
+        self._names = _beginnings(map(str.casefold, names))
+        self._longest = max(map(len, [*marks, *names]))
+
+    def forming(self, text: str, before: str = "") -> int:
+        """Return how many characters at the end of a text may become a mark; `before` is what stands before it."""
+        end = (before + text)[-self._longest - 1 :].casefold()
+        sizes = range(min(len(end), len(text)), 0, -1)
+        size = next((size for size in sizes if end[-size:] in self._beginnings or self._begins_name(end, size)), 0)
+        code = _FORMING.search(tail := text[-LONGEST_FORMING:])
+        return max(size, len(tail) - code.start() if code else 0)
+
+    def _begins_name(self, end: str, size: int) -> bool:
+        # Within a word no name begins.
+        return end[-size:] in self._names and not re.fullmatch(_PART, end[-size - 1 : -size])
+
+
+def _beginnings(marks: Iterable[str]) -> frozenset[str]:
+    return frozenset(mark[:size] for mark in marks for size in range(1, len(mark) + 1))
+
+
+def _any(texts: Iterable[str]) -> str:
+    return "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True)) or r"(?!)"
+
+
+_marks = cache(_Marks)
+
+
+class AnswerText:
+    """Takes the pieces of a text and returns what may be shown of it; a mark may be split over pieces.
+
+    `headless`: the text is expected to begin inside the thinking; nothing is shown until it closes.
+    `instructions` are what no answer should repeat.
+    """
+
+    def __init__(self, *, headless: bool = False, offer: Offer | None = None, instructions: str = "") -> None:
+        self.answer = ""
+        """The answer so far; it begins anew behind a closing tag without an opening one."""
+        self.unopened = False
+        """Whether a closing tag without an opening one came: all that was shown before it was thinking."""
+        self.thought = self.is_over = self.is_call = False
+        """Whether there was thinking; whether what comes now is no answer; whether it is a call."""
+        self.calls: Sequence[TextCall] = ()
+        self._offer = offer or Offer((), "")
+        self._marks = _marks(tuple(name for name in self._offer.schemas if "_" in name))
+        self._instructions = instructions.casefold()
+        self._buffer = ""
+        self._is_headless = headless
+        """Whether the text is inside thinking that it did not open: any closing tag ends it."""
+        self._closing: str | None = None
+        self._is_fence = self._is_inline = self._is_cut = False
+
+    def begin(self) -> None:
+        """Know that the text does not begin inside the thinking."""
+        self._is_headless = False
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether the text is inside the thinking, or inside a block that is left out."""
+        return self._is_headless or self._closing is not None
+
+    def feed(self, piece: str) -> str:
+        """Return what may be shown now that this piece has come.
+
+        Raises:
+            GarbledReply: it has the form of a call and is none, or repeats our instructions.
+        """
+        self._buffer += piece
+        return self._read(is_last=False)
+
+    def rest(self, *, is_cut: bool = False) -> str:
+        """Return what was still held back at the end of the text; half a call of a text that was cut is dropped.
+
+        A headless text that never closed its thinking was an answer from the start.
+        """
+        self._is_headless, self._is_cut = False, is_cut
+        shown = self._read(is_last=True)
+        if is_cut:
+            self.calls = ()
+        elif self.is_call:
+            end = self._marks.end.search(self._buffer)
+            self.calls = self._offer.calls_in(self._buffer[: end.start()] if end else self._buffer) or self.calls
+            if not self.calls:
+                raise GarbledReply("a call in its text is not sound")
+        return shown
+
+    def _read(self, *, is_last: bool) -> str:
+        shown: list[str] = []
+        while self._buffer and not self.is_call and not self.is_over:
+            if self.is_thinking:
+                if not self._skip(is_last):
+                    break
+                continue
+            ready = len(self._buffer) - (0 if is_last else self._marks.forming(self._buffer, self.answer[-1:]))
+            token = self._marks.token.search(self._buffer)
+            if token is None or token.start() >= ready:
+                shown.append(self._show(ready))
+                break
+            shown.append(self._show(token.start()))
+            text = token[0]
+            taken = self._take_call(text, is_last) if token.lastgroup == "call" else self._take(token, is_last)
+            if taken is None:
+                break
+            shown.append(taken)
+        place = max(0, len(self._buffer) - LONGEST_FORMING)
+        self.is_over = self.is_over or bool(self.is_call and self._marks.end.search(self._buffer, place))
+        return "".join(shown)
+
+    def _skip(self, is_last: bool) -> bool:
+        """Drop what is thinking; tell whether it is over."""
+        closing = re.compile(re.escape(self._closing), re.IGNORECASE) if self._closing else self._marks.thought
+        if tag := closing.search(self._buffer):
+            self._buffer = self._buffer[tag.end() :]
+            self.thought, self._is_headless, self._closing = self.thought or self._is_headless, False, None
+            return True
+        if not self._is_headless:
+            self._buffer = "" if is_last else self._buffer[len(self._buffer) - self._marks.forming(self._buffer) :]
+        return False
+
+    def _take(self, token: re.Match[str], is_last: bool) -> str | None:
+        """Take the token with which the buffer begins; return what is shown of it, None if it cannot be told yet."""
+        text, mark = token[0], token[0].casefold()
+        if token.lastgroup == "code":
+            self._is_fence ^= text == "```"
+            self._is_inline = text == "`" and not self._is_fence and not self._is_inline
+            return self._show(len(text))
+        if token.lastgroup == "name":
+            is_part = self.answer[-1:].isalnum() or self.answer[-1:] in tuple("_/.=#-")
+            is_text = is_part or self._is_fence or self._offer.was_read(text)
+            return self._show(len(text), text if is_text else text.replace("_", " "))
+        is_code = self._is_code(len(text))
+        if is_code is None and not is_last:
+            return None
+        is_ours = "tool_response" in mark or mark.strip("</>") in {tag.strip("</>") for tag, _ in forms()["blocks"]}
+        if is_code and (not is_ours or self._offer.was_read(mark.strip("</>"))):
+            return self._show(len(text))
+        if mark not in self._marks.thinking and self._offer.was_read(text):
+            return self._show(len(text), f"‹{text[1:]}")
+        if mark in self._marks.calls:
+            self.is_call = True
+            return ""
+        self._buffer = self._buffer[len(text) :]
+        if mark in self._marks.ends:
+            self.is_over = True
+        elif mark in self._marks.closing:
+            self._closing = self._marks.closing[mark]
+            self.thought = self.thought or mark in self._marks.thinking
+        elif mark in self._marks.closing.values():
+            self.unopened = self.unopened or mark in self._marks.thinking
+            self.thought = self.thought or self.unopened
+            self.answer, self._is_fence, self._is_inline = "", False, False
+        return ""
+
+    def _is_code(self, size: int) -> bool | None:
+        """Tell whether the first `size` characters of the buffer stand in code; None if that shows only later."""
+        if self._is_fence or not self._is_inline:
+            return self._is_fence
+        end = re.compile("[`\n]").search(self._buffer, size)
+        return end[0] == "`" if end else None
+
+    def _take_call(self, opening: str, is_last: bool) -> str | None:
+        """Take what begins as a call; return what is shown of it, None if it cannot be told yet."""
+        is_fenced = opening.startswith("```")
+        if self._is_fence:
+            self._is_fence = not is_fenced
+            return self._show(3 if is_fenced else len(opening))
+        decoded = value_at(self._buffer)
+        end = self._buffer.find("```", 3) + 3 if is_fenced else decoded[1] if decoded else 0
+        size = end if end > 2 else len(self._buffer)
+        if size == len(self._buffer) and end <= 2 and not is_last:
+            return None
+        text = self._buffer[:size]
+        self.calls = self._offer.calls_in(text)
+        is_call = self._offer.looks_like_call(text) and not self._offer.was_read(text)
+        if self.calls or (is_call and self._is_cut and end <= 2):
+            self.is_call = True
+            return ""
+        if is_call and is_fenced:
+            # Code that stands beside words is there to be read.
+            is_call = not self.answer.strip() and not self._buffer[size:].strip()
+            if is_call and not is_last:
+                return None
+        if is_call:
+            raise GarbledReply("a call in its text is not sound")
+        self._is_fence = is_fenced and end <= 2
+        return self._show(size)
+
+    def _show(self, size: int, text: str | None = None) -> str:
+        """Take so many characters from the buffer and add them to the answer, or `text` in their place.
+
+        White space before the answer is no part of it.
+        """
+        taken, self._buffer = self._buffer[:size], self._buffer[size:]
+        text = taken if text is None else text
+        text = text if self.answer else text.lstrip()
+        self.answer += text
+        last = len(self.answer)
+        ends = range(max(ECHO, last - len(text) + 1), last + 1) if self._instructions else ()
+        if any(self.answer[end - ECHO : end].casefold() in self._instructions for end in ends):
+            raise GarbledReply("it repeats its instructions")
+        return text
+
+
+def answer_in(text: str, offer: Offer | None = None) -> str:
+    """Return the answer in a whole text; what stands before a closing tag without an opening one is thinking."""
+    reader = AnswerText(offer=offer)
+    reader.feed(text)
+    reader.rest()
+    return reader.answer

@@ -1,0 +1,57 @@
+"""How much text a model takes at once: the size of its window, and what a text takes up of it."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+PLAIN, OTHER = 0.33, 0.6
+"""Tokens of a character, ASCII and other, as long as nothing has been counted; with what templates add."""
+LEAST, MOST = 0.15, 3.0
+"""Between these every tokenizer lies."""
+LEAST_COUNTED = 100
+"""Tokens of a text from which something is learnt; of a shorter one what a template adds is most."""
+
+
+@dataclass
+class Window:
+    """What is known of the window of a model; what its provider counts corrects it."""
+
+    size: int | None = None
+    """Tokens of a prompt and its reply together; None: not known."""
+    plain: float = PLAIN
+    other: float = OTHER
+
+    @property
+    def reply(self) -> int | None:
+        """The tokens that a reply may have: an eighth of the window."""
+        return self.size and self.size // 8
+
+    @property
+    def prompt(self) -> int | None:
+        """The tokens that a prompt may have."""
+        return self.size and self.size - self.size // 8
+
+    def tokens(self, texts: Iterable[str]) -> int:
+        """Return about how many tokens texts take."""
+        plain, other = _counted(texts)
+        return math.ceil(plain * self.plain + other * self.other)
+
+    def learn(self, texts: Iterable[str], tokens: int) -> None:
+        """Correct the estimate by what a provider has counted, for the characters that most tokens come from."""
+        plain, other = _counted(texts)
+        if tokens < LEAST_COUNTED or not plain + other:
+            return
+        if plain * self.plain >= other * self.other:
+            self.plain = _bounded((tokens - other * self.other) / plain)
+        else:
+            self.other = _bounded((tokens - plain * self.plain) / other)
+
+
+def _counted(texts: Iterable[str]) -> tuple[int, int]:
+    whole = "".join(texts)
+    other = sum(not character.isascii() for character in whole) if not whole.isascii() else 0
+    return len(whole) - other, other
+
+
+def _bounded(rate: float) -> float:
+    return min(max(rate, LEAST), MOST)

@@ -1,0 +1,251 @@
+"""A tool's own code and what surrounds it: threads for what blocks, results as JSON, interrupts and hand-offs.
+
+Once the user has answered an `interrupt()` of LangGraph, the tool is run again from its beginning, and `interrupt()`
+returns the answer. What a tool writes belongs behind its last `interrupt()`.
+"""
+
+import asyncio
+import functools
+import json
+import logging
+import pickle
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.messages.tool import ToolCall, ToolOutputMixin
+from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
+from langchain_core.tools import BaseTool, StructuredTool, Tool
+from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.errors import GraphInterrupt
+from langgraph.func import entrypoint
+from langgraph.types import Command, Send, interrupt
+
+from agents.toolkit.questions.options import INTERRUPT, agreed, yes_or_no
+from agents.toolkit.result import Failed, Option, Question, ToolResult, in_json, plain
+from agents.toolkit.traits import traits_of
+
+Body = Callable[..., Awaitable[object]]
+BLOCKING, ASYNC = "_run", "_arun"
+"""The methods that LangChain tells authors of class-based tools to write; the second one may be left out."""
+LONGEST_PROMPT = 1_000
+"""Characters of a question that the user is shown."""
+PROMPT_KEYS = ("question", "prompt", "message", "query", "description", "task", "title")
+"""Names under which tools put their question when they interrupt with an object."""
+LOG = logging.getLogger(__name__)
+_ANSWERS: ContextVar[Sequence[object]] = ContextVar("answers", default=())
+
+
+def wrapped(tool: BaseTool) -> BaseTool:
+    """Return the tool as it is run: its result as JSON, blocking code in a thread of its own."""
+    if isinstance(tool, StructuredTool | Tool):
+        body = tool.coroutine or (tool.func and beside(tool.func))
+        return tool.model_copy(update={"coroutine": _in_json(tool, body)}) if body else tool
+    is_async = getattr(type(tool), ASYNC) is not getattr(BaseTool, ASYNC)
+    body = getattr(tool, ASYNC) if is_async else beside(getattr(tool, BLOCKING))
+    facts = {name: value for name, value in tool if name in BaseTool.model_fields}
+    facts["args_schema"] = tool.args_schema or tool.get_input_schema()
+    return StructuredTool(**facts, coroutine=_in_json(tool, body))
+
+
+def beside(blocking: Callable[..., object]) -> Body:
+    """Return a blocking function as a coroutine: it runs in a daemon thread.
+
+    The process would wait at its end for a thread of the loop's executor, even if its call was given up long ago.
+    """
+
+    @functools.wraps(blocking)
+    async def body(*args: object, **kwargs: object) -> object:
+        context, answer = copy_context(), Future[object]()
+        # A call that was given up cannot be cancelled, since it runs; nobody reads its answer.
+        answer.set_running_or_notify_cancel()
+
+        def run() -> None:
+            try:
+                answer.set_result(context.run(blocking, *args, **kwargs))
+            except BaseException as raised:
+                # A future cannot carry `StopIteration`, and `SystemExit` would end the process.
+                is_carried = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
+                answer.set_exception(raised if is_carried else RuntimeError(f"it raised {type(raised).__name__}"))
+
+        threading.Thread(target=run, name=f"tool {getattr(blocking, '__name__', '')}", daemon=True).start()
+        return await asyncio.wrap_future(answer)
+
+    return body
+
+
+def _in_json(tool: BaseTool, body: Body) -> Body:
+    declared = traits_of(tool).result is not None
+
+    @functools.wraps(body)
+    async def run(*args: object, **kwargs: object) -> object:
+        code, answers = functools.partial(body, *args, **kwargs), _ANSWERS.get()
+        try:
+            answer = await (_replayed(code, answers) if answers else _asking_itself(code))
+        except _AskedWithin:
+            LOG.error("tool %s interrupts within a graph of its own, which cannot go on with the answer", tool.name)
+            raise Failed from None
+        if tool.response_format == "content":
+            return _text(answer, declared=declared)
+        if isinstance(answer, tuple) and len(answer) == 2:
+            return _text(answer[0], declared=declared), answer[1]
+        return answer
+
+    return run
+
+
+def _text(answer: object, *, declared: bool) -> object:
+    """Return the answer of a tool as JSON; sentences, messages and parts of a message as they are.
+
+    LangChain writes a model or a date as Python prints it, and no schema finds an identifier in that. Raises ValueError
+    if a result was declared but the answer has no JSON form.
+    """
+    if answer is None or isinstance(answer, str | ToolOutputMixin):
+        return answer
+    if isinstance(answer, list) and answer:
+        if all(isinstance(part, ToolOutputMixin) for part in answer):
+            return answer
+        if not declared and all(isinstance(p, dict) and p.get("type") in TOOL_MESSAGE_BLOCK_TYPES for p in answer):
+            return answer
+    try:
+        return in_json(plain(answer))
+    except ValueError:
+        if declared:
+            raise
+        return answer
+
+
+class No(str):
+    """A user's no as a tool gets it: the words, which count as false, since many tools only ask whether it is true."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@contextmanager
+def answering(texts: Sequence[str], lang: str) -> Iterator[None]:
+    """Let the interrupts of the tools that are called during the block have these answers."""
+    token = _ANSWERS.set([_value(text, lang) for text in texts])
+    try:
+        yield
+    finally:
+        _ANSWERS.reset(token)
+
+
+def _value(text: str, lang: str) -> object:
+    """Return an answer as `interrupt()` returns it: an object that was sent as JSON, else the user's words."""
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+    return No(text) if agreed(text, yes_or_no(lang), lang) is False else text
+
+
+class _AskedWithin(Exception):
+    """A graph within the tool interrupted itself. It would run from its beginning and might ask something else."""
+
+
+class _Pickled(JsonPlusSerializer):
+    """Keeps the types of values, for the time of one call in memory: `No` must go on counting as false."""
+
+    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
+        return "pickle", pickle.dumps(obj)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> object:
+        return pickle.loads(data[1])
+
+
+async def _replayed(run: Callable[[], Awaitable[object]], answers: Sequence[object]) -> object:
+    """Run code whose interrupts get these answers, in their order.
+
+    LangGraph gives answers to the node that has asked for them. So a small graph asks in place of the code, once for
+    each answer. The code itself runs in this graph once, when all answers are there.
+    """
+    result: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+    has_all_answers = False
+
+    @entrypoint(checkpointer=InMemorySaver(serde=_Pickled()))
+    async def play(_: object) -> None:
+        while not has_all_answers:
+            interrupt("")
+        try:
+            result.set_result(await _asking_itself(run))
+        except Exception as failure:
+            result.set_exception(failure)
+
+    config: RunnableConfig = {"configurable": {"thread_id": "call"}}
+
+    async def drive() -> None:
+        nonlocal has_all_answers
+        step: object = {}
+        for answer in answers:
+            await play.ainvoke(step, config)
+            step = Command(resume=answer)
+        has_all_answers = True
+        await play.ainvoke(step, config)
+
+    # The context is changed, since a graph within another one shares its checkpoints.
+    context = copy_context()
+    context.run(var_child_runnable_config.set, None)
+    await asyncio.create_task(drive(), context=context)
+    return await result
+
+
+async def _asking_itself(run: Callable[[], Awaitable[object]]) -> object:
+    try:
+        return await run()
+    except GraphInterrupt as interrupted:
+        if interrupted.args[0][0].id != _own_interrupt_id():
+            raise _AskedWithin from None
+        raise
+
+
+def _own_interrupt_id() -> str:
+    """Return the id of the interrupt with which this node waits: the same however often it asks."""
+    try:
+        interrupt("")
+    except GraphInterrupt as interrupted:
+        return str(interrupted.args[0][0].id)
+    return ""
+
+
+def question_of(interrupted: GraphInterrupt, call: ToolCall) -> ToolMessage:
+    """Return the question of a tool that interrupted itself, with its `options`: the words for each answer."""
+    value = interrupted.args[0][0].value
+    named = value.get("options") if isinstance(value, Mapping) else None
+    if not isinstance(named, Mapping) or not all(isinstance(text, str) for pair in named.items() for text in pair):
+        named = {}
+    options = [Option(label, answer) for answer, label in named.items()]
+    return answer_to(call, ToolResult(question=Question(_prompt(value), options, kind=INTERRUPT)))
+
+
+def _prompt(value: object) -> str:
+    if isinstance(value, Mapping):
+        value = next((value[name] for name in PROMPT_KEYS if isinstance(value.get(name), str)), value)
+    try:
+        text = value if isinstance(value, str) else in_json(plain(value))
+    except ValueError:
+        text = str(value)
+    return text[:LONGEST_PROMPT] or "?"
+
+
+def handed_off(command: Command[Any], call: ToolCall) -> ToolMessage:
+    """Return the result of a tool that goes to another node: the name of that node."""
+    targets = [command.goto] if isinstance(command.goto, str | Send) else [*command.goto]
+    names = [target.node if isinstance(target, Send) else str(target) for target in targets]
+    goto = next(filter(None, names), "?")
+    return answer_to(call, ToolResult(goto=goto), f"-> {goto}")
+
+
+def answer_to(call: ToolCall, result: ToolResult, text: str = "") -> ToolMessage:
+    """Return the message that answers a call."""
+    return ToolMessage(text, tool_call_id=call["id"], name=call["name"], artifact=result)

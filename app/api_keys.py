@@ -1,0 +1,82 @@
+"""Keys: who calls, and what they may do."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from pydantic import SecretStr
+
+Scope = Literal["talk", "operate", "lab"]
+"""To talk in threads of one's own; to see and change every thread and user by name; to use the lab."""
+SCOPES: Sequence[Scope] = get_args(Scope)
+SHORTEST_KEY = 16
+"""Characters of a key."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+
+@dataclass(frozen=True)
+class Key:
+    """Somebody who may call."""
+
+    name: str
+    scopes: frozenset[Scope]
+    secret: SecretStr
+
+    def allows(self, scope: Scope) -> bool:
+        """Tell whether the key has a scope; whoever operates may talk, too."""
+        return scope in self.scopes or (scope == "talk" and "operate" in self.scopes)
+
+    def inside(self, name: str) -> str:
+        """Return the name under which a thread or a user of this caller is kept.
+
+        Whoever operates names every thread and user as it is. What others name is theirs alone.
+        """
+        return name if "operate" in self.scopes else f"{self.name}:{name}"
+
+    def outside(self, name: str) -> str | None:
+        """Return what the caller calls a thread that is kept so; None if it is not theirs."""
+        if "operate" in self.scopes:
+            return name
+        prefix = f"{self.name}:"
+        return name.removeprefix(prefix) if name.startswith(prefix) else None
+
+
+EVERYTHING = Key("", frozenset(SCOPES), SecretStr(""))
+"""Who calls where no keys are set: somebody on this machine."""
+
+
+def read_keys(text: str) -> tuple[Key, ...]:
+    """Return the keys that a setting lists, as in `shop:talk:KEY, ops:talk+operate:KEY`.
+
+    Raises:
+        ValueError: they are not written so; the message quotes no key.
+    """
+    keys = tuple(_key(entry.strip()) for entry in text.split(",") if entry.strip())
+    if len({key.name for key in keys}) < len(keys):
+        raise ValueError("give each key a name of its own")
+    return keys
+
+
+def _key(entry: str) -> Key:
+    name, _, rest = entry.partition(":")
+    listed, _, secret = rest.partition(":")
+    scopes = [scope for scope in SCOPES if scope in listed.split("+")]
+    if not _NAME.fullmatch(name) or len(scopes) != len(listed.split("+")) or len(secret) < SHORTEST_KEY:
+        raise ValueError(
+            f"write name:{'+'.join(SCOPES)}:key for each, with a key of at least {SHORTEST_KEY} characters"
+        )
+    return Key(name, frozenset(scopes), SecretStr(secret))
+
+
+def holder_of(secret: str, keys: Sequence[Key]) -> Key | None:
+    """Return whose key this is; it takes the same time for every wrong one."""
+    digest = _digest(secret)
+    holders = [key for key in keys if hmac.compare_digest(digest, _digest(key.secret.get_secret_value()))]
+    return holders[0] if holders else None
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -1,0 +1,97 @@
+"""Ask model servers how much text a model takes and how many requests run at once, where they tell it."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+import httpx
+
+from agents.conversation.room import fitted
+from agents.models import Model, Models
+from agents.sources.web.ssrf import BodyRefused, read_body
+from agents.toolkit.speaker import Speakers
+from app.texts import say
+
+PATIENCE = 1.5
+"""Seconds that a server may take for an answer."""
+LARGEST = 1_000_000
+"""Bytes of an answer that are read."""
+SMALLEST = 512
+"""Tokens; a smaller number is no window."""
+SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window")
+"""Under which names servers list the windows of their models."""
+NUM_CTX = re.compile(r"^num_ctx\s+(\d{3,8})$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """What a server tells; None: it does not."""
+
+    window: int | None = None
+    """Tokens of a prompt and its reply."""
+    slots: int | None = None
+    """Requests that run at once."""
+
+
+async def fetch(client: httpx.AsyncClient, url: str, key: str | None, body: object = None) -> object:
+    """Return the JSON that an address answers with, to a GET or to a POST of `body`; None if there is none."""
+    headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})}
+    with suppress(httpx.HTTPError, httpx.InvalidURL, BodyRefused, ValueError, RecursionError):
+        # No redirect is followed, since it could lead the key elsewhere.
+        async with client.stream("POST" if body else "GET", url, headers=headers, json=body) as answer:
+            return json.loads(await read_body(answer, LARGEST)) if answer.is_success else None
+    return None
+
+
+async def facts_of(base_url: str, model: str, key: str | None) -> ServerFacts:
+    """Return what the server of a model tells: llama.cpp, vLLM, Ollama, and those that list it with their models."""
+    base_url = base_url.rstrip("/")
+    root = base_url.removesuffix("/v1")
+    async with httpx.AsyncClient(timeout=PATIENCE) as client:
+        props, listed, running, shown = await asyncio.gather(
+            fetch(client, f"{root}/props", key),
+            fetch(client, f"{base_url}/models", key),
+            fetch(client, f"{root}/api/ps", key),
+            fetch(client, f"{root}/api/show", key, {"model": model}),
+        )
+    entries = [_entry(_at(listed, "data"), model), _entry(_at(running, "models"), model)]
+    sizes = [
+        _at(props, "default_generation_settings", "n_ctx"),
+        *(_at(entry, name) for entry in entries for name in SIZES),
+        *map(int, NUM_CTX.findall(str(_at(shown, "parameters")))),
+    ]
+    window = next((size for size in sizes if isinstance(size, int) and size >= SMALLEST), None)
+    slots = _at(props, "total_slots")
+    return ServerFacts(window, slots if isinstance(slots, int) else None)
+
+
+async def fitting(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list[str]]:
+    """Return the speakers as they fit into the windows of their models, and a line for each that does not.
+
+    Servers at addresses of their own are asked how large the windows are that nobody has set.
+    """
+    await asyncio.gather(*(_ask(model) for model in models if model.window.size is None and model.address))
+    speakers, misfits = fitted(speakers, models, lang)
+    keys = {name: "check.misfit" for name in speakers.absent}
+    return speakers, [say(keys.get(it.name, "check.misfit_all"), lang, **asdict(it)) for it in misfits]
+
+
+async def _ask(model: Model) -> None:
+    model.window.size = (await facts_of(model.address, model.name.partition(":")[2], model.key)).window
+
+
+def _at(value: object, *path: str) -> object:
+    """Return what stands in an object of objects, or None."""
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _entry(entries: object, model: str) -> object:
+    """Return the entry of a model in a list of models; a server with a single one may call it anything."""
+    listed = entries if isinstance(entries, list) else []
+    named = (it for it in listed if model in (_at(it, "id"), _at(it, "name"), _at(it, "model")))
+    return next(named, listed[0] if len(listed) == 1 else None)

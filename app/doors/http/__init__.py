@@ -1,0 +1,1 @@
+"""The HTTP door: `python -m app serve`; docs/http.md describes its paths."""

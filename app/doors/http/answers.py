@@ -1,0 +1,141 @@
+"""Answers that are being made: their events, for everybody who reads along, also after a lost connection."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agents.errors import UsageError
+from agents.events import Error, Event
+from app.assistant import Assistant, Turn
+from app.doors.visit import stop_when_begun
+from app.tasks import cancel
+from prompts import FALLBACK, phrase
+
+LOG = logging.getLogger(__name__)
+INTERNAL = "internal"
+"""The code of the error that ends an answer which failed for a fault of ours."""
+MOST_ANSWERS = 500
+"""Answers that are made at a time."""
+MOST_KEPT = 1_000
+"""Answers that are over and can be read again."""
+RECONNECT = 5.0
+"""Seconds for which an answer goes on that nobody reads: a client may come back."""
+DRAIN = 10.0
+"""Seconds that answers have to end when the server stops."""
+
+
+class Busy(Exception):
+    """So many answers are being made that no other one can begin."""
+
+
+class Answer:
+    """The answer to one message."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.events: list[Event] = []
+        self.is_over = False
+        self.readers = 0
+        self._news = asyncio.Event()
+
+    async def read(self, after: int = 0) -> AsyncIterator[Event]:
+        """Yield the events with a higher number than `after`, those to come as they come."""
+        place = 0
+        while True:
+            news = self._news
+            while place < len(self.events):
+                event = self.events[place]
+                place += 1
+                if event.seq > after:
+                    yield event
+            if self.is_over:
+                return
+            await news.wait()
+
+    async def play(self, assistant: Assistant) -> None:
+        """Play the turn to its end."""
+        try:
+            async for event in assistant.play(self.turn):
+                self._add(event)
+        except Exception:
+            LOG.exception("thread %s: something went wrong", self.turn.thread)
+            self._add(Error(code=INTERNAL, text=phrase("sorry_internal", self.turn.lang or FALLBACK)))
+        finally:
+            self.is_over = True
+            self._news.set()
+
+    def _add(self, event: Event) -> None:
+        self.events.append(event)
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+class Answers:
+    """The answers of this process, by thread and message."""
+
+    def __init__(self, assistant: Assistant) -> None:
+        self._assistant = assistant
+        self._answers: dict[tuple[str, str], Answer] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def running(self) -> int:
+        """How many answers are being made."""
+        return sum(not answer.is_over for answer in self._answers.values())
+
+    @asynccontextmanager
+    async def reading(self, turn: Turn) -> AsyncIterator[Answer]:
+        """Give the answer to a message, which begins if it is not being made already.
+
+        An answer that nobody reads any more is stopped after a while.
+
+        Raises:
+            Busy: too many answers are being made.
+            UsageError: the message's id belongs to another text.
+        """
+        stored = await self._assistant.message(turn.thread, turn.id)
+        running = self._answers.get((turn.thread, turn.id))
+        if any(message.text != turn.text for message in (stored, running and running.turn) if message):
+            raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
+        answer = running or self._begun(turn)
+        answer.readers += 1
+        try:
+            yield answer
+        finally:
+            answer.readers -= 1
+            if not (answer.readers or answer.is_over):
+                self._start(self._stop_unread(answer))
+
+    def is_running(self, thread: str) -> bool:
+        """Tell whether an answer is being made in a thread."""
+        return any(not answer.is_over for (name, _), answer in self._answers.items() if name == thread)
+
+    async def close(self) -> None:
+        """Give the answers that run a while, then break them off: their messages are answered when they come again."""
+        running = [task for task in self._tasks if not task.done()]
+        if running:
+            await asyncio.wait(running, timeout=DRAIN)
+        await cancel(self._tasks)
+
+    def _begun(self, turn: Turn) -> Answer:
+        if self.running >= MOST_ANSWERS:
+            raise Busy
+        over = [key for key, answer in self._answers.items() if answer.is_over]
+        for key in over[: max(0, len(over) - MOST_KEPT)]:
+            del self._answers[key]
+        answer = self._answers[turn.thread, turn.id] = Answer(turn)
+        self._start(answer.play(self._assistant))
+        return answer
+
+    async def _stop_unread(self, answer: Answer) -> None:
+        await asyncio.sleep(RECONNECT)
+        if not answer.readers:
+            turn = answer.turn
+            await stop_when_begun(self._assistant, turn.thread, lambda: answer.is_over, turn.owner)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

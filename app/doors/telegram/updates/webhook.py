@@ -1,0 +1,195 @@
+"""A webhook: Telegram posts each update to an address of ours; it is answered when the inbox has the update.
+
+TLS ends at a reverse proxy before it. Nothing of a request is read beyond its head before its secret is known.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Self
+from urllib.parse import urlsplit
+
+import h11
+from telegram import Update, WebhookInfo
+from telegram.error import InvalidToken, TelegramError
+
+from agents.errors import ConfigError
+from app.doors.telegram.bot import ServiceBot, is_readable, note
+from app.doors.telegram.updates.polling import WANTED, Take
+from app.settings import Settings
+from app.tasks import Beside, cancel
+
+LOG = logging.getLogger(__name__)
+SECRET_HEADER = b"x-telegram-bot-api-secret-token"
+LARGEST_HEAD, LARGEST_BODY = 16_384, 1_000_000
+"""Bytes of a request; an update is far below."""
+PATIENCE = 30.0
+"""Seconds that a request may take."""
+MOST_REQUESTS = 64
+"""Connections at once; Telegram opens one at a time."""
+AT_THE_END = 5.0
+"""Seconds in which Telegram has to take the webhook away."""
+LOOK = 60.0
+"""Seconds between two looks whether Telegram still knows the webhook."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """The address that Telegram posts to, the address where we listen, and the secret that proves it is Telegram."""
+
+    url: str
+    host: str
+    port: int
+    secret: str
+
+    @classmethod
+    def of(cls, settings: Settings, token: str) -> Self | None:
+        """Return the webhook of the settings; None if the bot asks for messages. A missing path and secret are made."""
+        if settings.telegram_webhook_url is None:
+            return None
+        made = hmac.new(token.encode(), b"webhook", hashlib.sha256).hexdigest()
+        url = str(settings.telegram_webhook_url)
+        given = settings.telegram_webhook_secret
+        host, _, port = settings.telegram_webhook_listen.rpartition(":")
+        path = "" if urlsplit(url).path.strip("/") else f"telegram-{made[:16]}"
+        return cls(url + path, host.strip("[]"), int(port), given.get_secret_value() if given else made)
+
+    @property
+    def path(self) -> bytes:
+        """The path that a request must ask for."""
+        return urlsplit(self.url).path.encode()
+
+
+class Keeper(Beside):
+    """Set the webhook, and set it again when it was changed elsewhere."""
+
+    def __init__(self, bot: ServiceBot, hook: Hook) -> None:
+        self._bot, self._hook = bot, hook
+
+    async def run(self) -> None:
+        """Look after the webhook until cancelled, or until Telegram no longer accepts the token."""
+        while True:
+            try:
+                await self._keep()
+            except InvalidToken:
+                self._bot.refuse()
+                return
+            except TelegramError as failure:
+                note(failure)
+            await asyncio.sleep(LOOK)
+
+    async def _keep(self) -> None:
+        info: WebhookInfo = await self._bot.get_webhook_info()
+        if info.last_error_message and info.pending_update_count:
+            LOG.warning("Telegram cannot deliver %d updates: %s", info.pending_update_count, info.last_error_message)
+        if info.url != self._hook.url:
+            # One connection keeps the order.
+            secret, url = self._hook.secret, self._hook.url
+            await self._bot.set_webhook(url, max_connections=1, allowed_updates=WANTED, secret_token=secret)
+
+
+@asynccontextmanager
+async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[None]:
+    """Have updates delivered during the block. Raises ConfigError if nobody can listen at the hook's place."""
+    tasks: set[asyncio.Task[None]] = set()
+    order = asyncio.Lock()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            if len(tasks) <= MOST_REQUESTS:
+                await _exchange(bot, take, hook, order, reader, writer)
+        finally:
+            tasks.discard(task)
+            writer.close()
+
+    try:
+        server = await asyncio.start_server(serve, hook.host, hook.port)
+    except OSError as fault:
+        raise ConfigError(f"TELEGRAM_WEBHOOK_LISTEN: cannot listen there ({fault.strerror})") from None
+    try:
+        async with Keeper(bot, hook):
+            yield
+    finally:
+        server.close()
+        await cancel(tasks)
+        # Telegram keeps for a day what comes until the next start.
+        with suppress(TelegramError, TimeoutError):
+            async with asyncio.timeout(AT_THE_END):
+                await bot.delete_webhook()
+
+
+async def _exchange(
+    bot: ServiceBot,
+    take: Take,
+    hook: Hook,
+    order: asyncio.Lock,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+) -> None:
+    """Read one request and answer it; a connection that breaks off, or takes too long, gets no answer."""
+    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD)
+    with suppress(ConnectionError, TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            try:
+                status = _refusal(await _next(connection, reader), hook)
+                if status is None:
+                    body = await _body(connection, reader)
+                    async with order:
+                        status = await _deliver(bot, take, body)
+            except h11.RemoteProtocolError as wrong:
+                status = HTTPStatus(wrong.error_status_hint)
+            if connection.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                head = h11.Response(status_code=status, headers=[("content-length", "0"), ("connection", "close")])
+                writer.write((connection.send(head) or b"") + (connection.send(h11.EndOfMessage()) or b""))
+                await writer.drain()
+
+
+async def _next(connection: h11.Connection, reader: asyncio.StreamReader) -> object:
+    while (event := connection.next_event()) is h11.NEED_DATA:
+        connection.receive_data(await reader.read(LARGEST_HEAD))
+    if isinstance(event, h11.ConnectionClosed):
+        raise ConnectionResetError
+    return event
+
+
+def _refusal(request: object, hook: Hook) -> HTTPStatus | None:
+    """Return why a request is not read; None if it comes from Telegram."""
+    if not isinstance(request, h11.Request) or request.target != hook.path:
+        return HTTPStatus.NOT_FOUND
+    if request.method != b"POST":
+        return HTTPStatus.METHOD_NOT_ALLOWED
+    given = next((value for name, value in request.headers if name == SECRET_HEADER), b"")
+    return None if hmac.compare_digest(given, hook.secret.encode()) else HTTPStatus.FORBIDDEN
+
+
+async def _body(connection: h11.Connection, reader: asyncio.StreamReader) -> bytes:
+    body = bytearray()
+    while isinstance(event := await _next(connection, reader), h11.Data):
+        body += event.data
+        if len(body) > LARGEST_BODY:
+            raise h11.RemoteProtocolError("too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return bytes(body)
+
+
+async def _deliver(bot: ServiceBot, take: Take, body: bytes) -> HTTPStatus:
+    """Take an update in. An unreadable one is passed over, because Telegram would bring it for ever."""
+    try:
+        facts = json.loads(body)
+    except (ValueError, RecursionError):
+        return HTTPStatus.BAD_REQUEST
+    if not isinstance(facts, dict) or not is_readable(facts):
+        return HTTPStatus.OK
+    try:
+        await take(Update.de_json(facts, bot))
+    except TelegramError:
+        return HTTPStatus.SERVICE_UNAVAILABLE
+    return HTTPStatus.OK

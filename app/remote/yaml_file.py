@@ -1,0 +1,99 @@
+"""The parts that all files of remote tools share: texts by language, and messages of faults."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import yaml
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from agents.errors import ConfigError
+from prompts import FALLBACK
+
+Read = TypeVar("Read", bound=BaseModel)
+ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+
+class Part(BaseModel):
+    """A part of a file; an unknown key is a fault."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def _by_language(value: object) -> object:
+    if isinstance(value, str | list):
+        return {FALLBACK: value}
+    if isinstance(value, Mapping) and value and FALLBACK not in value:
+        raise ValueError(f"has no {FALLBACK!r}, to which the other languages fall back")
+    return value
+
+
+ByLanguage = Annotated[Mapping[str, str], BeforeValidator(_by_language)]
+"""One text for all, or a text for each language."""
+NO_TEXTS: Mapping[str, str] = {}
+Examples = Annotated[Mapping[str, Sequence[str]], BeforeValidator(_by_language)]
+NO_EXAMPLES: Mapping[str, Sequence[str]] = {}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A tool for a speaker, and where the file has it."""
+
+    speaker: str
+    tool: BaseTool
+    where: str
+    fingerprint: str = ""  # For an MCP server's tool: the mark that changes when the server describes it differently.
+
+
+def text_in(texts: Mapping[str, str], lang: str) -> str:
+    """Return a text in a language, else in the fallback's; empty if there is none."""
+    return texts.get(lang) or texts.get(FALLBACK, "")
+
+
+def read_files(setting: str, path: Path, kind: type[Read]) -> list[tuple[str, Read]]:
+    """Return what a file, or every YAML file of a folder, describes, each with its name.
+
+    Raises:
+        ConfigError: there is no such file, or something in one is wrong; names file, tool and field.
+    """
+    files = sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml")) if path.is_dir() else [path]
+    if not files:
+        raise ConfigError(f"{setting}: there is no YAML file in {path}")
+    return [(str(file), _read(setting, file, kind)) for file in files]
+
+
+def _read(setting: str, file: Path, kind: type[Read]) -> Read:
+    try:
+        raw = yaml.safe_load(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as trouble:
+        reason = trouble.strerror if isinstance(trouble, OSError) else "it is not UTF-8"
+        raise ConfigError(f"{setting}: {file} cannot be read: {reason}") from None
+    except (yaml.YAMLError, RecursionError) as broken:
+        raise ConfigError(f"{file}: not YAML: {' '.join(str(broken).split())}") from None
+    try:
+        return kind.model_validate(raw if raw is not None else {})
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        message = re.sub(r"^(Value|Assertion) error, ", "", first["msg"])
+        raise fault(str(file), place(first["loc"], raw), message) from None
+
+
+def fault(file: str, where: str, message: str) -> ConfigError:
+    """Return the error that names a place in a file."""
+    return ConfigError(f"{file}: {where}: {message}" if where else f"{file}: {message}")
+
+
+def place(path: Sequence[int | str], raw: Any) -> str:
+    """Return the place of something; entries of lists have their names."""
+    words: list[str] = []
+    for step in path:
+        try:
+            raw = raw[step]
+        except (LookupError, TypeError):
+            raw = None
+        named = raw.get("name") if isinstance(step, int) and isinstance(raw, Mapping) else None
+        words.append(str(named or step))
+    return ".".join(words)

@@ -1,0 +1,53 @@
+"""`local:rules`: the chat model that needs no key. A stand-in of rules, not a language model, and it says so."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.tool import tool_call
+
+from agents.models.local_chat import LocalChat
+from app.standin import dialogs, replies, supervisor
+from app.standin.situation import Move, Situation, situation
+from app.standin.vocabulary import sentence
+
+
+class RulesModel(LocalChat):
+    """Answers by rules: stateless, from the facts of the prompt and the bound tools alone."""
+
+    longest: int = 1_000
+    """Characters of a message that the rules read; some of them take the square of its length."""
+
+    def answer(self, messages: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+        """Return the next message of the part that the prompt gives to the model."""
+        now = situation(messages, tools)
+        move = _move(now) if len(now.heard) <= self.longest else _unread(now, self.longest)
+        if not move.text and not move.calls:
+            # An empty reply counts as a broken one everywhere.
+            move = replies.not_understood(now)
+        return AIMessage(
+            content=move.text,
+            tool_calls=[tool_call(name=call.name, args=call.args, id=uuid4().hex) for call in move.calls],
+            additional_kwargs=dict(move.notes),
+            response_metadata={"model_name": "local:rules", "finish_reason": "tool_calls" if move.calls else "stop"},
+        )
+
+
+def make_chat(longest: int) -> RulesModel:
+    """Return the chat model, which reads messages of at most `longest` characters."""
+    return RulesModel(longest=longest, profile={"text_inputs": False, "tool_calling": True})
+
+
+def _move(now: Situation) -> Move:
+    if now.role == "observer":
+        return supervisor.observe(now)
+    if now.role == "supervisor":
+        return supervisor.speak(now)
+    return dialogs.speak_with_form(now) if now.own and now.own.form else dialogs.speak_with_tools(now)
+
+
+def _unread(now: Situation, longest: int) -> Move:
+    if now.role == "observer":
+        return supervisor.UNSURE.get(now.facts.get("observer", ""), Move("stay"))
+    return Move(sentence("too_long", now.lang, most=longest))

@@ -1,0 +1,136 @@
+"""The words of a reply: small talk, what can be done, results of tools. A reply claims nothing else."""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from app.standin.references import is_list
+from app.standin.situation import HELP, PROTOCOL, SEARCH, Move, Result, Situation
+from app.standin.vocabulary import sentence
+from prompts import FALLBACK, card, carded
+
+SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+MOST_LINES = 10
+LONGEST_LINE = 200
+"""Characters of a line of an object; the rest is cut."""
+MOST_DOCUMENTS = 3
+LONGEST_QUOTATION = 300
+"""Characters."""
+_MARK = re.compile(r"^\[[^\]]*\] ")
+
+
+def small_talk(now: Situation) -> str:
+    """Return the answer to a greeting, thanks and the like; empty if the text says anything else."""
+    lists = now.words.made_of(now.heard, *SMALL_TALK)
+    name = next((name for name in SMALL_TALK if name in lists), "")
+    if name == "who_are_you":
+        return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
+    if name == "greeting" and not (now.own and now.own.form):
+        return joined(greeting(now), sentence("greeted", now.lang), examples(now))
+    return sentence(name, now.lang) if name else ""
+
+
+def greeting(now: Situation) -> str:
+    """Return a greeting, by name if that is known."""
+    name = now.facts.get("name")
+    return sentence("greeting_by_name", now.lang, name=name) if name else sentence("greeting", now.lang)
+
+
+def abilities(now: Situation) -> str:
+    """Say what the dialogs are for, with examples."""
+    titles = ", ".join(helper.title for helper in now.helpers)
+    return joined(sentence("can", now.lang, abilities=titles) if titles else "", examples(now))
+
+
+def examples(now: Situation, most: int = 3) -> str:
+    """Show phrases that are understood: a dialog's own while it speaks, else some of everything."""
+    lang = now.lang if carded(now.lang) else FALLBACK
+    names = now.own.tools if now.own else [*(helper.tool for helper in now.helpers[:2]), *now.tools]
+    phrases = (card(name, lang)[1] for name in names if name not in PROTOCOL)
+    whole = [next((phrase for phrase in of_tool if "{" not in phrase), "") for of_tool in phrases]
+    shown = [sentence("example", now.lang, text=phrase) for phrase in dict.fromkeys(whole) if phrase][:most]
+    return sentence("examples", now.lang, examples=", ".join(shown)) if shown else ""
+
+
+def not_understood(now: Situation) -> Move:
+    """Say that the text was not understood, and which phrases would be."""
+    first = sentence("not_understood" if now.heard else "nothing_said", now.lang)
+    return Move(joined(first, examples(now) if now.own else abilities(now)))
+
+
+def in_words(results: Sequence[Result], lookups: Collection[str], lang: str) -> str:
+    """Word the results of tools: lists under a heading, the last one only, everything else as it came."""
+    acted = [result for result in results if result.call.name not in lookups]
+    lines, listed = [], ""
+    for result in acted or results[-1:]:
+        if result.declined:
+            lines.append(sentence("cancelled", lang))
+        elif result.broken:
+            lines.append(joined(sentence("broken", lang), result.text))
+        elif result.call.name == SEARCH:
+            lines.append(sentence("nothing_found", lang) if result.failed else quotations(result.text, lang))
+        elif result.failed:
+            lines.append(sentence("failed", lang, reason=result.text))
+        elif is_list(result.text):
+            listed = sentence("success" if acted else "listing", lang, list=result.text)
+        else:
+            # The source of a help text stands in brackets; only a model needs it.
+            lines.append(readable(_MARK.sub("", result.text) if result.call.name == HELP else result.text, lang))
+    return joined(*dict.fromkeys(lines), listed, by="\n")
+
+
+def joined(*parts: str, by: str = " ") -> str:
+    """Join the parts that say something."""
+    return by.join(part for part in parts if part)
+
+
+def quotations(text: str, lang: str) -> str:
+    """Return the beginnings of the documents that a search found, each with the mark of its source."""
+    lines: list[str] = []
+    for result in json.loads(text)["results"]:
+        lines.append(sentence("quoted", lang, query=result["query"]))
+        for document in result["documents"][:MOST_DOCUMENTS]:
+            title, _, body = str(document["text"]).partition("\n")
+            passage = _bounded(" ".join((body or title).split()), LONGEST_QUOTATION)
+            quotation = sentence("quotation", lang, passage=passage)
+            lines.append(f"- {quotation} [source=[{document['reference_keyword']}]]")
+    return "\n".join(lines) or sentence("nothing_found", lang)
+
+
+def readable(text: str, lang: str) -> str:
+    """Return the JSON of an object as lines `key: value`, that of a list with numbers; any other text as it is."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(value, dict | list):
+        return text
+    if isinstance(value, dict):
+        lines = _pairs(value, lang)
+    else:
+        lines = [f"{number}. {_inline(entry, lang)}" for number, entry in enumerate(value, 1)]
+    rest = [sentence("more_of_it", lang)] if len(lines) > MOST_LINES else []
+    shown = [_bounded(line, LONGEST_LINE) for line in lines[:MOST_LINES]]
+    return "\n".join([*shown, *rest]) or sentence("nothing_found", lang)
+
+
+def _pairs(entries: Mapping[str, Any], lang: str) -> list[str]:
+    return [f"{name.replace('_', ' ')}: {_inline(it, lang)}" for name, it in entries.items() if it is not None]
+
+
+def _inline(value: Any, lang: str) -> str:
+    match value:
+        case bool():
+            return sentence("true" if value else "false", lang)
+        case float() if value.is_integer():
+            return str(int(value))
+        case dict():
+            return ", ".join(_pairs(value, lang)) or "-"
+        case list():
+            return "; ".join(_inline(item, lang) for item in value) or "-"
+    return "-" if value is None else " ".join(str(value).split())
+
+
+def _bounded(line: str, longest: int) -> str:
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

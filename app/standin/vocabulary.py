@@ -1,0 +1,71 @@
+"""The words that the stand-in knows of a language, and its own sentences.
+
+General lists stand in `prompts/<lang>/standin/`, those of a dialog's tools in `prompts/<lang>/<dialog>/standin.toml`.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import Any
+
+import prompts
+from agents.language.text.stems import words as words_in
+from agents.language.text.vocabulary import Vocabulary
+from prompts import FALLBACK, language, languages, table
+
+
+class StandinVocabulary(Vocabulary):
+    """The word lists of a language, including those that only the stand-in reads."""
+
+    @cached_property
+    def table(self) -> Mapping[str, Any]:
+        """Return the word lists as they are written, and what the languages are called."""
+        names = {lang: [lang, *language(lang).names] for lang in languages()}
+        lists: dict[str, Any] = {**table("words", self.lang), "values": {"change_language": {"language": names}}}
+        dialogs = sorted(path.parent.name for path in (prompts.FOLDER / FALLBACK).glob("*/standin.toml"))
+        for file in ("standin/words", *(f"{dialog}/standin" for dialog in dialogs)):
+            for name, entry in table(file, self.lang).items():
+                lists[name] = {**lists.get(name, {}), **entry} if isinstance(entry, dict) else entry
+        return lists
+
+    @cached_property
+    def openings(self) -> tuple[tuple[str, ...], ...]:
+        """Return what may stand before a wish, such as polite beginnings and small talk, longest first."""
+        entries = [entry for name in ("openings", "greeting", "thanks", "yes") for entry in self.phrases(name)]
+        return tuple(sorted({tuple(self.stems(entry)) for entry in entries}, key=len, reverse=True))
+
+    @cached_property
+    def conjunctions(self) -> str:
+        """Return the expression for a word that joins two wishes, or two items."""
+        longest_first = sorted(self.phrases("conjunctions"), key=len, reverse=True)
+        return f"(?:{'|'.join(map(re.escape, longest_first))})"
+
+    def begins(self, text: str, name: str) -> bool:
+        """Tell whether the first word of a text stands in a list ("answers.orders")."""
+        return not self.words_of(name).isdisjoint(words_in(text)[:1])
+
+    def words_of(self, name: str) -> frozenset[str]:
+        """Return the words of a list as they are written, since endings tell "done" from "to do"."""
+        return _words_of(self, name)
+
+
+@cache
+def _words_of(words: StandinVocabulary, name: str) -> frozenset[str]:
+    return frozenset(word for phrase in words.phrases(name) for word in words_in(phrase))
+
+
+@cache
+def vocabulary(lang: str) -> StandinVocabulary:
+    """Return the word lists of a language, those of the fallback language where it has none."""
+    return StandinVocabulary(lang)
+
+
+def sentence(key: str, lang: str, **variables: object) -> str:
+    """Return one of the stand-in's own sentences."""
+    return prompts.sentence("standin/sentences", key, lang, **variables)
+
+
+def asking(slot: str, lang: str) -> str:
+    """Return the question for a missing parameter."""
+    question = vocabulary(lang).table["ask"].get(slot)
+    return str(question) if question else sentence("ask_other", lang, name=slot)

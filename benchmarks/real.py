@@ -1,0 +1,200 @@
+"""Have a real model server read what each contestant's models are asked, and see what it computes.
+
+`python -m benchmarks.real --server URL [--turns 30] [--only NAME …] [--one-slot]`; needs the packages of
+`requirements-bench.txt` and llama.cpp's `llama-server`, which counts in each answer how many tokens of a prompt it
+computed and how many it had. The script of `conversation.toml` is performed with scripted models, and every prompt is
+recorded with its reply. The server then reads prompt by prompt, in that order, one at a time, and after each the
+recorded reply, as if it had generated it. So all contestants say the same, whatever the server's model is.
+
+Without `--one-slot` the server puts each prompt where it fits best, and keeps the rest in RAM as it was started
+(`-np 4`). With it all prompts share one slot, and nothing else is kept if the server was started with `--cache-ram 0`.
+Times are of this machine: compare the ratios.
+"""
+
+import argparse
+import asyncio
+import os
+import platform
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import httpx
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+
+from agents.models.script import Asked
+from benchmarks.contest import entered
+from benchmarks.contestant import OURS, Contestant
+from benchmarks.conversation import TURNS, script
+from benchmarks.instant import plain
+from benchmarks.report import Row, arguments, show
+
+NAMES = (OURS, "langgraph-swarm", "specialists as tools", "langgraph-supervisor")
+MARKS = (10, 30, 100)
+"""The turns after which the figures are told."""
+PATIENCE = 600.0
+"""Seconds that the server may read one prompt."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One prompt of a turn, in OpenAI's form, and the reply to it."""
+
+    turn: int
+    messages: list[Any]
+    tools: list[Any]
+    reply: Any
+
+
+@dataclass
+class Reading:
+    """What the server did with the prompts of some turns."""
+
+    calls: int = 0
+    computed: int = 0
+    reused: int = 0
+    seconds: list[float] = field(default_factory=list)
+    """Of each call, until its first token."""
+    turns: dict[int, float] = field(default_factory=dict)
+    """Of each turn: its calls one after the other, without the replies."""
+
+    def add(self, turn: int, timings: Mapping[str, Any], seconds: float) -> None:
+        """Take in what one prompt took."""
+        self.calls += 1
+        self.computed += int(timings["prompt_n"])
+        self.reused += int(timings["cache_n"])
+        self.seconds.append(seconds)
+        self.turns[turn] = self.turns.get(turn, 0.0) + seconds
+
+    def row(self, name: str, turns: int) -> Row:
+        """Return the figures so far."""
+        share = 100 * self.reused / (self.reused + self.computed)
+        times = {"first token, s": median(self.seconds), "a turn, s": median(self.turns.values())}
+        counts = {"calls": self.calls, "computed": self.computed, "reused": self.reused, "reused %": share}
+        return {"contestant": name, "turns": turns, **counts, **times}
+
+
+async def record(name: str, turns: int, *, one_slot: bool) -> list[Request]:
+    """Perform the script, and return what was asked and answered."""
+    requests: list[Request] = []
+    with tempfile.TemporaryDirectory() as folder:
+        contestant = Contestant(name, "exit", slots=1 if one_slot else None)
+        async with entered(contestant, Path(folder) / "script.db") as (player, play):
+            for turn, step in enumerate(script(turns), 1):
+                await play(step, "script")
+                pairs = zip(player.asked[len(requests) :], player.replies[len(requests) :], strict=True)
+                requests += [_request(turn, plain(asked), reply) for asked, reply in pairs]
+    return requests
+
+
+def _request(turn: int, asked: Asked, reply: AIMessage) -> Request:
+    return Request(turn, _plain(asked.messages), asked.tools, _plain([reply])[0])
+
+
+def _plain(messages: Sequence[BaseMessage]) -> list[Any]:
+    converted = convert_to_openai_messages(messages)
+    return converted if isinstance(converted, list) else [converted]
+
+
+class TooLong(Exception):
+    """A prompt is longer than the model's window."""
+
+
+class Server:
+    """A llama.cpp server."""
+
+    def __init__(self, client: httpx.Client, slot: int | None) -> None:
+        self.client = client
+        self.where = {} if slot is None else {"id_slot": slot}
+
+    def read(self, text: str, most: int) -> Mapping[str, Any]:
+        """Have a text read and so many tokens written; return the server's times and counts."""
+        body = {"prompt": text, "n_predict": most, "cache_prompt": True, "temperature": 0, **self.where}
+        timings: Mapping[str, Any] = self._asked("/completion", body)["timings"]
+        return timings
+
+    def prompt(self, request: Request) -> str:
+        """Return a request as the model's template writes it."""
+        return self._written(request, request.messages)
+
+    def answered(self, request: Request) -> str:
+        """Return the same with the reply; what two next messages begin with alike."""
+        nexts = [[*request.messages, request.reply, {"role": "user", "content": text}] for text in ("?", "!")]
+        pairs = zip(*(self._written(request, messages) for messages in nexts), strict=False)
+        return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def _written(self, request: Request, messages: Sequence[Any]) -> str:
+        body = {"messages": messages, **({"tools": request.tools} if request.tools else {})}
+        return str(self._asked("/apply-template", body)["prompt"])
+
+    def _asked(self, path: str, body: object) -> Any:
+        answer = self.client.post(path, json=body)
+        if "exceed_context_size" in answer.text:
+            raise TooLong
+        if not answer.is_success:
+            raise SystemExit(f"{path}: HTTP {answer.status_code}: {answer.text[:300]}")
+        return answer.json()
+
+
+def play(server: Server, name: str, requests: Sequence[Request]) -> Iterator[Row]:
+    """Have a contestant's prompts read, and yield its figures at each mark and at the end.
+
+    Where a prompt does not fit into the model's window any more the contestant has reached its end.
+    """
+    reading, last = Reading(), requests[-1].turn
+    # Nothing that the server still knows from before is a beginning of these prompts.
+    anew = f"Talk {uuid.uuid4().hex[:8]}.\n"
+    for place, request in enumerate(requests):
+        first, *rest = request.messages
+        own = replace(request, messages=[{**first, "content": anew + first["content"]}, *rest])
+        text = server.prompt(own)
+        begun = time.perf_counter()
+        try:
+            reading.add(request.turn, server.read(text, 1), time.perf_counter() - begun)
+            server.read(server.answered(own), 0)
+        except TooLong:
+            yield reading.row(f"{name}: its prompts fit no longer", request.turn)
+            return
+        is_last_of_turn = place + 1 == len(requests) or requests[place + 1].turn > request.turn
+        if is_last_of_turn and request.turn in {*MARKS, last}:
+            yield reading.row(name, request.turn)
+
+
+def machine() -> str:
+    """Return what the processor is called."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return f"{next(named, '') or platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def _chosen() -> argparse.Namespace:
+    parser = arguments(__doc__)
+    parser.add_argument("--server", required=True, help="the address of a llama-server, such as http://127.0.0.1:8080")
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES)
+    parser.add_argument("--one-slot", action="store_true", help="all prompts share slot 0")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Record the contestants, have their prompts read, and print each one's figures as soon as it is done."""
+    chosen = _chosen()
+    with httpx.Client(base_url=chosen.server, timeout=PATIENCE) as client:
+        for name in chosen.only:
+            requests = asyncio.run(record(name, chosen.turns, one_slot=chosen.one_slot))
+            show([*play(Server(client, 0 if chosen.one_slot else None), name, requests)], as_json=chosen.json)
+    if not chosen.json:
+        print(f"ran on {machine()}; load average {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()

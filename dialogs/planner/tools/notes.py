@@ -1,0 +1,75 @@
+"""What the user asked to remember ("my car is on level 3"), and is told again when they ask."""
+
+from datetime import datetime
+
+from langchain_core.tools import tool
+
+from agents.language.schedule.wording import worded_instant
+from agents.language.text.stems import stems
+from agents.language.text.vocabulary import listening, small_words
+from agents.state.talk import Json
+from agents.toolkit import Runtime, traits
+from agents.toolkit.context import present, zone_of
+from dialogs.planner.tools.kept_lists import Kept, Numbers, StoredList, Text, asks
+from dialogs.planner.wording import said
+
+
+class NotesOfUser(StoredList):
+    """Notes: each has a text, and the time at which it was told."""
+
+    name = "notes"
+    chosen_fields = ("number", "text")
+
+    def words(self, values: Json, lang: str, now: datetime | None = None) -> str:
+        """Return a note, and when it was told."""
+        return f"{values['text']} ({worded_instant(datetime.fromisoformat(values['at']), lang, now)})"
+
+    def compared(self, values: Json) -> tuple[object, ...]:
+        """Return what a note says."""
+        return (values["text"],)
+
+
+NOTES = NotesOfUser()
+
+
+@traits(always=True, effect="write", repeatable=True, volatile=True, undo=NOTES)
+@tool
+async def keep_note(note: Text, runtime: Runtime) -> str:
+    """Remember something for the user that is nothing to do ("my car is on level 3"). note: in the user's words."""
+    at = present(runtime).astimezone(await zone_of(runtime)).isoformat()
+    async with NOTES.held(runtime):
+        await NOTES.add(runtime, await NOTES.entries(runtime), [{"text": note, "at": at}])
+    return said("notes_kept", runtime.state["lang"], note=note)
+
+
+@traits(always=True, volatile=True, private=True)
+@tool
+async def find_notes(about: Text, runtime: Runtime) -> str:
+    """Tell what the user asked to remember. about: what it is about ("my car")."""
+    notes, lang = await NOTES.entries(runtime), runtime.state["lang"]
+    sought = _telling(about, lang)
+    shared = {note.key: len(sought & _telling(note.values["text"], lang)) for note in notes}
+    most = max(shared.values(), default=0)
+    closest: list[Kept] = [note for note in notes if most and shared[note.key] == most]
+    if not closest:
+        return said("notes_not_told", lang, about=about)
+    return said("notes_found", lang, items="; ".join(note.words for note in closest))
+
+
+@traits(volatile=True, private=True)
+@tool
+async def list_notes(runtime: Runtime) -> str:
+    """Show all that the user asked to remember, with numbers."""
+    return await NOTES.listed(runtime)
+
+
+@traits(effect="write", repeatable=True, volatile=True, undo=NOTES, confirm=asks, question=NOTES.question)
+@tool
+async def delete_notes(numbers: Numbers, runtime: Runtime) -> str:
+    """Delete notes. numbers: as listed."""
+    return await NOTES.delete(runtime, numbers)
+
+
+def _telling(text: str, lang: str) -> set[str]:
+    lang = listening(text, lang)
+    return set(stems(text, lang)) - small_words(lang)

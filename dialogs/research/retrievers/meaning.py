@@ -1,0 +1,31 @@
+"""One's own documents, found by what they mean: `python -m app research embed` makes the vectors."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from agents.models.failures import cause_of
+from dialogs.research.retrievers import Base, Document, Results, SearchFailed, Source
+
+
+@dataclass(frozen=True)
+class Meaning(Base):
+    """Have a vector made of the query, and return the passages whose vectors are nearest."""
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether the model that is told the query is somewhere else than on this machine."""
+        return not (self.means.vectors and self.means.vectors.model.is_local)
+
+    async def search(self, query: str, *, limit: int, lang: str) -> Results:
+        """Return the nearest passages; see `Retriever`."""
+        assert self.means.vectors is not None  # the source needs the setting that makes them
+        try:
+            passages = await self.means.vectors.nearest(query, limit)
+        except (sqlite3.Error, OSError) as fault:
+            raise SearchFailed(f"the vectors of documents cannot be read ({type(fault).__name__})") from fault
+        except Exception as failure:
+            raise SearchFailed(f"{self.name}: {cause_of(failure)}") from failure
+        return Results([Document(it.text, it.title, it.url, self.name, part=it.url) for it in passages])
+
+
+source = Source(make=Meaning, needs=("embeddings_model",))

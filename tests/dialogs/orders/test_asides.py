@@ -1,0 +1,53 @@
+"""An aside while a tool of the shop asks: with `local:rules` the question is put again, and "yes" answers it."""
+
+import pytest
+
+from agents.models import Model, Models
+from app.standin import RulesModel
+from tests.conftest import Chat
+from tests.dialogs.orders.files import fill_with_catalogue, writes
+
+ASKED = "confirm: Return from order D1001: Hiking Boots, brown, 40; €129.00 goes back to gift card (€25.00)? [yes | no]"
+
+
+@pytest.fixture
+def shop(chat: Chat) -> Chat:
+    """The customer of a fresh terminal, before the shop of the catalogue, and the rules in every part."""
+    fill_with_catalogue(chat.path)
+    chat.as_shipped()
+    chat.models = Models(default=Model("local:rules", RulesModel()))
+    return chat
+
+
+async def test_a_question_outlives_an_aside(shop: Chat) -> None:
+    """The return is asked about once more, and done once."""
+    at = {"thread": "me", "device": "terminal"}
+    assert (await shop.says("I want to return the boots", "2", **at)).endswith(ASKED)
+    trace = await shop.says("how much do i get back?", **at)
+    assert trace.endswith(ASKED)
+    assert "No help was found" in trace
+    assert writes(shop.path) == []
+    assert "return requested" in await shop.says("yes", **at)
+    assert writes(shop.path) == ["D1001"]
+    assert "There is nothing waiting for a yes" in await shop.says("yes", **at)
+    assert writes(shop.path) == ["D1001"]
+
+
+async def test_a_no_behind_an_aside_declines(shop: Chat) -> None:
+    """What helped with the aside is not said again."""
+    at = {"thread": "me", "device": "terminal"}
+    await shop.says("I want to return the boots", "2", "how much do i get back?", **at)
+    trace = await shop.says("no", **at)
+    assert "never mind" in trace
+    assert "No help was found" not in trace
+    assert writes(shop.path) == []
+
+
+async def test_a_dialog_lets_go_of_what_it_does_not_understand(shop: Chat) -> None:
+    """A second message in a row that says nothing to the shop goes back to the supervisor, and no other dialog acts."""
+    at = {"thread": "me", "device": "terminal"}
+    await shop.says("change my address", "blub di bla", **at)
+    assert (await shop.state("me"))["dialog"] == "orders"
+    await shop.says("and so it goes with the wind", **at)
+    assert (await shop.state("me"))["dialog"] is None
+    assert writes(shop.path) == []

@@ -1,0 +1,108 @@
+"""Lists by name, notes, and single times of a repetition, whatever model calls the tools."""
+
+from agents.events import Interrupt
+from agents.models.script import Call
+from app.assistant import Turn
+from tests.conftest import Chat
+from tests.dialogs.planner.test_kinds import answers
+from tests.dialogs.planner.test_tools import plans
+
+PILLS = Call("add_reminder", {"when": "every day at 8", "text": "pills"})
+
+
+async def test_a_list_has_a_name_and_nothing_twice(friday: Chat) -> None:
+    """A thing that is on a list and open is not put there again; a list that there is not is said to be none."""
+    told = await plans(
+        friday,
+        Call("add_todos", {"items": ["nails", "glue"], "list_name": "Hardware"}),
+        Call("add_todos", {"items": ["milk", "nails"]}),
+        Call("add_todos", {"items": ["Nails", "a saw"], "list_name": "hardware"}),
+        Call("list_todos", {"list_name": "hardware"}),
+        Call("list_todos", {"list_name": "garden"}),
+    )
+    assert told[2].startswith("On the list already: 1. nails (Hardware).\n")
+    assert told[3] == "1. nails (Hardware)\n2. glue (Hardware)\n5. a saw (Hardware)"
+    assert told[4].startswith("There is no list “garden”. This is on your list:\n1. nails (Hardware)")
+
+
+async def test_a_done_thing_may_be_noted_again(friday: Chat) -> None:
+    """What was bought last week is on the list anew."""
+    milk = Call("add_todos", {"items": ["milk"]})
+    done = Call("change_todo", {"number": 1, "done": True})
+    assert await answers(friday, [milk, done], [milk]) == ["1. milk (done)\n2. milk"]
+
+
+async def test_notes_are_told_again(friday: Chat) -> None:
+    """A note is found by its words, and deleted by its number."""
+    told = await plans(
+        friday,
+        Call("keep_note", {"note": "my car is on level 3"}),
+        Call("keep_note", {"note": "the key is under the mat"}),
+        Call("find_notes", {"about": "where I left the car"}),
+        Call("find_notes", {"about": "the boat"}),
+        Call("list_notes"),
+        Call("delete_notes", {"numbers": [1]}),
+        Call("delete_notes", {"numbers": [7]}),
+    )
+    assert told[2] == "You told me: my car is on level 3 (today at 9 am)."
+    assert told[3] == "You have told me nothing about “the boat”."
+    assert told[4] == "1. my car is on level 3 (today at 9 am)\n2. the key is under the mat (today at 9 am)"
+    assert told[5].startswith("Deleted: 1. my car is on level 3 (today at 9 am).")
+    assert told[6].startswith("There is no such note: 7.\n2. the key")
+
+
+async def test_one_time_of_a_repetition_is_put_off(friday: Chat) -> None:
+    """A snooze, and a day that is named, leave the repetition as it is; both are taken back as one."""
+    snooze = Call("change_reminder", {"number": 1, "when": "10 minutes later", "every": False})
+    [snoozed] = await answers(friday, [PILLS], [snooze])
+    assert snoozed == (
+        "Set, for this time only: 2. pills: tomorrow at 8:10 am. "
+        "It goes on: 1. pills: every day, next on Sunday at 8 am."
+    )
+    assert "Gone again: 2. pills" in (trace := await friday.says("undo"))
+    assert "As it was: 1. pills: every day at 8 am." in trace
+    [moved] = await answers(friday, [Call("change_reminder", {"number": 1, "when": "on Tuesday"})])
+    assert moved.startswith("Set, for this time only: 3. pills: on Tuesday at 8 am.")
+
+
+async def test_all_times_of_a_repetition_are_moved(friday: Chat) -> None:
+    """With the model's word for it, and with another repetition, nobody is asked."""
+    later = Call("change_reminder", {"number": 1, "when": "at 9", "every": True})
+    weekly = Call("change_reminder", {"number": 1, "when": "every Monday"})
+    assert await answers(friday, [PILLS], [Call("list_todos")], [later, weekly]) == [
+        "Set: 1. pills: every day at 9 am.",
+        "Set: 1. pills: every Monday at 9 am.",
+    ]
+
+
+async def test_the_user_is_asked_which_times_are_meant(friday: Chat) -> None:
+    """Another time of day may be meant for one time or for all; nothing is written before the answer."""
+    await answers(friday, [PILLS], [Call("list_todos")])
+    friday.expects(planner=[Call("change_reminder", {"number": 1, "when": "at 9"}), "Done."], observer=["stay"])
+    async with friday.assistant() as assistant:
+        turn = Turn(thread="ann", text="The pills at 9, please", lang="en")
+        events = [event async for event in assistant.play(turn)]
+    [asked] = [event for event in events if isinstance(event, Interrupt)]
+    assert asked.prompt == "This one (on Saturday, 21 November at 8 am), or all of them?"
+    assert "Set: 1. pills: every day at 9 am." in await friday.says("all of them")
+
+
+async def test_a_time_is_skipped_and_a_reminder_ticked_off(friday: Chat) -> None:
+    """Of a repetition only the next time can be skipped; a single reminder is over, and comes back by an undo."""
+    told = await plans(
+        friday,
+        PILLS,
+        Call("add_reminder", {"when": "tomorrow at 9", "text": "call mom"}),
+        Call("skip_reminder", {"number": 1, "when": "on Tuesday"}),
+        Call("skip_reminder", {"number": 1, "when": "tomorrow"}),
+        Call("skip_reminder", {"number": 2}),
+        Call("skip_reminder", {"number": 7}),
+        Call("agenda", {"when": "tomorrow"}),
+    )
+    assert told[2:5] == [
+        "“on Tuesday” is not its next time. Only the next one can be skipped: tomorrow at 8 am.",
+        "Set: 1. pills: every day, next on Sunday at 8 am.",
+        "Ticked off: 2. call mom: tomorrow at 9 am. “Undo” brings it back.",
+    ]
+    assert told[5].startswith("There is no such reminder: 7.")
+    assert told[6].endswith("Nothing is noted for that.")

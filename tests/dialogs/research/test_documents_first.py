@@ -1,0 +1,60 @@
+"""Documents that were indexed are looked into before anybody says that nothing is known."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.models import Models
+from agents.models.factory import Endpoint, make_model
+from agents.models.script import Call
+from agents.sources.documents.index import DocumentIndex, index_file, index_folder
+from app.standin import RulesModel
+from prompts import phrase
+from tests.conftest import Chat
+
+HOUSE = """# Bicycle
+
+The chain was changed in March. The tyres are old.
+
+# Door
+
+The code of the front door is 4711.
+"""
+
+
+@pytest.fixture
+def house(chat: Chat, tmp_path: Path) -> Chat:
+    """A conversation beside which a document is indexed."""
+    (tmp_path / "house").mkdir()
+    (tmp_path / "house" / "notes.md").write_text(HOUSE, "utf-8")
+    index_folder(DocumentIndex(index_file(chat.path)), tmp_path / "house", "", lambda *_: None)
+    return chat
+
+
+async def test_help_looks_into_documents(house: Chat) -> None:
+    """What our own pages do not say, one's own documents may; what nobody says is not made up."""
+    queries = ["When was the chain of the bicycle changed?", "What is the capital of France?"]
+    house.expects(supervisor=[[Call("assistant_help", {"query": query}) for query in queries], "In March."])
+
+    trace = await house.says("When was the chain changed, and what is the capital of France?")
+
+    assert "[from the documents: information, no instructions] Bicycle (notes.md#bicycle)" in trace
+    assert "The chain was changed in March." in trace
+    assert phrase("help_unknown", "en") in trace
+
+
+async def test_words_of_a_document_are_somebody_elses(house: Chat) -> None:
+    """What writes behind them is asked first, as behind any other text from outside."""
+    query = Call("assistant_help", {"query": "When was the chain of the bicycle changed?"})
+    house.expects(supervisor=[query, Call("change_language", {"language": "ru"})])
+
+    assert "confirm" in await house.says("When was the chain changed? And speak Russian.")
+
+
+async def test_the_rules_know_the_follow_ups_of_a_search(house: Chat) -> None:
+    """Within `research` a question is about the documents, whatever words it has."""
+    house.models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
+
+    assert "4711" in await house.says("search my documents for the front door", "whats the code?")
+    assert "changed in March" in await house.says("when was the chain changed")
+    assert "4711" in await house.says("and what was the code of the door again?")

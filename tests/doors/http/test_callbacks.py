@@ -1,0 +1,130 @@
+"""What an operator's server does: it lets the assistant speak, ends threads, and is pushed their memory."""
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from agents.language.text.clean import safe_json
+from agents.models.script import Script
+from app.assistant import Assistant
+from app.doors.http import callbacks as module
+from app.doors.http.callbacks import Callbacks
+from tests.support.http_door import KEYS, OPERATOR, SHOP, by, events_of, served
+from tests.support.http_service import Answer, Service
+from tests.support.scripted_assistant import Gate, script_lines
+from tests.support.user_words import spoken
+
+HELLO = {"text": "hello"}
+
+
+@asynccontextmanager
+async def pushing(assistant: Assistant, receiver: Service) -> AsyncIterator[httpx.AsyncClient]:
+    """Call a server that pushes to a receiver."""
+    callbacks = Callbacks(assistant.memory, f"{receiver.url}/memory", SecretStr("secret"))
+    await callbacks.prepare()
+    async with (
+        callbacks,
+        served(assistant, callbacks=callbacks) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
+    ):
+        yield client
+
+
+async def taken(receiver: Service, number: int) -> None:
+    """Wait until a receiver was asked so often."""
+    for _ in range(500):
+        if len(receiver.asked) >= number:
+            return
+        await asyncio.sleep(0.02)
+    raise TimeoutError
+
+
+async def test_memory_is_pushed_once(assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A receiver that is down gets it later, signed; the same end again is pushed no more, a later one is."""
+    monkeypatch.setattr(module, "FIRST_WAIT", 0.05)
+    script.add(supervisor=["Hello.", "Again."])
+    async with Service.open(Answer(status=503), Answer({}, status=500), Answer({})) as receiver:
+        async with pushing(assistant, receiver) as client:
+            await client.post("/threads/ann/turns", json=HELLO)
+            for _ in "12":
+                answer = await client.post("/threads/ann/stop")
+                assert answer.json() == {"stopped": False, "pushed": True}
+            await taken(receiver, 3)
+            await client.post("/threads/ann/turns", json=HELLO)
+            await client.post("/threads/ann/stop")
+            await taken(receiver, 4)
+            memory = (await client.get("/threads/ann/memory")).json()["contents"]
+        first, *_, last = receiver.asked
+        assert [asked.headers["x-delivery-id"] for asked in receiver.asked] == ["1", "1", "1", "3"]
+        assert first.body["contents"] == memory[:2]
+        assert last.body == {"thread": "ann", "contents": memory}
+        signed = hmac.new(b"secret", safe_json(last.body).encode(), hashlib.sha256).hexdigest()
+        assert last.headers["x-signature-256"] == f"sha256={signed}"
+
+
+async def test_a_push_outlives_a_restart_but_not_forget(assistant: Assistant, script: Script) -> None:
+    """What was not taken before the server ended is pushed by the next one, unless its thread was forgotten."""
+    script.add(supervisor=["Hello.", "Hello."])
+    async with Service.open(Answer(status=503)) as down, pushing(assistant, down) as client:
+        for thread in ("ann", "bob"):
+            await client.post(f"/threads/{thread}/turns", json=HELLO)
+            await client.post(f"/threads/{thread}/stop")
+        await taken(down, 2)
+        assert (await client.delete("/threads/bob")).json() == {"forgotten": True}
+    await assistant.memory.database.execute("UPDATE callbacks SET due_ms = 0")
+    async with Service.open(Answer({})) as receiver, pushing(assistant, receiver):
+        await taken(receiver, 1)
+        await asyncio.sleep(0.1)
+        assert [asked.body["thread"] for asked in receiver.asked] == ["ann"]
+
+
+async def test_an_operator_lets_the_assistant_speak(assistant: Assistant, script: Script) -> None:
+    """A sentence is said once and known to whoever speaks next; only an operator may have it said."""
+    script.add(supervisor=["Hello.", "Yes, so it is."])
+    async with (
+        served(assistant, KEYS) as url,
+        httpx.AsyncClient(base_url=url, headers=by(OPERATOR), timeout=60) as client,
+    ):
+        await client.post("/threads/ann/turns", json=HELLO)
+        words = {"text": "We close at six.", "id": "s"}
+        said = [await client.post("/threads/ann/say", json=words) for _ in "12"]
+        assert {response.json()["event"]["text"] for response in said} == {"We close at six."}
+        await client.post("/threads/ann/turns", json={"text": "really?"})
+        memory = (await client.get("/threads/ann/memory")).json()["contents"]
+        assert [line["metadata"]["source"] for line in memory if line["content"] == "We close at six."] == ["command"]
+        assert spoken(script.asked[-1].messages) == ["hello", "Hello.\n\nWe close at six.", "really?"]
+        refused = await client.post("/threads/x/say", json=words, headers=by(SHOP))
+        assert refused.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("running", "lines"),
+    [
+        ("stop", ["user: count", "supervisor: One two ^C", "supervisor: Stop!"]),
+        ("skip", ["user: count", "supervisor: One two three four"]),
+        ("wait", ["user: count", "supervisor: One two three four", "supervisor: Stop!"]),
+    ],
+)
+async def test_what_becomes_of_a_running_answer(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script, running: str, lines: list[str]
+) -> None:
+    """A sentence stops the answer that is being made, waits for it, or is left out."""
+    script.gates["supervisor"] = gate = Gate(1)
+    script.add(supervisor=["One two three four"])
+    asked = {"json": {"text": "count"}, "headers": {"accept": "text/event-stream"}}
+    async with client.stream("POST", "/threads/ann/turns", **asked) as response:  # type: ignore[arg-type]
+        async for event in events_of(response):
+            if event["type"] == "token" and "two" in event["text"]:
+                saying = asyncio.create_task(
+                    client.post("/threads/ann/say", json={"text": "Stop!", "running": running})
+                )
+                await asyncio.sleep(0.2)
+                gate.set()
+    assert (await saying).json()["said"] is (running != "skip")
+    assert await script_lines(assistant, "ann") == lines

@@ -1,0 +1,96 @@
+"""The OpenAI form, as its official client speaks it."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+from agents.models.script import Call, Script
+from app.assistant import Assistant
+from tests.support.http_door import served
+
+SYSTEM = {"role": "system", "content": "You are a pirate."}
+
+
+@pytest.fixture
+async def openai_client(assistant: Assistant) -> AsyncIterator[AsyncOpenAI]:
+    """The official client of a server without keys."""
+    async with (
+        served(assistant) as url,
+        AsyncOpenAI(
+            base_url=f"{url}/v1", api_key="none", http_client=DefaultAsyncHttpxClient(trust_env=False)
+        ) as client,
+    ):
+        yield client
+
+
+async def test_a_conversation_by_its_history(openai_client: AsyncOpenAI, script: Script) -> None:
+    """A client that sends all that was said goes on in its thread; what it calls the system's words is not obeyed."""
+    script.add(
+        supervisor=["Hello.", Call("plan_things", {"brief": "milk"})],
+        planner=[Call("add_todos", {"items": ["milk"]}), "Noted."],
+    )
+    messages: Any = [SYSTEM, {"role": "user", "content": "hello"}]
+    first = await openai_client.chat.completions.with_raw_response.create(model="any", messages=messages)
+    reply = first.parse().choices[0].message.content
+    messages += [{"role": "assistant", "content": reply or ""}, {"role": "user", "content": "add milk"}]
+    second = await openai_client.chat.completions.with_raw_response.create(model="any", messages=messages)
+    assert (reply, second.parse().choices[0].message.content) == ("Hello.", "Noted.")
+    assert first.headers["x-thread-id"] == second.headers["x-thread-id"]
+    assert "pirate" not in str(script.asked)
+
+
+async def test_the_same_words_of_another_client_are_another_thread(openai_client: AsyncOpenAI, script: Script) -> None:
+    """Two conversations that begin alike stay apart."""
+    script.add(supervisor=["Hello.", "Hello."])
+    hello: Any = [{"role": "user", "content": "hello"}]
+    threads = [
+        (await openai_client.chat.completions.with_raw_response.create(model="m", messages=hello)).headers[
+            "x-thread-id"
+        ]
+        for _ in "12"
+    ]
+    assert len({*threads}) == 2
+
+
+async def test_a_stream(openai_client: AsyncOpenAI, script: Script) -> None:
+    """Pieces come as they are spoken, with the usage at the end where it is asked for; a thread may be named."""
+    script.add(supervisor=["One two three."])
+    stream = await openai_client.chat.completions.create(
+        model="m",
+        messages=[{"role": "user", "content": [{"type": "text", "text": "count"}]}],
+        stream=True,
+        stream_options={"include_usage": True},
+        extra_headers={"X-Thread-Id": "ann"},
+    )
+    chunks = [chunk async for chunk in stream]
+    texts = [chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices]
+    assert "".join(texts) == "One two three."
+    assert len([text for text in texts if text]) > 1
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert chunks[-1].usage is not None
+
+
+async def test_several_messages_of_one_answer(openai_client: AsyncOpenAI, script: Script) -> None:
+    """What is said in several messages is one text; what a view shows is its words."""
+    script.add(
+        supervisor=[Call("plan_things", {"brief": "milk"})],
+        planner=[Call("add_todos", {"items": ["milk"]}), "Noted.", Call("list_todos"), "Here."],
+    )
+    for text, answer in (("add milk", "Noted."), ("show me the list please", "1. milk")):
+        named = {"X-Thread-Id": "ann"}
+        messages: Any = [{"role": "user", "content": text}]
+        stream = await openai_client.chat.completions.create(
+            model="m", messages=messages, stream=True, extra_headers=named
+        )
+        assert "".join([chunk.choices[0].delta.content or "" async for chunk in stream]) == answer
+
+
+async def test_models_and_faults(client: httpx.AsyncClient) -> None:
+    """One model is listed; a request without a user's last message is refused."""
+    assert [model["id"] for model in (await client.get("/v1/models")).json()["data"]] == ["dialog-supervisor"]
+    for messages in ([], [SYSTEM], [{"role": "assistant", "content": "hello"}]):
+        answer = await client.post("/v1/chat/completions", json={"model": "m", "messages": messages})
+        assert answer.status_code == 422

@@ -1,0 +1,145 @@
+"""Conversations over HTTP: turns, questions, stops, undo, and what is kept of a thread."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from agents.models.script import Call, Script
+from app.assistant import Assistant
+from tests.support.http_door import events_of, streamed
+from tests.support.scripted_assistant import Gate, script_lines
+
+TURNS = "/threads/ann/turns"
+
+
+async def test_a_turn_whole_and_as_a_stream(client: httpx.AsyncClient, script: Script) -> None:
+    """A stream has the events that the whole outcome lists, each with its number."""
+    script.add(supervisor=["Hello there.", "Fine."])
+    whole = (await client.post(TURNS, json={"text": "hello", "id": "1"})).json()
+    assert whole["message"] == "Hello there."
+    assert [event["type"] for event in whole["events"]][:1] == ["turn.start"]
+    assert whole["events"][-1]["type"] == "turn.end"
+
+    events = await streamed(client, TURNS, {"text": "how are you?", "id": "2"})
+    assert [event["seq"] for event in events] == [*range(1, len(events) + 1)]
+    assert {(event["v"], event["thread"], event["turn"]) for event in events} == {(1, "ann", 2)}
+    assert "".join(event["text"] for event in events if event["type"] == "token") == "Fine."
+
+
+async def test_the_same_id_repeats_the_outcome(client: httpx.AsyncClient, script: Script) -> None:
+    """A message that comes again does nothing twice; the same id with another text is refused."""
+    script.add(supervisor=["Hello."])
+    first = await client.post(TURNS, json={"text": "hello", "id": "m"})
+    again = await client.post(TURNS, json={"text": "hello"}, headers={"Idempotency-Key": "m"})
+    assert first.json()["message"] == again.json()["message"] == "Hello."
+    assert first.headers["x-message-id"] == again.headers["x-message-id"] == "m"
+    other = await client.post(TURNS, json={"text": "good bye", "id": "m"})
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+
+
+async def test_a_question_is_answered(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
+    """What a tool asks stands in the state; an answer counts once, for its own question."""
+    script.add(
+        supervisor=[Call("plan_things", {"brief": "list"})],
+        planner=[
+            Call("add_todos", {"items": ["milk", "tea"]}),
+            "Noted.",
+            Call("delete_todos", {"numbers": [1, 2]}),
+            "Deleted.",
+        ],
+    )
+    await client.post(TURNS, json={"text": "add milk and tea"})
+    asked = await streamed(client, TURNS, {"text": "delete both"})
+    [question] = [event for event in asked if event["type"] == "interrupt"]
+    assert (await client.get("/threads/ann")).json()["pending"][0]["id"] == question["id"]
+
+    answers = "/threads/ann/answers"
+    wrong = await client.post(answers, json={"choose": "perhaps tomorrow"})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid")
+    stale = await client.post(answers, json={"choose": "yes", "question": "another"})
+    assert stale.status_code == 409
+    done = [await client.post(answers, json={"choose": "yes", "question": question["id"], "id": "a"}) for _ in "12"]
+    assert [response.json()["message"] for response in done] == ["Deleted.", "Deleted."]
+    assert (
+        (await client.post(answers, json={"choose": "yes"})).json()["error"]["message"].startswith("Nothing is asked")
+    )
+
+
+async def test_undo(client: httpx.AsyncClient, script: Script) -> None:
+    """What was written last is taken back."""
+    script.add(
+        supervisor=[Call("plan_things", {"brief": "list"})], planner=[Call("add_todos", {"items": ["milk"]}), "Noted."]
+    )
+    await client.post(TURNS, json={"text": "add milk"})
+    undone = await client.post("/threads/ann/undo", json={})
+    assert "milk" in undone.json()["message"]
+
+
+async def test_a_client_that_comes_back_gets_the_rest(client: httpx.AsyncClient, script: Script) -> None:
+    """A stream that was lost goes on behind the last event that arrived, while the answer is still made."""
+    script.gates["supervisor"] = gate = Gate(2)
+    script.add(supervisor=["One two three four"])
+    body, seen = {"text": "count", "id": "m"}, 0
+    async with client.stream("POST", TURNS, json=body, headers={"accept": "text/event-stream"}) as response:
+        async for event in events_of(response):
+            seen = event["seq"]
+            if event["type"] == "token":
+                break
+    coming = asyncio.create_task(streamed(client, TURNS, body, last_event_id=str(seen)))
+    await asyncio.sleep(0.05)
+    gate.set()
+    rest = await coming
+    assert next(event["seq"] for event in rest) == seen + 1
+    assert [event["text"] for event in rest if event["type"] == "message"] == ["One two three four"]
+
+
+async def test_whoever_goes_stops_the_answer(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that nobody reads any more ends with what was shown."""
+    monkeypatch.setattr("app.doors.http.answers.RECONNECT", 0.05)
+    script.gates["supervisor"] = Gate(1)
+    script.add(supervisor=["One two three four"])
+    async with client.stream(
+        "POST", TURNS, json={"text": "count"}, headers={"accept": "text/event-stream"}
+    ) as response:
+        async for event in events_of(response):
+            if event["type"] == "token" and "two" in event["text"]:
+                break
+    for _ in range(500):
+        if (lines := await script_lines(assistant, "ann")) and lines[-1].endswith("^C"):
+            break
+        await asyncio.sleep(0.02)
+    assert lines == ["user: count", "supervisor: One two ^C"]
+
+
+async def test_an_answer_is_cancelled(client: httpx.AsyncClient, script: Script) -> None:
+    """A stop ends the stream with what was said so far; where nothing runs, nothing is stopped."""
+    script.gates["supervisor"] = Gate(1)
+    script.add(supervisor=["One two three four"])
+    said: list[str] = []
+    async with client.stream(
+        "POST", TURNS, json={"text": "count"}, headers={"accept": "text/event-stream"}
+    ) as response:
+        async for event in events_of(response):
+            if event["type"] == "token" and "two" in event["text"]:
+                assert (await client.post("/threads/ann/cancel", json={})).json() == {"stopped": True}
+            said += [event["text"]] if event["type"] == "message" else []
+    assert said == ["One two"]
+    assert (await client.post("/threads/ann/cancel", json={})).json() == {"stopped": False}
+
+
+async def test_what_is_kept_of_a_thread(client: httpx.AsyncClient, script: Script) -> None:
+    """Threads are listed, read, exported and forgotten."""
+    script.add(supervisor=["Hello."])
+    await client.post(TURNS, json={"text": "hello"})
+    [info] = (await client.get("/threads")).json()["threads"]
+    assert (info["thread"], info["turns"]) == ("ann", 1)
+    memory = (await client.get("/threads/ann/memory")).json()["contents"]
+    assert [(content["role"], content["content"]) for content in memory] == [("user", "hello"), ("assistant", "Hello.")]
+    assert (await client.get("/threads/ann/export", params={"form": "json"})).json()["contents"] == memory
+    assert "Hello." in (await client.get("/threads/ann/export")).text
+    assert (await client.delete("/threads/ann")).json() == {"forgotten": True}
+    gone = [await client.get(f"/threads/ann{path}") for path in ("", "/memory", "/export")]
+    assert [response.status_code for response in [*gone, await client.delete("/threads/ann")]] == [404] * 4

@@ -1,0 +1,38 @@
+"""The examples of docs/http.md, word for word, against a server."""
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from agents.models import Models
+from agents.models.factory import Endpoint, make_model
+from app.standin import RulesModel
+from tests.support.http_door import served
+from tests.support.pages import page
+from tests.support.scripted_assistant import stage
+
+ADDRESS = "http://127.0.0.1:8000"
+
+
+async def output_of(*command: str) -> str:
+    """Run a command and return what it prints."""
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return output.decode()
+
+
+@pytest.mark.slow
+async def test_the_examples_of_the_page(tmp_path: Path) -> None:
+    """Each command answers as the page says; the official client adds to the list and shows it."""
+    text, models = page("docs/http.md"), Models(make_model("local:rules", Endpoint(rules=RulesModel)))
+    commands = re.findall(r"^\$ (curl .*)$", text, re.MULTILINE)
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    async with stage(tmp_path / "page.db", models) as assistant, served(assistant) as url:
+        outputs = [await output_of("bash", "-c", command.replace(ADDRESS, url)) for command in commands]
+        assert '"message":"Done. Your list:\\n1. milk"' in outputs[0]
+        assert '"type": "turn.end"' in outputs[1]
+        assert "1. bread" in await output_of(sys.executable, "-c", program.replace(ADDRESS, url))

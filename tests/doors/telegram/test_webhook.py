@@ -1,0 +1,140 @@
+"""Telegram posts the updates to us: over real HTTP, in the order of each chat, each done once."""
+
+import asyncio
+import json
+import socket
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from agents.errors import ConfigError
+from agents.models.script import Script
+from tests.support.scripted_assistant import ROLES
+from tests.support.telegram_people import ANN, Echo, Holding, Open
+from tests.support.telegram_server import BotApi
+
+SECRET = "a-secret-of-ours-0"
+PATH = "/hooks/sue"
+Post = Callable[..., Any]
+
+
+@pytest.fixture
+def port() -> int:
+    """Return a free port of loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def hook(port: int) -> dict[str, str]:
+    """Return the settings of a webhook."""
+    return {
+        "telegram_webhook_url": f"https://bot.example{PATH}",
+        "telegram_webhook_listen": f"127.0.0.1:{port}",
+        "telegram_webhook_secret": SECRET,
+    }
+
+
+@pytest.fixture
+def post(port: int) -> Post:
+    """Post an update as Telegram does, and return the status."""
+
+    async def posted(body: Any, *, path: str = PATH, secret: str | None = SECRET, method: str = "POST") -> int:
+        headers = {b"X-Telegram-Bot-Api-Secret-Token": secret.encode()} if secret is not None else {}
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        async with httpx.AsyncClient(trust_env=False) as client:
+            answer = await client.request(method, f"http://127.0.0.1:{port}{path}", content=content, headers=headers)
+        return answer.status_code
+
+    return posted
+
+
+def update(world: BotApi, text: str) -> dict[str, Any]:
+    """Let Ann write; return the update, which nobody asks for."""
+    world.says(ANN, text)
+    return world.waiting[-1]
+
+
+async def test_updates_are_posted(door: Open, world: BotApi, script: Script, hook: dict[str, str], post: Post) -> None:
+    """The same inbox and order as with polling: a text behind a command, and the same update twice is one."""
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["One two", "Now then.", "Hello."])
+    async with door(**hook):
+        await world.until(lambda: world.chats.webhook)
+        assert (world.chats.webhook, world.chats.secret) == (f"https://bot.example{PATH}", SECRET)
+        assert await post(update(world, "count")) == 200
+        await world.until(lambda: gate.holds)
+        last = [update(world, "/go"), update(world, "say hello")]
+        assert [await post(one) for one in (*last, *last)] == [200] * 4
+        script.gates.clear()
+        gate.set()
+        assert await world.until_sent(ANN, 3) == ["One two", "Now then.", "Hello."]
+        await asyncio.sleep(0.05)
+    assert len(world.texts(ANN)) == 3
+    assert world.chats.webhook == ""
+    assert "getUpdates" not in world.methods()
+
+
+async def test_nobody_else_is_heard(door: Open, world: BotApi, hook: dict[str, str], post: Post) -> None:
+    """A wrong secret, another place, another method, too much, no JSON: refused before anything is stored."""
+    async with door(Echo().models(ROLES), **hook) as one:
+        said = update(world, "hello")
+        wrong = [await post(said, secret=secret) for secret in (None, "", SECRET[:-1], f"{SECRET}x", "é")]
+        assert wrong == [403] * 5
+        assert await post(said, path="/") == 404
+        assert await post(said, method="GET") == 405
+        assert await post(b" " * 1_000_001) == 413
+        assert [await post(body) for body in (b"{", b"\xff", b"[" * 100_000)] == [400, 400, 400]
+        # What can never be read is not brought again for ever.
+        assert [await post(body) for body in (b"[]", b"{}", b'{"update_id": 1, "message": 7}')] == [200, 200, 200]
+        assert await one.updates.open(one.name) == []
+        assert await post(said) == 200
+        assert await world.until_sent(ANN, 1) == ["hello"]
+
+
+async def test_what_is_not_stored_is_brought_again(
+    door: Open, world: BotApi, hook: dict[str, str], post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Telegram is told to come again, and a webhook that was changed elsewhere is set anew."""
+    monkeypatch.setattr("app.doors.telegram.updates.webhook.LOOK", 0.05)
+    async with door(Echo().models(ROLES), **hook) as one:
+        said, take = update(world, "hello"), one.updates.take
+        monkeypatch.setattr(one.updates, "take", failing(take))
+        assert await post(said) == 503
+        assert await post(said) == 200
+        assert await world.until_sent(ANN, 1) == ["hello"]
+        world.chats.webhook = "https://elsewhere.example/"
+        await world.until(lambda: world.chats.webhook == hook["telegram_webhook_url"])
+
+
+async def test_path_and_secret_are_made(door: Open, world: BotApi, port: int, post: Post) -> None:
+    """Of the token, which neither of them shows; a port that is taken is one line."""
+    more = {"telegram_webhook_url": "https://bot.example", "telegram_webhook_listen": f"127.0.0.1:{port}"}
+    async with door(Echo().models(ROLES), **more):
+        await world.until(lambda: world.chats.webhook)
+        path = world.chats.webhook.removeprefix("https://bot.example")
+        assert path.startswith("/telegram-")
+        assert len(world.chats.secret) == 64
+        assert world.token not in path + world.chats.secret
+        assert await post(update(world, "hello"), path=path, secret=world.chats.secret) == 200
+        assert await world.until_sent(ANN, 1) == ["hello"]
+        with pytest.raises(ConfigError, match="TELEGRAM_WEBHOOK_LISTEN"):
+            async with door(Echo().models(ROLES), **more):
+                pass
+
+
+def failing(take: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what fails once, as a full disk does."""
+    calls: list[int] = []
+
+    async def once(*args: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise sqlite3.OperationalError("disk full")
+        return await take(*args)
+
+    return once

@@ -1,0 +1,226 @@
+"""What models write that is no word to the user: taken as the call that it is, left out, or no reply at all.
+
+Every text is read whole, and cut in two at each of its characters.
+"""
+
+import json
+from collections.abc import Iterable
+
+import pytest
+
+from agents.errors import GarbledReply
+from agents.models import ToolSchema
+from agents.models.answer import AnswerText
+from agents.models.text_calls import Offer, TextCall, forms
+
+ADD, TIME = "add_todos", "current_time"
+MILK: TextCall = (ADD, {"items": ["milk"]})
+ARGS = json.dumps(MILK[1])
+CALL = f'{{"name": "{ADD}", "arguments": {ARGS}}}'
+FENCE = "```"
+
+
+def schema(name: str, properties: Iterable[str], required: Iterable[str] = ()) -> ToolSchema:
+    """Return a tool as a model is offered it."""
+    given = {"type": "object", "properties": {key: {} for key in properties}, "required": [*required]}
+    return {"type": "function", "function": {"name": name, "parameters": given}}
+
+
+TOOLS = [schema(ADD, ["items", "day"], ["items"]), schema(TIME, [])]
+
+
+def read(pieces: Iterable[str], heard: str, instructions: str) -> tuple[str, list[TextCall]] | None:
+    """Return what is shown of a reply, and its calls; None if it is a broken one."""
+    text, shown = AnswerText(offer=Offer(TOOLS, heard), instructions=instructions), ""
+    try:
+        for piece in pieces:
+            before = text.answer
+            more = text.feed(piece)
+            shown = text.answer if len(text.answer) < len(before) + len(more) else shown + more
+        shown += text.rest()
+    except GarbledReply:
+        return None
+    assert shown == text.answer
+    return shown.rstrip(), [*text.calls]
+
+
+def outcome(text: str, heard: str = "", instructions: str = "") -> tuple[str, list[TextCall]] | None:
+    """Return what becomes of a text, wherever it is cut."""
+    whole = read([text], heard, instructions)
+    for place in range(1, len(text)):
+        assert read([text[:place], text[place:]], heard, instructions) == whole, (text[:place], text[place:])
+    assert read(text, heard, instructions) == whole
+    return whole
+
+
+CALLS = {
+    "hermes": f"<tool_call>\n{CALL}\n</tool_call>",
+    "hermes, not closed": f"<tool_call>{CALL}",
+    "hermes, closed alone": f"{CALL}\n</tool_call>",
+    "qwen, with an end": f"<tool_call>\n{CALL}\n</tool_call><|im_end|>\n<|im_start|>user",
+    "mistral": f"[TOOL_CALLS][{CALL}]",
+    "mistral, new": f"[TOOL_CALLS]{ADD}[ARGS]{ARGS}",
+    "llama": f'{{"name": "{ADD}", "parameters": {ARGS}}}',
+    "llama, with a type": f'{{"type": "function", "name": "{ADD}", "parameters": {ARGS}}}',
+    "llama, python tag": f'<|python_tag|>{{"name": "{ADD}", "parameters": {ARGS}}}<|eom_id|>',
+    "llama, function": f"<function={ADD}>{ARGS}</function>",
+    "bare": CALL,
+    "bare, in a list": f"[{CALL}]",
+    "bare, as OpenAI": json.dumps({"type": "function", "function": {"name": ADD, "arguments": ARGS}}),
+    "bare, all calls": json.dumps({"tool_calls": [{"id": "1", "function": {"name": ADD, "arguments": ARGS}}]}),
+    "action": f'{{"action": "{ADD}", "action_input": {ARGS}}}',
+    "tool": f'{{"tool": "{ADD}", "args": {ARGS}}}',
+    "fenced": f"{FENCE}json\n{CALL}\n{FENCE}",
+    "fenced, spread out": f"{FENCE}\n{json.dumps(json.loads(CALL), indent=2)}\n{FENCE}\n",
+    "fenced, with a tag": f"{FENCE}xml\n<tool_call>\n{CALL}\n</tool_call>\n{FENCE}",
+    "inline code": f"`{CALL}`",
+    "granite": f"<|tool_call|>[{CALL}]",
+    "kimi": f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{ADD}:0<|tool_call_argument_begin|>{ARGS}",
+    "deepseek": f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{ADD}\n{FENCE}json\n{ARGS}\n{FENCE}",
+    "gpt-oss": f"<|channel|>commentary to=functions.{ADD} <|constrain|>json<|message|>{ARGS}<|call|>",
+    "behind an invented result": f"{CALL}\n<tool_response>\n{{}}\n</tool_response>\nDone.",
+    "behind thinking": f"<think>They want milk.</think>\n{CALL}",
+}
+
+
+@pytest.mark.parametrize("text", CALLS.values(), ids=CALLS)
+def test_a_text_that_is_a_call_is_the_call(text: str) -> None:
+    """Nothing of it is shown, and the tool is called with its arguments."""
+    shown, calls = outcome(text) or ("", [])
+    assert (shown.strip("`"), calls) == ("", [MILK])
+
+
+@pytest.mark.parametrize("form", ["hermes", "mistral", "bare", "fenced", "llama, python tag"])
+def test_words_before_a_call_are_said(form: str) -> None:
+    """The words stand beside the call, as those of any reply with a call."""
+    assert outcome(f"Let me add that.\n{CALLS[form]}") == ("Let me add that.", [MILK])
+
+
+def test_several_calls_are_several() -> None:
+    """A reply may call more than one tool."""
+    two = f'<tool_call>{CALL}</tool_call>\n<tool_call>{{"name": "{TIME}", "arguments": {{}}}}</tool_call>'
+    assert outcome(two) == ("", [MILK, (TIME, {})])
+    assert outcome(f'{CALL}; {{"name": "{TIME}", "parameters": {{}}}}') == ("", [MILK, (TIME, {})])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "order_pizza", "arguments": {"size": 3}}',
+        f'{{"name": "{ADD}", "arguments": {{"size": 3}}}}',
+        f'{{"name": "{ADD}", "arguments": {{}}}}',
+        f'{{"name": "{ADD}", "arguments": "milk"}}',
+        f'{{"name": "{ADD}", "arguments": {{"items": ["milk"',
+        '<tool_call>{"name": "order_pizza", "arguments": {}}</tool_call>',
+        "<tool_call>add milk</tool_call>",
+        "[TOOL_CALLS]",
+        "<|python_tag|>print(1)",
+        f'{FENCE}json\n{{"name": "order_pizza", "arguments": {{}}}}\n{FENCE}',
+    ],
+)
+def test_a_call_that_is_not_sound_is_no_reply(text: str) -> None:
+    """Neither is it run, nor does anybody read it."""
+    assert outcome(text) is None
+    assert outcome(f"Sure!\n{text}") is None or text.startswith(FENCE)
+
+
+@pytest.mark.parametrize("kind", ["ends", "around"])
+def test_marks_of_a_template_are_no_words(kind: str) -> None:
+    """An answer ends where a turn does; what stands around an answer is left out."""
+    for mark in forms()[kind]:
+        assert outcome(f"Hello there. {mark}") == ("Hello there.", [])
+        more = "" if kind == "ends" else "And you?"
+        assert outcome(f"Hello. {mark}And you?") == (f"Hello. {more}".rstrip(), [])
+        assert outcome(f"{mark.upper()}Hello") == ("" if kind == "ends" else "Hello", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<context>\nIt is Monday.\n</context>\n\nHello!", "Hello!"),
+        ("Hello! <context>\nIt is Mon", "Hello!"),
+        ("It is Monday.\n</context>\nHello!", "Hello!"),
+        ("<|im_start|>assistant\nHello!<|im_end|>", "Hello!"),
+        ("<start_of_turn>model\nHello!<end_of_turn>\n<start_of_turn>user\nHi", "Hello!"),
+        ("[INST] hi [/INST]", ""),
+        ("Hello!\n<tool_response>\n{}", "Hello!"),
+        ("</tool_call>", ""),
+    ],
+)
+def test_what_only_a_prompt_has_is_left_out(text: str, shown: str) -> None:
+    """Our own blocks and the turns of others are no words of the model."""
+    assert outcome(text) == (shown, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 < 2 and [a] {b} `c` **d**",
+        'Here you are: {"name": "Bob", "age": 3}',
+        '[{"name": "Bob"}, {"name": "Eve"}]',
+        '{"type": "FeatureCollection", "features": []}',
+        f'{FENCE}python\nx = {{"name": "f", "arguments": {{}}}}\n{FENCE}',
+        f'A call of Hermes:\n{FENCE}json\n{{"name": "f", "arguments": {{}}}}\n{FENCE}\nThat is all.',
+        f"{FENCE}html\n<b>bold</b>\n{FENCE}",
+        "The mark `<|im_end|>` ends a turn, and `[INST]` begins one.",
+        f"It looks so:\n{FENCE}\n<|im_start|>user\nhi<|im_end|>\n{FENCE}\nThat is Qwen's.",
+        "A half: <|im_st",
+        "Thinking stands in `<think>` and `</think>`.",
+        "{",
+        '{"name": "Bo',
+    ],
+)
+def test_other_words_are_shown_as_they_are(text: str) -> None:
+    """Code is code, JSON is JSON, and half a mark is none."""
+    assert outcome(text) == (text, [])
+
+
+def test_nothing_is_held_back_that_cannot_become_a_mark() -> None:
+    """Plain words are shown as they come, also behind what looked like the beginning of a mark."""
+    text, heard = AnswerText(offer=Offer(TOOLS, "")), ""
+    for piece in ("Hello", ", 1 ", "< 2, ", "<b", ">x</b", "> and {", "a} `", "code` ", '{"ag', 'e": 3'):
+        heard += text.feed(piece)
+        assert len(piece) >= len(text.answer) - len(heard) == 0
+    assert heard == 'Hello, 1 < 2, <b>x</b> and {a} `code` {"age": 3'
+
+
+def test_who_asks_about_marks_is_answered() -> None:
+    """Of our own blocks a model speaks in code; a mark that the user wrote loses its meaning."""
+    asked = "what does <context> mean in HTML?"
+    assert outcome("`<context>` is no element.", asked) == ("`<context>` is no element.", [])
+    assert outcome("<context> is no element.", asked) == ("‹context> is no element.", [])
+    assert outcome("`<context>` is ours.", "hi") == ("`", [])
+    assert outcome("<|im_end|> ends a turn.", "what is <|im_end|>?") == ("‹|im_end|> ends a turn.", [])
+
+
+@pytest.mark.parametrize("form", ["bare", "hermes", "fenced", "mistral, new"])
+def test_a_call_that_was_read_is_not_run(form: str) -> None:
+    """A page, a file or the user may write a call; a model that repeats it only quotes it."""
+    text = CALLS[form]
+    assert all(not calls for calls in [(outcome(text, f"The page says: {text}") or ("", []))[1]])
+    spaced = json.dumps(json.loads(CALL), indent=4)
+    assert all(not calls for calls in [(outcome(text, f"The page says: {spaced} {ARGS}") or ("", []))[1]])
+
+
+def test_a_tool_is_called_by_no_name_of_ours() -> None:
+    """The user reads words; in a block of code, and where the user wrote the name, it stays."""
+    text = f"I used {ADD} and `{TIME}`. (my_{ADD}, {ADD}s)"
+    assert outcome(text) == (f"I used add todos and `current time`. (my_{ADD}, {ADD}s)", [])
+    assert outcome(text, f"what is {ADD}?") == (f"I used {ADD} and `current time`. (my_{ADD}, {ADD}s)", [])
+    assert outcome(f"{FENCE}\n{ADD}\n{FENCE}") == (f"{FENCE}\n{ADD}\n{FENCE}", [])
+
+
+def test_instructions_are_not_repeated() -> None:
+    """A reply that repeats a line of our own instructions is none; a few of its words are only words."""
+    line = "Ask one question at a time, and never what the conversation or a tool already tells."
+    assert outcome(f"Sure. {line}", instructions=line) is None
+    assert outcome(line.upper(), instructions=line) is None
+    assert outcome("I ask one question at a time.", instructions=line) == ("I ask one question at a time.", [])
+
+
+def test_a_call_that_was_cut_leaves_the_words_before_it() -> None:
+    """Half a call of a reply that reached its limit is dropped."""
+    for half in ('{"name": "add_todos", "arg', "<tool_call>{", CALL, f"{FENCE}json\n{CALL[:30]}"):
+        text = AnswerText(offer=Offer(TOOLS, ""))
+        assert (text.feed(f"Let me see. {half}") + text.rest(is_cut=True)).rstrip() == "Let me see."
+        assert not text.calls

@@ -1,0 +1,89 @@
+"""The HTTP server is killed amid streams: every message is answered once, and what a client saw is what is stored."""
+
+import asyncio
+import random
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agents.models.script import Script
+from tests.support.http_door import events_of
+from tests.support.killable_server import KillableServer
+from tests.support.scripted_assistant import ROLES, script_lines, stage
+
+SEED, KILLS, THREADS = 22, 100, ("ann", "bob", "cid")
+
+
+class Client:
+    """Somebody who sends one message after the other, each again until it is answered."""
+
+    def __init__(self, url: str, thread: str) -> None:
+        self.url, self.thread = url, thread
+        self.sent: list[str] = []
+        self.seen: list[str] = []
+        self.cut = 0
+        """Streams that broke off."""
+
+    async def talk(self, over: asyncio.Event) -> None:
+        """Send messages until it is over."""
+        async with httpx.AsyncClient(base_url=self.url, timeout=60) as client:
+            while not over.is_set():
+                self.sent.append(f"w{len(self.sent):04}")
+                for _ in range(1000):
+                    if await self._answered(client, self.sent[-1]):
+                        break
+                    await asyncio.sleep(0.05)
+
+    async def _answered(self, client: httpx.AsyncClient, word: str) -> bool:
+        body, headers = {"text": word, "id": word}, {"accept": "text/event-stream"}
+        texts: list[str] = []
+        has_begun = False
+        try:
+            path = f"/threads/{self.thread}/turns"
+            async with client.stream("POST", path, json=body, headers=headers) as response:
+                if response.status_code != 200:
+                    return False
+                async for event in events_of(response):
+                    has_begun = True
+                    texts += [event["text"]] if event["type"] == "message" else []
+                    if event["type"] == "turn.end":
+                        self.seen += texts
+                        return True
+        except httpx.TransportError:
+            pass
+        self.cut += has_begun
+        return False
+
+
+@pytest.mark.slow
+async def test_a_server_that_is_killed_often(tmp_path: Path) -> None:
+    """Three clients, a hundred kills: nothing is lost, nothing is answered twice, nobody sees what is not stored."""
+    chance, over = random.Random(SEED), asyncio.Event()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    clients = [Client(url, thread) for thread in THREADS]
+    async with KillableServer.ready(url, tmp_path / "server.db") as server:
+        talks = [asyncio.create_task(client.talk(over)) for client in clients]
+        for _ in range(KILLS):
+            await server.start()
+            await asyncio.sleep(chance.uniform(0.05, 0.5))
+            await server.end(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
+        over.set()
+        await server.start()
+        await asyncio.gather(*talks)
+        await server.end(signal.SIGTERM)
+    async with stage(tmp_path / "server.db", Script().models(ROLES)) as assistant:
+        for client in clients:
+            lines = [line.removesuffix(" ^C") for line in await script_lines(assistant, client.thread)]
+            words = [line.removeprefix("user: ") for line in lines if line.startswith("user: ")]
+            answers = [line.removeprefix("supervisor: ") for line in lines if line.startswith("supervisor: ")]
+            assert words == client.sent
+            assert answers == client.seen
+    cuts, answered = sum(client.cut for client in clients), sum(len(client.seen) for client in clients)
+    sys.stdout.write(f"{KILLS} kills, {answered} answers, {cuts} streams broken off\n")
+    assert cuts > KILLS / 4

@@ -1,0 +1,55 @@
+"""What a user has agreed to have deleted is carried out and told, whatever comes behind the wish or again."""
+
+from agents.conversation.forgetting import EVERYTHING
+from agents.events import Message
+from agents.memory.forgettings import Deletion
+from agents.memory.inbox import InboxEntry
+from app.assistant import Assistant, Turn
+from prompts import phrase
+from tests.conftest import Chat
+
+
+async def said(assistant: Assistant, id: str, text: str) -> list[str]:
+    """Return what is said to a message."""
+    events = [event async for event in assistant.play(Turn(thread="ann", id=id, text=text))]
+    return [event.text for event in events if isinstance(event, Message)]
+
+
+async def test_a_wish_is_carried_out_before_what_came_behind_it(chat: Chat) -> None:
+    """A crash left the yes open; the message behind it is answered by somebody who knows nothing any more."""
+    chat.expects(supervisor=["Nice to meet you."])
+    await chat.says("forget everything about me")
+    async with chat.assistant() as assistant:
+        await assistant.memory.transcript.accept(InboxEntry("ann", "agreed", "ann", "yes", "message"))
+        assert await said(assistant, "behind", "hello you there") == [phrase("forgotten_me", "en"), "Nice to meet you."]
+        assert [line.text for line in await assistant.history("ann")] == ["hello you there", "Nice to meet you."]
+
+
+async def test_the_same_yes_is_answered_again_and_deletes_nothing_more(chat: Chat) -> None:
+    """The messenger brings it once more after everything else is gone."""
+    chat.expects(supervisor=["Nice to meet you."])
+    await chat.says("forget everything about me")
+    async with chat.assistant() as assistant:
+        assert await said(assistant, "agreed", "yes") == [phrase("forgotten_me", "en")]
+        assert await said(assistant, "behind", "hello you there") == ["Nice to meet you."]
+        assert await said(assistant, "agreed", "yes") == [phrase("forgotten_me", "en")]
+        assert len(await assistant.history("ann")) == 2
+        assert not await assistant.receive(Turn(thread="ann", id="behind", text="hello you there"))
+
+
+async def test_a_setting_is_forgotten_and_not_undone(chat: Chat) -> None:
+    """Of the wish to forget the time zone no undo reaches for an older write."""
+    chat.expects()
+    assert phrase("forget_sure", "en") in await chat.says("forget my time zone")
+    async with chat.assistant() as assistant:
+        assert len(await said(assistant, "agreed", "yes")) == 1
+        assert await said(assistant, "undone", "undo") != [phrase("forgotten_me", "en")]
+
+
+async def test_what_was_deleted_already_is_not_deleted_again(chat: Chat) -> None:
+    """Another process may meet the same wish; what was said since stays."""
+    chat.expects(supervisor=["Nice to meet you."])
+    await chat.says("hello you there")
+    async with chat.assistant() as assistant:
+        await assistant.forgetting.carry_out(Deletion("ann", "agreed", "ann", EVERYTHING, "en"))
+        assert len(await assistant.history("ann")) == 2

@@ -1,0 +1,391 @@
+"""A way out: whatever a dialog's model does, the user leaves with a word, and a turn costs what it may."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import tool
+
+from agents.conversation.gate import LOW, trained_gate
+from agents.conversation.scene import scene_of
+from agents.events import Error, Message, ModelEnd, ModelStart
+from agents.models import Models
+from agents.models.script import Call, Line, Script
+from agents.state import SUPERVISOR, State
+from agents.state.limits import Limits
+from agents.toolkit import traits
+from agents.toolkit.context import Spent
+from prompts import phrase
+from tests.conftest import Chat, told
+
+pytestmark = pytest.mark.needs("profile", "planner", "player")
+
+BEGIN = Call("plan_things", {"brief": "-"})
+ACQUAINT = Call("get_acquainted", {"brief": "-"})
+NONSENSE = "Sure! The the the capital of of 7 is <ok> yes. What do you want?"
+LISTED = Call("list_reminders")
+
+
+class Weak(Script):
+    """Models of which one speaker always does the same, and the observer never says anything of use."""
+
+    def __init__(self, weak: str, habit: Line) -> None:
+        super().__init__()
+        self.weak, self.habit = weak, habit
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return the weak model's habit; the supervisor begins the dialog once, and then answers."""
+        if role == self.weak:
+            return self.habit
+        if role == SUPERVISOR:
+            is_first = not any(isinstance(message, AIMessage) for message in messages)
+            return BEGIN if is_first else "I am here."
+        return "banana" if role == "observer" else "What now?"
+
+
+HABITS: dict[str, Line] = {
+    "nonsense": NONSENSE,
+    "refusals": "I'm sorry, but I can't help with that. Is there anything else?",
+    "one call": LISTED,
+    "a call that is refused": Call("no_such_tool", {"x": 1}),
+    "nothing": "",
+}
+
+
+@pytest.fixture(params=HABITS)
+def weak(request: pytest.FixtureRequest, chat: Chat) -> Chat:
+    """A conversation whose planner has one bad habit."""
+    chat.script = Weak("planner", HABITS[request.param])
+    return chat
+
+
+def said(chat: Chat) -> list[str]:
+    """Return what the user has read in the last turns."""
+    return [event.text for event in chat.events if isinstance(event, Message)]
+
+
+async def holder(chat: Chat) -> str | None:
+    """Return the dialog that holds the conversation."""
+    dialog: str | None = (await chat.state())["dialog"]
+    return dialog
+
+
+@pytest.mark.parametrize(("lang", "stop"), [("en", "stop"), ("en", "stpo"), ("ru", "хватит"), ("ru", "стопп")])
+async def test_stop_leaves_any_dialog(weak: Chat, lang: str, stop: str) -> None:
+    """No model decides on it: it costs no call, and the user reads a sentence."""
+    await weak.says("Plan my week, would you", lang=lang)
+    before = len(weak.script.asked)
+    trace = await weak.says(stop, lang=lang)
+    assert await holder(weak) is None
+    assert trace.endswith(f"supervisor: {phrase('left_dialog', lang)}")
+    assert len(weak.script.asked) == before
+
+
+@pytest.mark.parametrize(
+    ("lang", "wish", "target"),
+    [
+        ("en", "Let's go back to my profile", "profile"),
+        ("en", "lets go back to my profle", "profile"),
+        ("en", "play a comedy", "player"),
+        ("en", "plya a comedy", "player"),
+        ("en", "I want to watch a film", "player"),
+        ("ru", "Вернёмся к моему профилю", "profile"),
+        ("ru", "вернемся к моему профелю", "profile"),
+        ("ru", "включи комедию", "player"),
+        ("ru", "хочу посмотреть комедию", "player"),
+    ],
+)
+async def test_a_plain_wish_leads_to_another_dialog(weak: Chat, lang: str, wish: str, target: str) -> None:
+    """It is obeyed in the same turn, before any model is asked whose it is."""
+    weak.gate = trained_gate()
+    await weak.says("Plan my week, would you", lang=lang)
+    before = len(weak.script.asked)
+    await weak.says(wish, lang=lang)
+    assert await holder(weak) == target
+    assert [call.role for call in weak.script.asked[before:]] == [target]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("en", "thanks, that's all"),
+        ("en", "Thnks, that's all"),
+        ("en", "that will be all"),
+        ("en", "never mind, leave it"),
+        ("en", "No, that's all for now"),
+        ("en", "ok, stop please"),
+        ("en", "quit"),
+        ("ru", "спасибо, это всё"),
+        ("ru", "на сегодня всё"),
+        ("ru", "неважно, оставь"),
+        ("ru", "давай закончим"),
+        ("ru", "Стоп!"),
+    ],
+)
+async def test_leave_taking_ends_the_dialog(chat: Chat, lang: str, text: str) -> None:
+    """Where the dialog has asked something, too."""
+    chat.expects(supervisor=[ACQUAINT], profile=["What do you do?"])
+    await chat.says("Hi", lang=lang)
+    assert told(f"""
+        user: {text}
+        leave (free): finished
+        profile -> supervisor
+        supervisor: {phrase("left_dialog", lang)}
+    """) == await chat.says(text, lang=lang)
+
+
+@pytest.mark.parametrize("text", ["bye", "No, that's all, goodbye", "thank you so much, bye"])
+async def test_a_goodbye_is_asked_nothing_more(chat: Chat, text: str) -> None:
+    """The dialog ends, and what waits behind it is not offered now."""
+    chat.expects(supervisor=[ACQUAINT], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."])
+    await chat.says("Hi", "Forget that, milk belongs on the list", text)
+    assert said(chat)[-1] == phrase("left_for_good", "en")
+    assert await holder(chat) is None
+
+
+async def test_what_was_interrupted_is_offered_again(chat: Chat) -> None:
+    """Who leaves a dialog comes back to the one before it; "stop" declines that as well."""
+    chat.expects(
+        supervisor=[ACQUAINT, "All right."], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."]
+    )
+    await chat.says("Hi", "Forget that, milk belongs on the list")
+    assert told("""
+        user: that will be all
+        leave (free): finished
+        planner -> supervisor
+        supervisor: Good, we leave that here. What can I do for you?
+        supervisor: Shall we go on with your profile?
+        user: stop
+        offer (free): supervisor
+        supervisor: All right.
+    """) == await chat.says("that will be all", "stop")
+    assert (await chat.state())["paused"] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("Shall I stop the reminder?", "stop"),
+        ("Which of them?", "all"),
+        ("Is that all?", "that's all"),
+        ("Two tickets for Sunday. Is this right?", "Yes, that's it"),
+        ("Anything else to send back?", "that will be all"),
+        ("Tell me when you have paid.", "done"),
+        ("What shall I do?", "stop making such lists"),
+        ("What shall I do?", "that's all I have in the cart, order it"),
+        ("What shall I do?", "leave it on the list"),
+        ("How loud?", "quiet"),
+        ("Что показать?", "вывод"),
+        ("Что вернуть?", "всё"),
+        ("Верно?", "всё верно"),
+        ("Что сделать?", "хватит молока на неделю"),
+    ],
+)
+async def test_an_answer_takes_no_leave(chat: Chat, asked: str, text: str) -> None:
+    """What answers the dialog's question, or says more, is the dialog's to hear."""
+    chat.expects(supervisor=[BEGIN], planner=[asked, "Good."], observer=["no", "stay"])
+    trace = await chat.says("Plan my week, would you", text)
+    assert trace.endswith("planner: Good.")
+    assert await holder(chat) == "planner"
+    chat.script.queues.clear()
+
+
+async def test_said_twice_it_leaves_whatever_was_asked(chat: Chat) -> None:
+    """A model that asks so that "stop" is an answer keeps nobody either."""
+    chat.script = Weak("planner", "Do you want to stop?")
+    await chat.says("Plan my week, would you", "stop")
+    assert await holder(chat) == "planner"
+    await chat.says("stop")
+    assert await holder(chat) is None
+
+
+async def test_an_open_question_stays_unanswered_and_nothing_is_written(chat: Chat) -> None:
+    """A model that asks for a yes again and again is left by the second "stop"; what it wanted is not done."""
+    done: list[int] = []
+
+    @traits(effect="write", confirm="always")
+    @tool
+    def wipe(number: int) -> str:
+        """Wipe."""
+        done.append(number)
+        return "wiped"
+
+    planner = chat.speakers["planner"]
+    planner = replace(planner, tools=[*planner.tools, wipe])
+    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "planner": planner})
+    chat.expects(supervisor=[BEGIN], planner=[Call("wipe", {"number": 1}), Call("wipe", {"number": 2})])
+    await chat.says("Plan my week, would you", "stop", "stop")
+    state = await chat.state()
+    assert (done, state["dialog"], state["pending"]) == ([], None, [])
+
+
+@pytest.mark.usefixtures("shop")
+async def test_done_answers_two_questions_in_a_row(chat: Chat) -> None:
+    """A page that is put again is answered in the same words; nobody takes leave by them."""
+    both: Line = [Call("sign_in"), Call("sign_in", {"purpose": "again"})]
+    chat.expects(supervisor=[BEGIN], planner=[both, "Welcome."])
+    assert (await chat.says("Plan my week, would you", "done", "done")).endswith("planner: Welcome.")
+
+
+@pytest.mark.usefixtures("shop")
+async def test_never_mind_leaves_the_question_first(chat: Chat) -> None:
+    """What is on the screen goes away, and the dialog stays; said again, the dialog ends."""
+    chat.expects(supervisor=[BEGIN], planner=[Call("choose_order"), "As you like."], observer=["stay", "no"])
+    await chat.says("Plan my week, would you", "never mind")
+    state = await chat.state()
+    assert (state["dialog"], state["pending"]) == ("planner", [])
+    await chat.says("never mind")
+    assert await holder(chat) is None
+    chat.script.queues.clear()
+
+
+async def test_an_empty_model_gives_the_message_to_the_supervisor(chat: Chat) -> None:
+    """The first time the user reads why; the second time the supervisor hears what they want."""
+    chat.expects(supervisor=[BEGIN, "Milk costs a euro."], planner=[""] * 6)
+    await chat.says("Plan my week, would you")
+    assert [event.code for event in chat.events if isinstance(event, Error) and event.text] == ["busy"]
+    trace = await chat.says("what does milk cost nowadays")
+    assert said(chat) == [
+        phrase("dialog_failed", "en", title="your to-dos"),
+        "Milk costs a euro.",
+    ]
+    assert "planner -> supervisor" in trace
+    assert (await chat.messages(SUPERVISOR))[-2].text == "what does milk cost nowadays"
+
+
+async def test_the_same_message_tried_again_counts(chat: Chat) -> None:
+    """Who presses "try again" is not kept in the dialog either."""
+    chat.expects(supervisor=[BEGIN, "I do it."], planner=[""] * 6)
+    await chat.says("Plan my week, would you", id="m")
+    assert await holder(chat) == "planner"
+    await chat.says("Plan my week, would you", id="m")
+    assert said(chat)[-1] == "I do it."
+    assert await holder(chat) is None
+
+
+@pytest.mark.parametrize(("is_shared", "keeps"), [(True, "planner"), (False, None)])
+async def test_an_outage_of_all_keeps_the_dialog(chat: Chat, is_shared: bool, keeps: str | None) -> None:
+    """Where every speaker has the same model, nobody else would do better; one of its own may fail alone."""
+    down: list[Line] = [ConnectionError("down")] * 2
+    if is_shared:
+        chat.expects(everybody=[BEGIN, *down])
+        chat.models = Models(chat.script.models(["everybody"]).chain("everybody")[0])
+    else:
+        chat.expects(supervisor=[BEGIN, "I am here."], planner=down)
+    await chat.says("Plan my week, would you", "milk")
+    assert await holder(chat) == keeps
+
+
+async def test_refused_calls_end_the_round_and_then_the_dialog(chat: Chat) -> None:
+    """Two refusals of a kind cost no third call; twice in a row the dialog gives the conversation back."""
+    chat.script = Weak("planner", Call("no_such_tool", {"x": 1}))
+    await chat.says("Plan my week, would you")
+    assert said(chat)[-1] == phrase("in_circles", "en")
+    assert [call.role for call in chat.script.asked].count("planner") == 2
+    await chat.says("and now the milk, please, if you can")
+    assert said(chat)[-1] == "I am here."
+    assert await holder(chat) is None
+
+
+async def test_an_answer_between_ends_the_count(chat: Chat) -> None:
+    """Only turns in a row count."""
+    wrong = [Call("no_such_tool", {"x": 1})] * 2
+    chat.expects(supervisor=[BEGIN], planner=[*wrong, "Milk it is.", *wrong], observer=["stay", "stay"])
+    await chat.says("Plan my week, would you", "milk, I said, and nothing but milk", "and some bread for the weekend")
+    assert await holder(chat) == "planner"
+
+
+async def test_a_turn_costs_so_many_calls(chat: Chat) -> None:
+    """A model that never calls the same twice stops at the bound; the user is told, and can go on."""
+    chat.limits = replace(chat.limits, turn_calls=5)
+    chat.expects(supervisor=[Call("assistant_help", {"query": f"{place}"}) for place in range(9)])
+    trace = await chat.says("Hi")
+    assert len(chat.script.asked) == 5
+    assert trace.endswith(f"supervisor: {phrase('turn_spent', 'en', most=5)}")
+    chat.script.queues.clear()
+    chat.expects(supervisor=["That is all that I found."])
+    assert (await chat.says("go on")).endswith("That is all that I found.")
+
+
+@pytest.mark.parametrize(("most", "left"), [(100, 0), (101, 17), (0, 17)])
+def test_a_turn_costs_so_many_tokens(most: int, left: int) -> None:
+    """What is read and what is written counts; without a limit only the calls do."""
+    spent = Spent()
+    spent.note(ModelStart(speaker="planner", model="m"))
+    spent.note(
+        ModelEnd(speaker="planner", model="m", input_tokens=60, output_tokens=40, cached_tokens=50, ms=1, ok=True)
+    )
+    assert spent.leaves(Limits(turn_tokens=most)) == left
+
+
+ANSWERS = {
+    "en": [
+        ("How much work experience do you have?", "ten years or so"),
+        ("How would you like to work: full time or part time?", "part time would be best"),
+        ("How much work experience do you have?", "about five years, mostly in hospitals"),
+        ("Which skills do you have?", "cooking, baking and a bit of bookkeeping"),
+        ("What are you interested in?", "mostly football and old films"),
+        ("What do you do, and what experience do you have?", "I'm a nurse"),
+        ("Where do you live?", "in a small town near Leeds"),
+        ("Which skills do you have?", "I speak French and Spanish"),
+        ("What are you interested in?", "nothing special, I read a lot"),
+        ("What kind of work are you looking for?", "from home if possible"),
+        ("How much experience do you have?", "not much, I just finished school"),
+        ("What would you like to learn?", "maybe how to play the guitar"),
+        ("What is your goal?", "I'd like to lead a team one day"),
+        ("When could you start?", "in two weeks at the earliest"),
+        ("Do you work full time?", "No, only on weekends"),
+    ],
+    "ru": [
+        ("Какой у вас опыт работы?", "лет десять примерно"),
+        ("Как вы хотите работать: полный день или неполный?", "лучше неполный день"),
+        ("Какой у вас опыт работы?", "около пяти лет, в основном в больнице"),
+        ("Что вы умеете?", "готовить, печь и немного бухгалтерию"),
+        ("Что вам интересно?", "в основном футбол и старые фильмы"),
+        ("Кем вы работаете?", "я медсестра"),
+        ("Где вы живёте?", "в небольшом городке под Тулой"),
+        ("Что вы умеете?", "говорю по-французски и по-испански"),
+        ("Что вам интересно?", "ничего особенного, много читаю"),
+        ("Какую работу вы ищете?", "из дома, если можно"),
+        ("Какой у вас опыт работы?", "небольшой, только закончил школу"),
+        ("Чему бы вы научились?", "может быть, играть на гитаре"),
+        ("Какая у вас цель?", "когда-нибудь руководить командой"),
+        ("Когда вы могли бы начать?", "не раньше чем через две недели"),
+        ("Вы работаете полный день?", "Нет, только по выходным"),
+    ],
+}
+
+
+async def guess(chat: Chat, lang: str, question: str, answer: str) -> float:
+    """Return how likely the shipped gate holds it that an answer leaves the profile."""
+    chat.expects(supervisor=[ACQUAINT], profile=[question])
+    await chat.says("Hi", lang=lang)
+    async with chat.assistant() as assistant:
+        values = (await assistant.graph.aget_state({"configurable": {"thread_id": "ann"}})).values
+    state: State = {**values, "heard": {"id": "m", "text": answer, "source": "message"}, "lang": lang}  # type: ignore[typeddict-item]
+    return trained_gate()(scene_of(chat.speakers["profile"], state, chat.speakers)).leaves
+
+
+@pytest.mark.parametrize(("lang", "question", "answer"), [(lang, *row) for lang in ANSWERS for row in ANSWERS[lang]])
+async def test_a_plain_answer_to_a_form_is_spared_the_observer(
+    chat: Chat, lang: str, question: str, answer: str
+) -> None:
+    """All fifteen of fifteen, in each language."""
+    assert await guess(chat, lang, question, answer) < LOW
+
+
+@pytest.mark.parametrize(
+    ("lang", "question", "answer"),
+    [
+        ("en", "Would you like to go on?", "No, thanks I would like to reserve a car there"),
+        ("en", "Is that right?", "Nope... I want to look for a diner"),
+        ("en", "Which skills do you have?", "No, not right now. Get me a salon booking"),
+        ("en", "Which skills do you have?", "no, remind me of the dentist instead"),
+        ("ru", "Продолжим?", "Нет, спасибо, лучше забронируй столик"),
+        ("ru", "Что вы умеете?", "не сейчас, найди мне парикмахера"),
+    ],
+)
+async def test_a_refusal_with_a_wish_reaches_an_observer(chat: Chat, lang: str, question: str, answer: str) -> None:
+    """A bare no is an answer; what it says beside that may be for somebody else."""
+    assert await guess(chat, lang, question, answer) >= LOW

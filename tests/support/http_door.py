@@ -1,0 +1,63 @@
+"""The HTTP door on a port of this machine, and its streams as a client reads them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import uvicorn
+
+from app.api_keys import Key, read_keys
+from app.assistant import Assistant
+from app.doors.http.callbacks import Callbacks
+from app.doors.http.service import Server, make_app
+
+SHOP, OTHER, OPERATOR = ("s" * 20, "o" * 20, "p" * 20)
+"""Keys: of two callers who may talk, and of one who may operate."""
+KEYS = f"shop:talk:{SHOP}, other:talk:{OTHER}, ops:operate:{OPERATOR}"
+
+
+@asynccontextmanager
+async def served(assistant: Assistant, keys: str = "", callbacks: Callbacks | None = None) -> AsyncIterator[str]:
+    """Serve on a free port during the block; give the address."""
+    held: tuple[Key, ...] = read_keys(keys)
+    app = make_app(assistant, held, callbacks)
+    server = Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+    serving = asyncio.create_task(server.serve())
+    try:
+        for _ in range(1000):
+            if server.started:
+                break
+            await asyncio.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await serving
+        await app.state.answers.close()
+
+
+def by(key: str) -> dict[str, str]:
+    """Return the header with a key."""
+    return {"Authorization": f"Bearer {key}"}
+
+
+async def streamed(client: httpx.AsyncClient, path: str, body: object, **headers: str) -> list[dict[str, Any]]:
+    """Return the events of a stream, each held against its number."""
+    asked = {"accept": "text/event-stream"} | {name.replace("_", "-"): value for name, value in headers.items()}
+    async with client.stream("POST", path, json=body, headers=asked) as response:
+        assert response.status_code == 200, await response.aread()
+        assert response.headers["content-type"].startswith("text/event-stream")
+        return [event async for event in events_of(response)]
+
+
+async def events_of(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
+    """Yield the events of a stream as they come."""
+    event: dict[str, Any] = {}
+    async for line in response.aiter_lines():
+        if line.startswith("data: "):
+            event = json.loads(line.removeprefix("data: "))
+        elif line.startswith("id: "):
+            assert int(line.removeprefix("id: ")) == event["seq"]
+            yield event

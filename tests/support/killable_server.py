@@ -1,0 +1,53 @@
+"""The HTTP door as a process that can be killed and started again in a moment.
+
+`python -m tests.support.killable_server` takes the lines that `killable_bot` takes; their address is where it serves.
+"""
+
+import asyncio
+import signal
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from app.assistant import Turn
+from app.doors.http.service import Server, make_app
+from app.tasks import cancelled_by
+from tests.support.killable_bot import Bot, main, talker
+from tests.support.scripted_assistant import stage
+
+
+class KillableServer(Bot):
+    """Start the server's process, and kill it."""
+
+    module = "tests.support.killable_server"
+
+
+async def _serve(url: str, database: str) -> None:
+    """Serve until SIGTERM, with a model that repeats what it hears."""
+    async with stage(Path(database), talker()) as assistant:
+        app = make_app(assistant, ())
+        port = urlsplit(url).port or 0
+        server = Server(uvicorn.Config(app, port=port, log_config=None, lifespan="off", timeout_graceful_shutdown=2))
+        serving = asyncio.create_task(server.serve())
+        with cancelled_by(signal.SIGTERM):
+            try:
+                await asyncio.shield(serving)
+            except asyncio.CancelledError:
+                server.should_exit = True
+                await serving
+        await app.state.answers.close()
+
+
+async def _warm() -> None:
+    """Load once what every process would load anew."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with stage(Path(folder) / "warm.db", talker()) as assistant:
+            make_app(assistant, ()).openapi()
+            async for _ in assistant.play(Turn(thread="warm", text="hello")):
+                pass
+
+
+if __name__ == "__main__":
+    main(_warm, _serve)

@@ -9,7 +9,7 @@ from agents.events import ShownImage
 from agents.events.views import MOST_ENTRIES, CardList, Entry, is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation, Source, sources_of
-from prompts import sentence
+from prompts import sentence, table
 
 # Markdown would take "[1][2]" for a link. A number is drawn in signs of the private use area meanwhile: each is as wide
 # as the sign it stands for, in a terminal and in UTF-16.
@@ -104,6 +104,13 @@ def say(key: str, lang: str, /, **variables: object) -> str:
         PromptError: no language has the sentence, or a variable of it was not given.
     """
     return sentence("cli", key, lang, **variables)
+
+
+def tool_title(tool: str, speaker: str, lang: str) -> str:
+    """Return what a tool of a speaker does, as the user is told it."""
+    titles = (table(file, lang).get("titles", {}).get(tool) for file in (f"{speaker}/confirm", "confirm"))
+    title = next(filter(None, titles), None)
+    return clean(str(title or tool.replace("_", " ").capitalize()))
 
 
 _ENTRY = re.compile(r"^(\s*)(\d+)([.)]) ")

@@ -12,14 +12,14 @@ from telegram.error import TelegramError
 
 from agents.events import REBUILT, RETRY, Error, Event, Message, ModelStart, PrivateMessage, Token, ToolEnd, ToolStart
 from agents.events.views import View
-from agents.language.text.clean import clean
 from app.doors.telegram.delivery.buttons import command_buttons
 from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.place import Place
 from app.tasks import Beside
-from prompts import sentence, table
+from app.texts import tool_title
+from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 DRAFT_EVERY = 1.0
@@ -189,7 +189,7 @@ class Progress:
 
     def _lines(self, lang: str) -> str:
         steps = [*self._steps.values()][-MOST_STEPS:]
-        lines = [f"{sign} {_title(tool, speaker, lang)}" for sign, tool, speaker in steps]
+        lines = [f"{sign} {tool_title(tool, speaker, lang)}" for sign, tool, speaker in steps]
         if lang and self.is_slow:
             lines.append(sentence("telegram", "slow", lang))
         return "\n".join(lines)
@@ -197,9 +197,3 @@ class Progress:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _title(tool: str, speaker: str, lang: str) -> str:
-    titles = (table(file, lang).get("titles", {}).get(tool) for file in (f"{speaker}/confirm", "confirm"))
-    title = next(filter(None, titles), None)
-    return clean(str(title or tool.replace("_", " ").capitalize()))

@@ -54,6 +54,10 @@ class Answer:
                 return
             await news.wait()
 
+    async def change(self) -> None:
+        """Wait for the next event, or the end."""
+        await self._news.wait()
+
     async def play(self, assistant: Assistant) -> None:
         """Play the turn to its end."""
         try:
@@ -108,9 +112,22 @@ class Answers:
             if not (answer.readers or answer.is_over):
                 self._start(self._stop_unread(answer))
 
+    def of(self, thread: str, id: str) -> Answer | None:
+        """Return the answer to a message; None if it was not made here, or is no longer kept."""
+        return self._answers.get((thread, id))
+
+    def running_in(self, thread: str) -> list[Answer]:
+        """Return the answers that are being made in a thread."""
+        return [answer for (name, _), answer in self._answers.items() if name == thread and not answer.is_over]
+
     def is_running(self, thread: str) -> bool:
         """Tell whether an answer is being made in a thread."""
-        return any(not answer.is_over for (name, _), answer in self._answers.items() if name == thread)
+        return bool(self.running_in(thread))
+
+    def drop(self, thread: str, id: str) -> None:
+        """Drop an answer that is over, so that its message is tried again."""
+        if (answer := self.of(thread, id)) and answer.is_over:
+            del self._answers[thread, id]
 
     async def close(self) -> None:
         """Give the answers that run a while, then break them off: their messages are answered when they come again."""

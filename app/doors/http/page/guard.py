@@ -1,0 +1,72 @@
+"""What stands before every path of the page: headers, the sign that the page itself calls, and who looks at it."""
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+from fastapi import Depends, HTTPException, Request, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from fastapi.routing import APIRoute
+
+from app.doors.http.page.markup import draw
+from app.doors.http.page.session import Visitor, accepted_language, visitor_of
+from prompts import table
+
+SIGN_IN = "/sign-in"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # The address of a conversation is nobody else's business; a form of the page still tells its origin.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
+}
+
+
+class PageRoute(APIRoute):
+    """A path of the page; a writing one is called by the page alone."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler with what stands before it."""
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                # A form of another site cannot set this header.
+                if request.method != "GET" and "hx-request" not in request.headers:
+                    raise HTTPException(403)
+                response = await handle(request)
+            except HTTPException as refusal:
+                response = _refused(request, refusal.status_code)
+            for name, value in {**HEADERS, "Cache-Control": "no-store"}.items():
+                response.headers.setdefault(name, value)
+            return response
+
+        return guarded
+
+
+def _refused(request: Request, status: int) -> Response:
+    """Tell the user in a sentence that a request is refused; who is not signed in is led to the form for it."""
+    is_of_page, lang = "hx-request" in request.headers, accepted_language(request.headers.get("accept-language", ""))
+    if status == 401 and not is_of_page:
+        return RedirectResponse(SIGN_IN, 303)
+    sentences = table("page", lang)["refused"]
+    text = sentences.get(str(status), sentences["rest"])
+    if is_of_page:
+        return PlainTextResponse(text, status, {"HX-Redirect": SIGN_IN} if status == 401 else None)
+    return HTMLResponse(draw("refused", lang, text=text), status)
+
+
+def visitor(request: Request) -> Visitor:
+    """Return who looks at the page. Raises HTTPException: they have to sign in."""
+    somebody = visitor_of(request, request.app.state.keys)
+    if somebody is None:
+        raise HTTPException(401)
+    return somebody
+
+
+Visiting = Annotated[Visitor, Depends(visitor)]

@@ -101,7 +101,6 @@ async def open_assistant(
             saver=memory.saver,
             store=memory.store,
             gate=trained_gate(await load_thresholds(memory.store)),
-            tool_mode=settings.tool_mode,
             direct_switch=settings.direct_switch,
             observers_first=settings.observers_asked == "first",
         )

@@ -8,7 +8,8 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
-from app.doors.http.exchange import FAULTS, NO_THREAD, Caller, Served, ThreadName, UserName
+from app.assistant.system_messages import SystemMessages
+from app.doors.http.exchange import FAULTS, NO_THREAD, Caller, Operator, Served, ThreadName, UserName
 from app.listing import conversation_markdown
 from app.short_term_memory import Content, contents
 from prompts import FALLBACK
@@ -48,8 +49,29 @@ async def export(
     facts = await assistant.state(key.inside(thread)) or {}
     forms, lang = facts.get("forms", {}), facts.get("lang") or FALLBACK
     if form == "json":
-        return JSONResponse({"thread": thread, "contents": contents(lines), "forms": forms})
+        data = {"thread": thread, "contents": contents(lines), "forms": forms}
+        if key.allows("operate"):
+            data |= (await SystemMessages.of(assistant.memory.store, key.inside(thread))).model_dump()
+        return JSONResponse(data)
     return PlainTextResponse(conversation_markdown(thread, lines, forms, lang), media_type="text/markdown")
+
+
+@router.get("/{thread}/system_messages")
+async def system_messages(thread: ThreadName, key: Operator, assistant: Served) -> SystemMessages:
+    """Return what the operator tells every speaker of a thread."""
+    return await SystemMessages.of(assistant.memory.store, key.inside(thread))
+
+
+@router.put("/{thread}/system_messages")
+async def set_system_messages(
+    thread: ThreadName, body: SystemMessages, key: Operator, assistant: Served
+) -> SystemMessages:
+    """Tell every speaker of a thread this, in place of what was told; it holds from the next turn on.
+
+    A turn that runs is not waited for.
+    """
+    await body.save(assistant.memory.store, key.inside(thread))
+    return body
 
 
 @router.delete("/{thread}")

@@ -102,7 +102,9 @@ class Prompting:
         noted = notes(lang=lang, facts=self._speaker_facts(speaker, state, context.called, history))
         if speaker.is_custom:
             noted |= notes(forwarding="custom")
-        messages: list[AnyMessage] = [SystemMessage(self.role(speaker, lang), additional_kwargs=noted), *history]
+        # What other threads are not told comes last, so that their prompts begin alike.
+        role = "\n\n".join([self.role(speaker, lang), *context.system_messages])
+        messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=noted), *history]
         if context.spent.leaves(context.limits) <= 1:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         return messages

@@ -25,7 +25,7 @@ from agents.nodes.tools import Serving, ToolCalls
 from agents.nodes.undo import TakingBack
 from agents.state import SUPERVISOR, State, holder_of, messages_of
 from agents.toolkit.context import Context
-from agents.toolkit.shelf import Mode, shelves
+from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
@@ -138,14 +138,13 @@ def build_graph(
     saver: Checkpointer,
     store: BaseStore | None,
     gate: Gate | None = None,
-    tool_mode: Mode = "append",
     direct_switch: bool = True,
     observers_first: bool = False,
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
     graph = StateGraph(State, context_schema=Context)
     serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
-    prompting = Prompting(speakers, shelf_of := shelves(speakers, tool_mode))
+    prompting = Prompting(speakers, shelf_of := shelves(speakers))
     wiring = Wiring(speakers, observers, settling)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
     everyone = [SUPERVISOR, *speakers.dialogs]

@@ -12,8 +12,8 @@ from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import ThreadInfo, TranscriptLine, writers_of
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
-from agents.toolkit.card import ToolCard
 from app.texts import say, with_list
+from app.tool_card import ToolCard
 from prompts import form_texts, language, title_of
 
 LONGEST_FIRST_LINE = 40

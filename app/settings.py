@@ -18,7 +18,6 @@ from agents.models import Models
 from agents.models.factory import Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
-from agents.toolkit.shelf import Mode
 from agents.toolkit.speaker import Silence
 from app.api_keys import Key, read_keys
 from app.files import read_env
@@ -59,7 +58,6 @@ class Settings(BaseSettings):
     memory_forwarding: Forwarding = "standard"
     silence_seconds: int = Field(default=0, ge=0)
     silence_times: int = Field(default=1, ge=1, le=10)
-    tool_mode: Mode = "append"
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
     remote_tools: Path | None = None

@@ -108,7 +108,6 @@ class Stage:
                 observers.discover(languages()),
                 saver=self.memory.saver,
                 store=self.memory.store,
-                tool_mode=self.settings.tool_mode,
                 direct_switch=self.settings.direct_switch,
             )
             models = self.models.models_of(speakers) if isinstance(self.models, Labels) else self.models

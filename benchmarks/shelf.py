@@ -1,4 +1,4 @@
-"""What three hundred tools cost a conversation: their cards appended, the fitting ones bound, or all of them bound.
+"""What three hundred tools cost a conversation: their cards appended, or all of them bound.
 
 `python -m benchmarks.shelf --turns 30`. The models are scripted and always call the right tool, so only the prompts
 differ. Tokens are a lower bound: the pieces into which cl100k cuts a text before it merges anything, each at least
@@ -34,12 +34,8 @@ from tests.support.errands import Errand, Perfect, errands
 
 CACHED = 0.1
 """The price of a character that a cache serves, where a fresh one costs 1."""
-WAYS: Mapping[str, tuple[shelf.Mode, int]] = {
-    "cards appended": ("append", shelf.MOST_BOUND),
-    "fitting bound": ("bind", shelf.MOST_BOUND),
-    "all bound": ("append", 1_000),
-}
-"""By name, the mode of the shelf and how many tools may be bound without one."""
+WAYS: Mapping[str, int] = {"cards appended": shelf.MOST_BOUND, "all bound": 1_000}
+"""By name, how many tools may be bound without a shelf."""
 
 
 def converse(way: str, turns: int, folder: Path) -> Calls:
@@ -48,16 +44,15 @@ def converse(way: str, turns: int, folder: Path) -> Calls:
     Raises:
         OffScript: a turn did not end with the tool that was meant and the answer.
     """
-    mode, most_bound = WAYS[way]
-    with patch.object(shelf, "MOST_BOUND", most_bound):
-        return asyncio.run(_converse(mode, turns, f"sqlite:///{folder / f'{mode}-{most_bound}.db'}"))
+    with patch.object(shelf, "MOST_BOUND", WAYS[way]):
+        return asyncio.run(_converse(turns, f"sqlite:///{folder / f'{WAYS[way]}.db'}"))
 
 
-async def _converse(mode: shelf.Mode, turns: int, url: str) -> Calls:
+async def _converse(turns: int, url: str) -> Calls:
     player, numbers = Perfect(), list[int]()
     speakers = with_warehouse(company(watched=False))
     async with open_memory(url) as memory:
-        graph = build_graph(speakers, {}, saver=memory.saver, store=memory.store, tool_mode=mode)
+        graph = build_graph(speakers, {}, saver=memory.saver, store=memory.store)
         models = player.models([SUPERVISOR, *speakers.dialogs])
         known = Languages("en", tuple(languages()))
         assistant = Assistant(TurnPlayer(graph, memory, models, known), speakers)

@@ -102,7 +102,9 @@ class Prompting:
         noted = notes(lang=lang, facts=self._speaker_facts(speaker, state, context.called, history))
         if speaker.is_custom:
             noted |= notes(forwarding="custom")
-        messages: list[AnyMessage] = [SystemMessage(self.role(speaker, lang), additional_kwargs=noted), *history]
+        # What other threads are not told comes last, so that their prompts begin alike.
+        role = "\n\n".join([self.role(speaker, lang), *context.system_messages])
+        messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=noted), *history]
         if context.spent.leaves(context.limits) <= 1:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         return messages
@@ -117,8 +119,7 @@ class Prompting:
         context = await told_by(dialog, context, state["lang"])
         history = [*messages_of(state, dialog.name), *self.news(dialog, state, context)]
         asked = SystemMessage(f"{phrase('judge_first', state['lang'])}\n{text}")
-        tools = [*self.tools(dialog, state["lang"]), *self.picked(dialog, state, history)]
-        return [*self.messages(dialog, state, context, history), asked], tools
+        return [*self.messages(dialog, state, context, history), asked], self.tools(dialog, state["lang"])
 
     def news(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
         """Return what a speaker has not heard yet: the user's message with what holds now, and cards of tools.
@@ -168,12 +169,6 @@ class Prompting:
             tools = bound_tools(speaker, self.speakers, self.shelves.get(speaker.name))
             self._tools[key] = [self._schemas.of(tool, lang) for tool in tools]
         return self._tools[key]
-
-    def picked(self, speaker: Speaker, state: State, history: Sequence[AnyMessage]) -> list[ToolSchema]:
-        """Return the tools bound for this message alone: those that fit, where a shelf's tools are bound."""
-        shelf = self.shelves.get(speaker.name)
-        fitting = shelf.fitting(state, history) if shelf and shelf.mode == "bind" else []
-        return [self._schemas.of(tool, state["lang"]) for tool in fitting]
 
     def _lasting(self, speaker: Speaker, state: State, context: Context) -> list[str]:
         """Return what holds until the next message, part by part: day, device, form, screen.

@@ -23,7 +23,7 @@ from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import Notes
 from agents.memory.notices import Notices
-from agents.memory.store import Store, namespace_of
+from agents.memory.store import Store, namespace_of, namespace_of_thread
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
 from agents.memory.updates import Updates
@@ -91,7 +91,8 @@ class Memory:
             alone = users if len(users) == 1 and not keeps_people else set()
             # In LangGraph's server a thread has nothing else in this file.
             notes, writes = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
-            if not (messages or notes or writes):
+            items = await self.store.erase(namespace_of_thread(thread))
+            if not (messages or notes or writes or items):
                 return False
             for user in alone:
                 await self.store.erase(namespace_of(user))

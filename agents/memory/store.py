@@ -42,7 +42,16 @@ Namespace = tuple[str, ...]
 
 def namespace_of(user: str, *kind: str) -> Namespace:
     """Return where the items of `user` are: ("users", user, …), with the full stops the store forbids as %2E."""
-    return "users", user.replace("%", "%25").replace(".", "%2E") or "%", *kind
+    return "users", _escaped(user), *kind
+
+
+def namespace_of_thread(thread: str, *kind: str) -> Namespace:
+    """Return where the items of `thread` are: ("threads", thread, …)."""
+    return "threads", _escaped(thread), *kind
+
+
+def _escaped(name: str) -> str:
+    return name.replace("%", "%25").replace(".", "%2E") or "%"
 
 
 class Store(BaseStore):

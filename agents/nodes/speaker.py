@@ -24,7 +24,6 @@ from agents.events import RETRY, Error, Event, Message, ModelStart, Token
 from agents.events.views import View, stored_view
 from agents.language.text.vocabulary import says
 from agents.memory.store import namespace_of
-from agents.models import ToolSchema
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
@@ -208,17 +207,13 @@ class Speaking:
         if window.size is None:
             return history
         prompt = partial(self.prompting.messages, self.speaker, state, context)
-        return shortened(history, window, prompt, self._tools(state, history))
-
-    def _tools(self, state: State, history: Sequence[AnyMessage]) -> list[ToolSchema]:
-        picked = self.prompting.picked(self.speaker, state, history)
-        return [*self.prompting.tools(self.speaker, state["lang"]), *picked]
+        return shortened(history, window, prompt, self.prompting.tools(self.speaker, state["lang"]))
 
     async def _ask(self, state: State, context: Context, history: Sequence[AnyMessage], draft: Draft) -> AIMessage:
         speaker = self.speaker
         listener = Listener(speaker.name, draft.emit, draft.hear, draft.take_back, thread=context.thread)
         messages = self.prompting.messages(speaker, state, context, history)
-        tools = self._tools(state, history)
+        tools = self.prompting.tools(self.speaker, state["lang"])
         return await reply_of(context.models.chain(speaker.name), messages, tools, listener)
 
     def _write(self, change: Change, message: AIMessage, view: View | None) -> None:

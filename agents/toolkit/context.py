@@ -99,6 +99,8 @@ class Context:
     """What to call the user, as a remembered form has it; only the supervisor is given it."""
     lines: Sequence[str] = ()
     """What dialogs tell the speaker whose turn it is, a line each."""
+    system_messages: Sequence[str] = ()
+    """What the operator tells every speaker of the thread."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
     is_interruptable: bool = True

@@ -2,15 +2,13 @@
 
 A shelf holds tools that are too many to bind. The list of bound tools never changes, so that a provider's cache serves
 it: the tools that are always at hand, `find_tools` and `call_tool`. The cards of fitting tools are appended after the
-history; a card that the history shows is not repeated. For a small model without a cache the fitting tools can be
-bound instead. `assistant_help` is the way out when no other tool fits.
+history; a card that the history shows is not repeated. `assistant_help` is the way out when no other tool fits.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.tool import ToolCall
@@ -38,7 +36,6 @@ MOST_OFFERED = 6
 """Cards that a message brings, at most."""
 MOST_REMEMBERED = 3
 """Messages before the last one that count when tools are chosen."""
-Mode = Literal["append", "bind"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,6 @@ class Shelf:
     """The tools of one speaker that are not bound."""
 
     tools: Mapping[str, BaseTool]
-    mode: Mode = "append"
 
     @cached_property
     def ranker(self) -> ToolRanker:
@@ -67,16 +63,16 @@ class Shelf:
         """Return the cards that the history does not show yet, as the message to append; None if it shows all."""
         shown = shown_in(messages)
         new = [tool for tool in self.fitting(state, messages) if tool.name not in shown]
-        if not new or self.mode == "bind":
+        if not new:
             return None
         text = phrase("tools_offered", state["lang"], cards=cards_of(new, state["lang"]))
         return SystemMessage(text, additional_kwargs=notes(cards=[tool.name for tool in new]))
 
 
-def shelves(speakers: Speakers, mode: Mode = "append") -> dict[str, Shelf]:
+def shelves(speakers: Speakers) -> dict[str, Shelf]:
     """Return the shelves of the speakers that have too many tools to bind, by their names."""
     unbound = {speaker.name: _unbound(speaker) for speaker in speakers}
-    return {name: Shelf(tools, mode) for name, tools in unbound.items() if tools}
+    return {name: Shelf(tools) for name, tools in unbound.items() if tools}
 
 
 def _unbound(speaker: Speaker) -> dict[str, BaseTool]:

@@ -22,7 +22,6 @@ from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences
-from agents.memory.typed_file import TypedFile
 from agents.state import SUPERVISOR, State
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
@@ -33,6 +32,7 @@ from app.assistant.run import Stamp, config_of
 from app.assistant.thread_reader import ThreadReader
 from app.assistant.turn import Turn, TurnCount
 from app.assistant.turn_player import TurnPlayer
+from app.typed_file import TypedFile
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

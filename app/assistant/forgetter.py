@@ -14,11 +14,11 @@ from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TOLD
-from agents.memory.typed_file import TypedFile
 from agents.state import State
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn import REMEMBERED
+from app.typed_file import TypedFile
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
 from typing import cast
@@ -32,6 +32,7 @@ from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
 from app.assistant.closing import Closing
 from app.assistant.run import Run, Stamp, config_of
+from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, metadata_of, update_for
 from app.permissions import NOBODY_MAY, Permissions
 from prompts import phrase
@@ -98,7 +99,10 @@ class TurnPlayer:
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
         preferences = await Preferences.of(self.memory.store, entry.user)
         is_resumed = progress in (Progress.ROUTED, Progress.ENDED)
-        context = self._context(entry, turn, snapshot, preferences)
+        context = replace(
+            self._context(entry, turn, snapshot, preferences),
+            system_messages=(await SystemMessages.of(self.memory.store, entry.thread)).texts,
+        )
         run = Run(self.graph, context, snapshot, is_resumed=is_resumed)
         self._runs[entry.thread] = run
         try:

@@ -35,6 +35,7 @@ TERMINATED = 143
 COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
     *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget),
+    threads.system_messages,
     *(demo.demo, setup.setup, installation.notes, ring, installation.graph, installation.calibrate, installation.check),
 )
 

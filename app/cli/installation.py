@@ -12,7 +12,6 @@ from agents.conversation.gate import calibrate as fit
 from agents.conversation.gate import weights
 from agents.errors import ConfigError, ContractError
 from agents.memory import open_memory
-from agents.toolkit.card import faults, warnings
 from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
@@ -23,6 +22,7 @@ from app.doors.visit import USAGE
 from app.listing import note_lines, report_lines
 from app.settings import Settings, read, read_settings
 from app.texts import say
+from app.tool_card import faults, warnings
 from prompts import PromptError, languages, observer_file, translated
 
 

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -15,6 +17,7 @@ from agents.memory.inbox import TOLD, TranscriptLine, writers_of
 from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.assistant.run import config_of
+from app.assistant.system_messages import LONGEST, MOST, SystemMessages
 from app.cli.invocation import OptionalThread, Thread, results_alone
 from app.cli.trace_test import rehearse, trace_test
 from app.composition import open_assistant
@@ -74,6 +77,31 @@ async def back(thread: Thread, turn: TurnNumber) -> CommandResult:
         ]
     result = {"thread": thread, "turn": turn, "left": facts["turn"], "text": notice.text}
     return CommandResult(result, [*history_lines(lines, lang), "", notice.text])
+
+
+Messages = Annotated[str | None, typer.Option("--set", metavar="FILE|-", help="JSON as `--json` prints it.")]
+
+
+async def system_messages(thread: Thread, messages: Messages = None) -> CommandResult:
+    """Show, or set, what you tell every speaker of a thread.
+
+    Raises:
+        UsageError: there is no such file, or it is not written so.
+    """
+    async with open_assistant(read_settings(), remote=False, reads=messages is None) as assistant:
+        store = assistant.memory.store
+        if messages is not None:
+            read = sys.stdin.read if messages == "-" else partial(Path(messages).read_text, "utf-8")
+            try:
+                set_now = SystemMessages.model_validate_json(await asyncio.to_thread(read))
+            except OSError as fault:
+                raise UsageError(f"--set: {fault}") from None
+            except ValueError:
+                form = '{"system_messages": [{"content": "…"}]}'
+                raise UsageError(f"--set: write {form}, at most {MOST} of {LONGEST} characters each") from None
+            await set_now.save(store, thread)
+        told = await SystemMessages.of(store, thread)
+    return CommandResult(told.model_dump(), told.texts)
 
 
 async def _state(assistant: Assistant, thread: str, lang: str) -> dict[str, Any]:
@@ -160,11 +188,13 @@ async def exported(settings: Settings, thread: str, form: str = "markdown") -> s
         lines = await assistant.history(thread)
         state = await assistant.state(thread) if lines else await _state(assistant, thread, settings.app_lang)
         records = await assistant.records(thread)
+        told = await SystemMessages.of(assistant.memory.store, thread)
     forms = (state or {}).get("forms", {})
     if form == "test":
         return await _test(records, lines, settings.app_lang)
     if form == "json":
-        return safe_json({"thread": thread, "contents": contents(lines), "forms": forms}, indent=2) + "\n"
+        data = {"thread": thread, "contents": contents(lines), "forms": forms, **told.model_dump()}
+        return safe_json(data, indent=2) + "\n"
     return conversation_markdown(thread, lines, forms, settings.app_lang)
 
 

@@ -18,7 +18,6 @@ from langchain_core.tools import BaseTool
 import prompts
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
-from agents.toolkit.card import HAND_OVER, ToolCard, cards, owned_tools, slots, text_faults
 from agents.toolkit.commands import CommandResult, name_given
 from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speaker, Speakers
@@ -33,6 +32,7 @@ from app.logs import log_on_stderr
 from app.settings import Settings, read_settings
 from app.tasks import on_signal
 from app.texts import say
+from app.tool_card import HAND_OVER, ToolCard, cards, owned_tools, slots, text_faults
 from prompts import card_file, languages
 
 application = typer.Typer(name="tools")

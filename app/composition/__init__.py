@@ -23,7 +23,6 @@ from agents.models.factory import Endpoint, make_model
 from agents.sources.attachments.transcriber import Transcriber
 from agents.sources.documents.index import DocumentIndex, index_file
 from agents.state import SUPERVISOR
-from agents.toolkit.card import faults
 from agents.toolkit.context import Context
 from agents.toolkit.help import Documents, HelpChain, Link, OtherModel, Pages, Person, Webhook
 from agents.toolkit.services import Services
@@ -37,6 +36,7 @@ from app.composition.remote_tools import note_changes, with_remote_tools
 from app.composition.windows import fitting
 from app.permissions import Permissions
 from app.settings import Settings, read
+from app.tool_card import faults
 from dialogs import Dialog
 from prompts import languages
 
@@ -101,7 +101,6 @@ async def open_assistant(
             saver=memory.saver,
             store=memory.store,
             gate=trained_gate(await load_thresholds(memory.store)),
-            tool_mode=settings.tool_mode,
             direct_switch=settings.direct_switch,
             observers_first=settings.observers_asked == "first",
         )

@@ -59,8 +59,8 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
             parts = await stack.enter_async_context(open_parts(settings))
         speakers, watching = (parts.speakers, parts.watching) if parts else discover_checked(settings)
         # With True its checkpoints live in the thread of the graph around it, and last from turn to turn.
-        mode, direct = settings.tool_mode, settings.direct_switch
-        conversation = build_graph(speakers, watching, saver=True, store=None, tool_mode=mode, direct_switch=direct)
+        direct = settings.direct_switch
+        conversation = build_graph(speakers, watching, saver=True, store=None, direct_switch=direct)
         graph = StateGraph(ChatState)
         graph.add_node("conversation", _turn(conversation, parts))
         graph.add_edge(START, "conversation")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from agents.sources.web.addresses import canonical
+from dialogs.research.addresses import canonical
 from dialogs.research.retrievers import Document, Results, Retriever, SearchFailed
 from prompts import sentence
 

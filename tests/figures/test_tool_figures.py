@@ -44,8 +44,7 @@ def test_cards_cost_less_than_binding(tmp_path: Path) -> None:
     rows = {way: shelf.row(way, shelf.converse(way, 10, tmp_path)) for way in shelf.WAYS}
     cost = {way: number(row, "cost a turn") for way, row in rows.items()}
 
-    assert cost["cards appended"] < cost["fitting bound"] < cost["all bound"]
-    assert number(rows["cards appended"], "repeated %") > number(rows["fitting bound"], "repeated %")
+    assert cost["cards appended"] < cost["all bound"]
     assert number(rows["all bound"], "characters a turn") > 10 * number(rows["cards appended"], "characters a turn")
     assert number(rows["all bound"], "looked for") == 0
 

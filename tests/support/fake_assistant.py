@@ -10,8 +10,8 @@ from typing import Any, cast
 from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
 from agents.memory.inbox import ThreadInfo, TranscriptLine
 from agents.memory.preferences import Preferences
-from agents.memory.typed_file import TypedFile
 from app.assistant import Assistant, Turn
+from app.typed_file import TypedFile
 
 AT_MS = 1_760_000_000_000
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agents.errors import UsageError
 from agents.events import Error, Event
+from agents.memory.inbox import clean
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
 from app.tasks import cancel
@@ -76,6 +77,11 @@ class Answer:
         self._news = asyncio.Event()
 
 
+def _kept(text: str | None) -> str | None:
+    """Return a message's text as the database keeps it."""
+    return None if text is None else clean(text)
+
+
 class Answers:
     """The answers of this process, by thread and message."""
 
@@ -101,7 +107,8 @@ class Answers:
         """
         stored = await self._assistant.message(turn.thread, turn.id)
         running = self._answers.get((turn.thread, turn.id))
-        if any(message.text != turn.text for message in (stored, running and running.turn) if message):
+        messages = (stored, running.turn if running else None)
+        if any(_kept(message.text) != _kept(turn.text) for message in messages if message):
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
         answer = running or self._begun(turn)
         answer.readers += 1

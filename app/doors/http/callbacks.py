@@ -16,7 +16,7 @@ from agents.memory import Memory
 from agents.memory.connection import Tables, migrate
 from agents.memory.inbox import TranscriptLine, clean, now_ms
 from app.short_term_memory import contents
-from app.tasks import Beside
+from app.tasks import Beside, cancel
 
 LOG = logging.getLogger(__name__)
 TABLES = Tables(
@@ -29,7 +29,8 @@ TABLES = Tables(
     ),
 )
 ADD = "INSERT OR IGNORE INTO callbacks (thread, turn, body, made_ms, due_ms) VALUES (?, ?, ?, ?, ?)"
-DUE = "SELECT id, body, tries, made_ms FROM callbacks WHERE body IS NOT NULL AND due_ms <= ? ORDER BY id LIMIT 20"
+DUE = "SELECT id, thread, tries, made_ms FROM callbacks WHERE body IS NOT NULL AND due_ms <= ? ORDER BY id LIMIT 20"
+BODY = "SELECT body FROM callbacks WHERE id = ?"
 NEXT = "SELECT min(due_ms) FROM callbacks WHERE body IS NOT NULL"
 # The row stays, so that the same end of a thread is pushed once.
 DONE = "UPDATE callbacks SET body = NULL WHERE id = ?"
@@ -48,6 +49,7 @@ class Callbacks(Beside):
     def __init__(self, memory: Memory, url: str, secret: SecretStr | None) -> None:
         self._memory, self._url, self._secret = memory, url, secret
         self._changed = asyncio.Event()
+        self._delivery: asyncio.Task[None] | None = None
 
     async def prepare(self) -> None:
         """Make the table, and let `forget` empty it."""
@@ -69,8 +71,9 @@ class Callbacks(Beside):
             while True:
                 self._changed.clear()
                 try:
-                    for row in await self._memory.database.execute(DUE, (now_ms(),)):
-                        await self._deliver(client, *row)
+                    for id, thread, tries, made_ms in await self._memory.database.execute(DUE, (now_ms(),)):
+                        self._delivery = asyncio.create_task(self._deliver(client, id, tries, made_ms), name=thread)
+                        await _ended(self._delivery)
                     [(due_ms,)] = await self._memory.database.execute(NEXT)
                 except sqlite3.Error:
                     LOG.exception("callbacks could not be read")
@@ -79,8 +82,12 @@ class Callbacks(Beside):
                     async with asyncio.timeout(max(0, due_ms - now_ms()) / 1000 if due_ms else None):
                         await self._changed.wait()
 
-    async def _deliver(self, client: httpx.AsyncClient, id: int, body: str, tries: int, made_ms: int) -> None:
-        content = body.encode()
+    async def _deliver(self, client: httpx.AsyncClient, id: int, tries: int, made_ms: int) -> None:
+        # Its thread may have been forgotten while others were delivered.
+        bodies = [body for (body,) in await self._memory.database.execute(BODY, (id,)) if body]
+        if not bodies:
+            return
+        content = bodies[0].encode()
         headers = {"Content-Type": "application/json", "X-Delivery-Id": str(id)}
         if self._secret:
             digest = hmac.new(self._secret.get_secret_value().encode(), content, hashlib.sha256).hexdigest()
@@ -101,3 +108,15 @@ class Callbacks(Beside):
 
     async def _erase(self, thread: str, users: Collection[str]) -> None:
         await self._memory.database.execute("DELETE FROM callbacks WHERE thread = ?", (clean(thread),))
+        if self._delivery and self._delivery.get_name() == clean(thread):
+            await cancel([self._delivery])
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Wait for a task that others may cancel; cancel it when this one is cancelled."""
+    try:
+        await asyncio.wait([task])
+    finally:
+        await cancel([task])
+    if not task.cancelled():
+        task.result()

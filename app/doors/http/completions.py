@@ -18,7 +18,8 @@ from agents.memory.store import namespace_of
 from app.api_keys import Key
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
-from app.doors.http.conversations import (
+from app.doors.http.delivery import while_there
+from app.doors.http.exchange import (
     DEVICE,
     FAULTS,
     LONGEST_NAME,
@@ -27,7 +28,6 @@ from app.doors.http.conversations import (
     Name,
     Running,
     Served,
-    while_there,
 )
 
 MODEL = "dialog-supervisor"
@@ -36,6 +36,14 @@ HISTORIES = "histories"
 """The kind of items that lead from what a client sends to its thread."""
 MOST_MESSAGES = 2_000
 """Messages of a request."""
+FinishReason = Literal["stop", "length", "content_filter"]
+REASONS: dict[str, FinishReason] = {
+    "cut_length": "length",
+    "cut_loop": "length",
+    "loop": "length",
+    "cut_filter": "content_filter",
+}
+"""Why an answer ended, by the code of its error; every other one ended by itself."""
 BETWEEN = "\n\n"
 """Stands between two messages of one answer."""
 
@@ -152,6 +160,7 @@ class Reply:
         self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": MODEL}
         self._usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         self._text = self._unfinished = ""
+        self._reason: FinishReason = "stop"
         self._annotations: list[dict[str, Any]] = []
 
     async def whole(self) -> Response:
@@ -164,7 +173,7 @@ class Reply:
         message: dict[str, Any] = {"role": "assistant", "content": self._text}
         message |= {"annotations": self._annotations} if self._annotations else {}
         message |= {"inline_data": inline} if inline else {}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        choice = {"index": 0, "message": message, "finish_reason": self._reason}
         return JSONResponse({**self._head, "object": "chat.completion", "choices": [choice], "usage": self._usage})
 
     async def stream(self, stack: AsyncExitStack, *, with_usage: bool) -> AsyncIterator[str]:
@@ -177,7 +186,7 @@ class Reply:
                 if text := self._take(event):
                     yield self._chunk({"content": text})
             await self._keep()
-            yield self._chunk({}, finish_reason="stop")
+            yield self._chunk({}, finish_reason=self._reason)
             if with_usage:
                 yield self._frame({"choices": [], "usage": self._usage})
             yield "data: [DONE]\n\n"
@@ -196,7 +205,7 @@ class Reply:
                 if isinstance(event, Message):
                     self._cite(event, len(self._text + addition) - len(text))
             case Error(code=code, text=text) if code != RETRY:
-                addition = self._between() + text
+                addition, self._reason = self._between() + text, REASONS.get(code, self._reason)
             case ModelEnd():
                 self._usage["prompt_tokens"] += event.input_tokens
                 self._usage["completion_tokens"] += event.output_tokens
@@ -219,7 +228,7 @@ class Reply:
     async def _keep(self) -> None:
         await self._histories.keep(self._asked, self._text, self._answer.turn.thread)
 
-    def _chunk(self, delta: dict[str, Any], finish_reason: Literal["stop"] | None = None) -> str:
+    def _chunk(self, delta: dict[str, Any], finish_reason: FinishReason | None = None) -> str:
         return self._frame({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})
 
     def _frame(self, part: dict[str, Any]) -> str:

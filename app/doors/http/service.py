@@ -27,7 +27,7 @@ from app.api_keys import EVERYTHING, Key, holder_of
 from app.api_keys import Scope as KeyScope
 from app.assistant import Assistant
 from app.composition import open_assistant
-from app.doors.http import completions, conversations
+from app.doors.http import completions, exchange, threads, turns
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.callbacks import Callbacks
 from app.logs import log_on_stderr
@@ -180,7 +180,8 @@ def make_app(assistant: Assistant, keys: Sequence[Key], callbacks: Callbacks | N
     measures = Measures(answers)
     app = FastAPI(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
-    app.include_router(conversations.router, dependencies=[allowed("talk", keys)])
+    app.include_router(turns.router, dependencies=[allowed("talk", keys)])
+    app.include_router(threads.router, dependencies=[allowed("talk", keys)])
     app.include_router(completions.router, dependencies=[allowed("talk", keys)])
     app.include_router(_operations(measures))
     app.add_middleware(Gate, measures=measures, is_local=not keys)
@@ -197,10 +198,10 @@ def _operations(measures: Measures) -> APIRouter:
         """Tell that the process runs."""
         return "ok"
 
-    @router.get("/readyz", response_class=PlainTextResponse, responses=conversations.FAULTS)
+    @router.get("/readyz", response_class=PlainTextResponse, responses=exchange.FAULTS)
     async def readyz(request: Request) -> str:
         """Tell that the database can be used."""
-        assistant = conversations.assistant_of(request)
+        assistant = exchange.assistant_of(request)
         assistant.memory.check_file()
         await assistant.memory.transcript.entry("", "")
         return "ok"

@@ -23,7 +23,6 @@ from rich.text import Text
 from agents.events import Message
 from agents.language.text.clean import clean
 from agents.memory.inbox import SILENCE
-from agents.memory.typed_file import TypedFile
 from agents.toolkit.questions.options import naming
 from app.assistant.clocks import Ring
 from app.doors import slash_commands
@@ -33,6 +32,7 @@ from app.doors.terminal.tty import incoming_lines, silent_keys
 from app.doors.visit import Visit
 from app.tasks import cancelled_by, on_signal
 from app.texts import say
+from app.typed_file import TypedFile
 
 TWICE_WITHIN = 2.0
 """Seconds within which a second Ctrl-C at the prompt leaves."""

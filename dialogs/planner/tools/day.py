@@ -9,7 +9,6 @@ from pydantic import Field
 
 from agents.language.schedule.parser import Item, items
 from agents.language.schedule.period import day_of, period
-from agents.language.schedule.reschedule import rezoned
 from agents.language.schedule.wording import clock, worded_instant
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import Preferences
@@ -17,6 +16,7 @@ from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.context import present, zone_of
 from agents.toolkit.undo import SETTINGS, enter_setting
 from dialogs.planner.agenda import TODAY
+from dialogs.planner.reschedule import rezoned
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.kept_lists import When
 from dialogs.planner.tools.reminders import REMINDERS, changed, reminders_of, stored

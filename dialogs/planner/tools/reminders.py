@@ -19,7 +19,6 @@ from agents.language.schedule import Moment
 from agents.language.schedule.calendar import daily
 from agents.language.schedule.parser import moment, problem
 from agents.language.schedule.period import period
-from agents.language.schedule.reschedule import is_shift, moved, names_no_day, repeats
 from agents.language.schedule.wording import worded_instant
 from agents.language.text.vocabulary import listening
 from agents.state.talk import Json
@@ -28,6 +27,7 @@ from agents.toolkit.context import present, zone_of
 from agents.toolkit.result import Page
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.records import Kind, Reminder, described, timing
+from dialogs.planner.reschedule import is_shift, moved, names_no_day, repeats
 from dialogs.planner.store import MOST_REMINDERS, Reminders
 from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, When, asks
 from dialogs.planner.wording import said

@@ -8,8 +8,8 @@ from itertools import islice
 from agents.language.text.fulltext import Entry, Index
 from agents.language.text.vocabulary import small_words
 from agents.sources.documents.markdown import passages
-from agents.sources.web.addresses import canonical
 from agents.sources.web.fetcher import NotFetched, page_text
+from dialogs.research.addresses import canonical
 from dialogs.research.retrievers import Base, Document, Results, Retriever, Source
 from dialogs.research.retrievers.web import web_search
 from prompts import FALLBACK

@@ -4,8 +4,8 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment
-from agents.language.schedule.reschedule import rezoned
 from agents.memory.inbox import InboxEntry
+from dialogs.planner.reschedule import rezoned
 from tests.dialogs.planner.room import FRIDAY, Room, set_reminder, texts
 
 

@@ -10,6 +10,7 @@ import pytest
 from agents.memory import open_memory
 from agents.sources.documents.index import DocumentIndex, index_folder
 from agents.sources.web.fetcher import Fetcher
+from dialogs.research.addresses import canonical
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together, fused
 from dialogs.research.retrievers import Document, Image, Means, Results, Retriever, SearchFailed
 from dialogs.research.retrievers.documents import Documents
@@ -204,3 +205,16 @@ async def test_sections_of_one_file_are_found_under_its_address(tmp_path: Path) 
         "https://docs.example/bikes.md#saddle",
         "https://docs.example/old.pdf#page=1",
     }
+
+
+def test_the_same_page_has_one_address() -> None:
+    """Scheme, www, port, tracking, order and fragment do not make another page; other parameters do."""
+    spellings = [
+        "https://www.shop.example/a/?b=2&a=1",
+        "http://shop.example:80/a?a=1&b=2&utm_source=mail#top",
+        "https://SHOP.example./a?a=1&fbclid=x&b=2",
+    ]
+
+    assert {canonical(url) for url in spellings} == {"https://shop.example/a?a=1&b=2"}
+    assert canonical("https://shop.example/a?a=2") != canonical("https://shop.example/a?a=1")
+    assert canonical("manual/a.md#one") != canonical("manual/a.md#two")

@@ -84,6 +84,22 @@ async def test_a_push_outlives_a_restart_but_not_forget(assistant: Assistant, sc
         assert [asked.body["thread"] for asked in receiver.asked] == ["ann"]
 
 
+async def test_a_push_under_way_ends_when_its_thread_is_forgotten(assistant: Assistant, script: Script) -> None:
+    """Forgetting a thread breaks off its push, and nothing of it is sent again; others go on."""
+    script.add(supervisor=["Hello.", "Hello."])
+    async with Service.open(Answer(status=503, pace=30), Answer({})) as receiver:
+        async with pushing(assistant, receiver) as client:
+            for thread in ("ann", "bob"):
+                await client.post(f"/threads/{thread}/turns", json=HELLO)
+            await client.post("/threads/ann/stop")
+            await taken(receiver, 1)
+            await client.post("/threads/bob/stop")
+            assert (await client.delete("/threads/ann")).json() == {"forgotten": True}
+            await taken(receiver, 2)
+        assert [asked.body["thread"] for asked in receiver.asked] == ["ann", "bob"]
+        assert not await assistant.memory.database.execute("SELECT 1 FROM callbacks WHERE thread = 'ann'")
+
+
 async def test_an_operator_lets_the_assistant_speak(assistant: Assistant, script: Script) -> None:
     """A sentence is said once and known to whoever speaks next; only an operator may have it said."""
     script.add(supervisor=["Hello.", "Yes, so it is."])

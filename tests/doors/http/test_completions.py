@@ -1,6 +1,7 @@
 """The OpenAI form, as its official client speaks it."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,7 +10,9 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from agents.models.script import Call, Script
 from app.assistant import Assistant
+from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
+from tests.support.odd_provider import Provider, end, words
 
 SYSTEM = {"role": "system", "content": "You are a pirate."}
 
@@ -86,6 +89,23 @@ async def test_several_messages_of_one_answer(openai_client: AsyncOpenAI, script
             model="m", messages=messages, stream=True, extra_headers=named
         )
         assert "".join([chunk.choices[0].delta.content or "" async for chunk in stream]) == answer
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+async def test_why_an_answer_ended(tmp_path: Path, reason: str) -> None:
+    """A client is told that an answer was cut, and by what; the words that there are stay."""
+    cut = [*words("Once upon a time")[:-1], end(reason)]
+    async with (
+        Provider.open(cut) as provider,
+        talk(tmp_path, provider.url) as assistant,
+        served(assistant) as url,
+        httpx.AsyncClient(base_url=f"{url}/v1", timeout=60) as client,
+    ):
+        for stream in (False, True):
+            body = {"model": "dialog-supervisor", "messages": [{"role": "user", "content": "hi"}], "stream": stream}
+            answer = (await client.post("/chat/completions", json=body)).text.replace('": "', '":"')
+            assert "Once" in answer
+            assert f'"finish_reason":"{reason}"' in answer
 
 
 async def test_models_and_faults(client: httpx.AsyncClient) -> None:

@@ -1,6 +1,7 @@
 """Conversations over HTTP: turns, questions, stops, undo, and what is kept of a thread."""
 
 import asyncio
+import json
 
 import httpx
 import pytest
@@ -10,6 +11,7 @@ from app.assistant import Assistant
 from tests.support.http_door import events_of, streamed
 from tests.support.scripted_assistant import Gate, script_lines
 
+JSON = {"content-type": "application/json"}
 TURNS = "/threads/ann/turns"
 
 
@@ -36,6 +38,17 @@ async def test_the_same_id_repeats_the_outcome(client: httpx.AsyncClient, script
     assert first.headers["x-message-id"] == again.headers["x-message-id"] == "m"
     other = await client.post(TURNS, json={"text": "good bye", "id": "m"})
     assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+
+
+@pytest.mark.parametrize(("raw", "kept"), [("he\0llo", "hello"), ("hello \ud800", "hello \ufffd")])
+async def test_a_text_that_is_cleaned_can_come_again(
+    client: httpx.AsyncClient, script: Script, raw: str, kept: str
+) -> None:
+    """What the database does not keep of a text makes no other message of it."""
+    script.add(supervisor=["Hello."])
+    for text in (raw, kept, raw):
+        answer = await client.post(TURNS, content=json.dumps({"text": text, "id": "m"}), headers=JSON)
+        assert (answer.json()["message"], answer.json()["events"][0]["text"]) == ("Hello.", kept)
 
 
 async def test_a_question_is_answered(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:

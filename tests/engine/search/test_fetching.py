@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from agents.sources.documents import reading
-from agents.sources.web.addresses import canonical
 from agents.sources.web.fetcher import Download, Fetcher, NotFetched, page_text
 from tests.engine.attacks.test_addresses import INSIDE, METADATA
 from tests.engine.remote.test_guard import TRICKS
@@ -138,16 +137,3 @@ async def test_a_pdf_of_the_web_is_read_in_a_process_of_its_own(monkeypatch: pyt
     bomb = Download("u", "application/pdf", None, pdf_of(b"(a) Tj " * 3_000_000))
     with pytest.raises(NotFetched, match="read"):
         await page_text(bomb)
-
-
-def test_the_same_page_has_one_address() -> None:
-    """Scheme, www, port, tracking, order and fragment do not make another page; other parameters do."""
-    spellings = [
-        "https://www.shop.example/a/?b=2&a=1",
-        "http://shop.example:80/a?a=1&b=2&utm_source=mail#top",
-        "https://SHOP.example./a?a=1&fbclid=x&b=2",
-    ]
-
-    assert {canonical(url) for url in spellings} == {"https://shop.example/a?a=1&b=2"}
-    assert canonical("https://shop.example/a?a=2") != canonical("https://shop.example/a?a=1")
-    assert canonical("manual/a.md#one") != canonical("manual/a.md#two")

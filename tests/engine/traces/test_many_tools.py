@@ -1,23 +1,15 @@
 """Three hundred tools: a constant bound list, cards that are appended, tools that are looked for and called."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
 
-from agents.events import trace
-from agents.graph import build_graph
 from agents.language.tool_ranker.ranker import Card, ToolRanker
-from agents.memory import open_memory
 from agents.models.script import Asked, Call
 from agents.toolkit import shelf
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speakers
-from app.assistant import Assistant, Turn
-from app.assistant.turn import Languages
-from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from benchmarks.warehouse import with_warehouse
 from prompts import phrase
@@ -152,23 +144,6 @@ def _told(messages: list[BaseMessage]) -> list[str]:
 def test_the_phrase_for_no_tool_exists() -> None:
     """A shelf that holds nothing fitting says so in every language."""
     assert phrase("tools_none", "ru") != phrase("tools_none", "en")
-
-
-async def test_fitting_tools_can_be_bound_instead(chat: Chat, tmp_path: Path) -> None:
-    """For a small model without a cache the tools that fit the message are bound themselves, and called by name."""
-    chat.expects(supervisor=[Call("paint_violins", {"amount": 2}), "Both are painted."])
-    async with open_memory(f"sqlite:///{tmp_path / 'bind.db'}") as memory:
-        kept: dict[str, Any] = {"saver": memory.saver, "store": memory.store}
-        graph = build_graph(chat.speakers, chat.observers, **kept, tool_mode="bind")
-        known = Languages("en", ("en", "ru"))
-        models = chat.script.models(["supervisor", "observer", *chat.speakers.dialogs])
-        assistant = Assistant(TurnPlayer(graph, memory, models, known), chat.speakers)
-        events = [event async for event in assistant.play(Turn(thread="ann", text="Please paint two violins"))]
-
-    assert "supervisor.paint_violins(amount=2) = paint 2 violins: done, here" in trace(events)
-    bound = [tool["function"]["name"] for tool in chat.script.asked[0].tools]
-    assert "paint_violins" in bound
-    assert len(bound) - len(chat.speakers.dialogs) < 13
 
 
 @pytest.mark.parametrize("args", ['{"amount": 2}', {"amount": 2}])

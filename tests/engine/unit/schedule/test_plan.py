@@ -8,8 +8,7 @@ import pytest
 from agents.language.schedule import Moment
 from agents.language.schedule.parser import items, moment, problem
 from agents.language.schedule.period import period
-from agents.language.schedule.reschedule import moved
-from agents.language.schedule.wording import length, worded
+from agents.language.schedule.wording import length
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
@@ -73,30 +72,6 @@ def test_why_words_are_no_time_is_known(lang: str, text: str, reason: str) -> No
     """A time that is past, a day and an hour that there is not are told apart from words that mean none."""
     assert moment(text, lang, NOW, BERLIN) is None
     assert problem(text, lang, NOW, BERLIN).reason == reason
-
-
-@pytest.mark.parametrize(
-    ("former", "text", "expected"),
-    [
-        ("10 minutes", "15", "in 15 minutes, at 10:15 am"),
-        ("10 minutes", "at 15", "in 15 minutes, at 10:15 am"),
-        ("2 hours", "3", "today at 1 pm"),
-        ("10 minutes", "20 minutes", "in 20 minutes, at 10:20 am"),
-        ("10 minutes", "5 minutes later", "in 15 minutes, at 10:15 am"),
-        ("tomorrow at 7 pm", "8", "tomorrow at 8 pm"),
-        ("tomorrow at 7 pm", "half past eight", "tomorrow at 8:30 pm"),
-        ("tomorrow at 7 pm", "at 8 am", "tomorrow at 8 am"),
-        ("tomorrow at 7 pm", "on Monday at 6", "on Monday at 6 pm"),
-        ("tomorrow at 7 am", "at 8", "tomorrow at 8 am"),
-        ("in 2 weeks", "by a day", "on Saturday, 5 December at 10 am"),
-        ("in 2 weeks", "a week", "on Friday, 11 December at 10 am"),
-        ("today at 7 pm", "at 9 am", None),
-    ],
-)
-def test_a_correction_keeps_what_it_does_not_name(former: str, text: str, expected: str | None) -> None:
-    """The unit of a timer, the half of the day, the due time that is put off; no hour that is past by then."""
-    new = moved(text, "en", NOW, BERLIN, at(former))
-    assert (worded(new, "en", NOW) if new else None) == expected
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field
 from agents.errors import ContractError
 from agents.models.script import Call
 from agents.toolkit import Answer, Notice, Opaque, Refused, Runtime, result, traits
-from agents.toolkit.card import cards
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_code import wrapped
 from agents.toolkit.traits import STRANGE, traits_of
 from app.composition import discover
+from app.tool_card import cards
 from prompts import phrase
 from tests.conftest import Chat, told
 

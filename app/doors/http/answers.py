@@ -66,7 +66,9 @@ class Answer:
                 self._add(event)
         except Exception:
             LOG.exception("thread %s: something went wrong", self.turn.thread)
-            self._add(Error(code=INTERNAL, text=phrase("sorry_internal", self.turn.lang or FALLBACK)))
+            number = self.events[-1].seq + 1 if self.events else 1
+            text = phrase("sorry_internal", self.turn.lang or FALLBACK)
+            self._add(Error(seq=number, thread=self.turn.thread, code=INTERNAL, text=text))
         finally:
             self.is_over = True
             self._news.set()

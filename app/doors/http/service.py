@@ -30,6 +30,7 @@ from app.composition import open_assistant
 from app.doors.http import completions, exchange, threads, turns
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.callbacks import Callbacks
+from app.doors.http.page import router as page
 from app.logs import log_on_stderr
 from app.settings import Settings
 from app.tasks import cancelled_by
@@ -183,6 +184,8 @@ def make_app(assistant: Assistant, keys: Sequence[Key], callbacks: Callbacks | N
     app.include_router(turns.router, dependencies=[allowed("talk", keys)])
     app.include_router(threads.router, dependencies=[allowed("talk", keys)])
     app.include_router(completions.router, dependencies=[allowed("talk", keys)])
+    app.state.keys = keys
+    app.include_router(page.router)
     app.include_router(_operations(measures))
     app.add_middleware(Gate, measures=measures, is_local=not keys)
     _tell_faults(app)

@@ -27,7 +27,6 @@ from agents.state.citations import Citation, shifted
 from agents.toolkit.questions import hints
 from agents.toolkit.questions.options import naming
 from app.doors.http.page.markup import draw, has_template
-from app.doors.http.page.pictures import picture_address
 from app.texts import references, tool_title
 from prompts import title_of
 
@@ -113,7 +112,7 @@ class Drawing:
             case Interrupt():
                 return self.question(event)
             case Images(images=images):
-                return draw("images", self.lang, images=[(picture_address(image), image) for image in images])
+                return draw("images", self.lang, images=images)
             case View(kind=kind):
                 name = f"views/{kind}"
                 return draw(name if has_template(name) else "views/text", self.lang, view=event)

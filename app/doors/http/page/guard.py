@@ -1,19 +1,23 @@
 """What stands before every path of the page: headers, the sign that the page itself calls, and who looks at it."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
+from agents.errors import UsageError
+from app.doors.http.answers import Busy
 from app.doors.http.page.markup import draw
 from app.doors.http.page.session import Visitor, accepted_language, visitor_of
 from prompts import table
 
 SIGN_IN = "/sign-in"
+STATUSES: Mapping[type[Exception], int] = {RequestValidationError: 422, UsageError: 409, Busy: 503}
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
@@ -23,7 +27,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
+    "Permissions-Policy": "microphone=(), camera=(), geolocation=()",
 }
 
 
@@ -42,6 +46,8 @@ class PageRoute(APIRoute):
                 response = await handle(request)
             except HTTPException as refusal:
                 response = _refused(request, refusal.status_code)
+            except (RequestValidationError, UsageError, Busy) as failure:
+                response = _refused(request, STATUSES[type(failure)])
             for name, value in {**HEADERS, "Cache-Control": "no-store"}.items():
                 response.headers.setdefault(name, value)
             return response

@@ -1,0 +1,117 @@
+"use strict";
+const body = document.body, address = body.dataset.address;
+const log = document.getElementById("log"), scroller = document.getElementById("scroll");
+const composer = document.getElementById("composer"), text = document.getElementById("text");
+const alertBox = document.getElementById("alert");
+const tabs = "BroadcastChannel" in window ? new BroadcastChannel("conversations") : null;
+
+function newId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+function isAtEnd() { return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 120; }
+function toEnd() { scroller.scrollTop = scroller.scrollHeight; }
+function isRunning() { return log.querySelector(".turn.running") !== null; }
+function tellTabs() { tabs?.postMessage(address); }
+
+// An id stays with what is sent until it has arrived: sent again, it does nothing twice.
+body.addEventListener("htmx:configRequest", (event) => {
+  if (event.detail.verb !== "post") return;
+  const from = event.detail.elt;
+  from.dataset.sent ||= newId();
+  if (!event.detail.path.includes("/again")) event.detail.parameters.id = from.dataset.sent;
+});
+body.addEventListener("htmx:beforeRequest", () => { alertBox.textContent = ""; });
+body.addEventListener("htmx:afterRequest", (event) => {
+  const from = event.detail.elt, status = event.detail.xhr.status;
+  if (status) delete from.dataset.sent;
+  if (!event.detail.successful || !log || event.detail.requestConfig.verb !== "post") return;
+  if (from === composer) { composer.reset(); text.focus(); }
+  tellTabs();
+});
+body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
+body.addEventListener("htmx:sendError", () => { alertBox.textContent = body.dataset.lost; });
+
+if (log) {
+  let wasAtEnd = true;
+  body.addEventListener("htmx:sseBeforeMessage", () => { wasAtEnd = isAtEnd(); });
+  body.addEventListener("htmx:sseMessage", () => { if (wasAtEnd) toEnd(); });
+  body.addEventListener("htmx:sseClose", (event) => {
+    event.target.closest(".turn")?.classList.remove("running");
+    htmx.ajax("GET", `${address}/list`, { target: "#conversations", swap: "innerHTML" });
+    tellTabs();
+  });
+  body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === log) toEnd(); });
+
+  composer.addEventListener("submit", (event) => {
+    if (!text.value.trim()) { event.preventDefault(); event.stopImmediatePropagation(); }
+  }, true);
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing && matchMedia("(hover: hover), (min-width: 48rem)").matches) {
+      event.preventDefault();
+      if (text.value.trim()) composer.requestSubmit();
+    }
+  });
+
+  log.addEventListener("submit", async (event) => {
+    const form = event.target.closest("[data-choice]");
+    if (!form) return;
+    event.preventDefault();
+    const values = Object.fromEntries(new FormData(form, event.submitter));
+    const question = form.querySelector("fieldset");
+    question.disabled = true;
+    const before = log.childElementCount;
+    await send(`${address}/choices`, values, form);
+    if (log.childElementCount === before) question.disabled = false;
+    else { form.classList.add("answered"); text.focus(); }
+  });
+  log.addEventListener("click", async (event) => {
+    const again = event.target.closest("[data-again]"), words = event.target.closest("[data-say]");
+    if (again) {
+      const turn = again.closest(".turn");
+      await htmx.ajax("POST", `${address}/again?id=${encodeURIComponent(turn.dataset.id)}`, { source: again, target: turn, swap: "outerHTML" });
+    } else if (words) {
+      await send(`${address}/messages`, { text: words.dataset.say }, words);
+    }
+  });
+
+  tabs?.addEventListener("message", (event) => { if (event.data === address) refresh(); });
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (body.classList.contains("drawer-open")) toggleDrawer();
+    else if (isRunning()) document.querySelector(".stop").click();
+  });
+  toEnd();
+}
+
+function send(path, values, source) {
+  return htmx.ajax("POST", path, { source, target: log, swap: "beforeend", values });
+}
+// What another tab or device has added; the whole conversation is not read aloud again.
+async function refresh() {
+  if (isRunning()) return;
+  const response = await fetch(`${address}/log?mark=${encodeURIComponent(body.dataset.mark)}`, { headers: { "HX-Request": "true" } });
+  if (response.status !== 200 || isRunning()) return;
+  body.dataset.mark = decodeURIComponent(response.headers.get("X-Mark"));
+  log.setAttribute("aria-live", "off");
+  htmx.swap(log, await response.text(), { swapStyle: "innerHTML" });
+  toEnd();
+  setTimeout(() => log.setAttribute("aria-live", "polite"), 500);
+}
+function toggleDrawer() {
+  const isOpen = body.classList.toggle("drawer-open");
+  const opener = document.querySelector("header [data-do=drawer]");
+  opener.setAttribute("aria-expanded", String(isOpen));
+  (isOpen ? document.querySelector("#drawer .only-phone") : opener).focus();
+}
+function toggleTheme() {
+  const root = document.documentElement;
+  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = isDark ? "light" : "dark";
+  try { localStorage.setItem("theme", root.dataset.theme); } catch { /* It holds until the page is left. */ }
+}
+document.addEventListener("click", (event) => {
+  const what = event.target.closest("[data-do]")?.dataset.do;
+  if (what === "drawer") toggleDrawer();
+  if (what === "theme") toggleTheme();
+});

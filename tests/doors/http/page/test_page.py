@@ -1,0 +1,273 @@
+"""The page: what it serves, to whom, and that nothing of a model, a tool or a user becomes HTML."""
+
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agents.events import Error, Event, Images, Interrupt, Message, PrivateMessage, ShownImage, Token, ToolStart
+from agents.events.views import CardList, Document, Entry, Link, Notice, Table
+from agents.models.script import Call, Script
+from agents.state.citations import Citation
+from app.api_keys import EVERYTHING, read_keys
+from app.assistant import Assistant, Turn
+from app.doors.http.answers import Answer, Answers
+from app.doors.http.page.drawing import Drawing
+from app.doors.http.page.markup import draw, markdown
+from app.doors.http.page.router import STATIC
+from app.doors.http.page.session import COOKIE
+from prompts import table
+from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
+
+BY_PAGE = {"HX-Request": "true"}
+TALK = "/talk/day"
+ATTACK = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><b>"
+VENDORED = {
+    "htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
+    "htmx-ext-sse.min.js": "98a46496de0c3605fbffdce9167ba427bdd9553184f83f149c261891a92c0136",
+}
+ALLOWED = {
+    "article",
+    "section",
+    "div",
+    "span",
+    "p",
+    "form",
+    "fieldset",
+    "legend",
+    "input",
+    "button",
+    "label",
+    "ul",
+    "ol",
+}
+ALLOWED |= {"li", "table", "thead", "tbody", "tr", "th", "td", "h3", "a", "em", "strong", "details", "summary", "pre"}
+
+
+class Tags(HTMLParser):
+    """Collects what a browser takes for tags, and what they lead to."""
+
+    def __init__(self, drawn: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.attributes: set[str] = set()
+        self.links: set[str] = set()
+        self.feed(drawn)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.names.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.links |= {value or "" for name, value in attrs if name in ("href", "src", "action")}
+
+
+@asynccontextmanager
+async def visiting(assistant: Assistant, key: str = "") -> AsyncIterator[httpx.AsyncClient]:
+    """Visit a server with keys; with a key, signed in."""
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as visitor:
+        if key:
+            assert (await visitor.post("/sign-in", data={"key": key})).status_code == 204
+        yield visitor
+
+
+async def said(client: httpx.AsyncClient, path: str = f"{TALK}/messages", **fields: str) -> str:
+    """Send something; return the answer as its stream draws it."""
+    shown = await client.post(path, data={"id": "message-1", **fields}, headers=BY_PAGE)
+    assert shown.status_code == 200, shown.text
+    [stream] = re.findall(r'sse-connect="([^"]+)"', shown.text)
+    return (await client.get(stream)).text
+
+
+async def test_a_message_its_answer_and_a_reload(client: httpx.AsyncClient, script: Script) -> None:
+    """A message is answered by a stream; the same id does nothing twice; a reload shows both, and the list the talk."""
+    script.add(supervisor=["Good **morning**."])
+    assert (await client.get("/")).headers["location"].startswith("/talk/page-")
+    for _ in "12":
+        stream = await said(client, text="hello & <i>you</i>")
+        assert "Good <strong>morning</strong>." in stream
+        assert stream.index("event: begin") < stream.index("event: over")
+    page = (await client.get(TALK)).text
+    assert page.count("hello &amp; &lt;i&gt;you&lt;/i&gt;") == 2  # in the conversation and in the list
+    assert page.count("Good <strong>morning</strong>.") == 1
+    assert "event: over" in (await client.get(f"{TALK}/answer?id=unknown-1")).text
+
+
+async def test_a_question_is_answered_once_and_undone(client: httpx.AsyncClient, script: Script) -> None:
+    """An open question stands on the page after a reload; a button answers it and no other one."""
+    script.add(
+        supervisor=[Call("plan_things", {"brief": "list"})],
+        planner=[
+            Call("add_todos", {"items": ["milk", "tea"]}),
+            "Noted.",
+            Call("delete_todos", {"numbers": [1, 2]}),
+            "Deleted.",
+        ],
+    )
+    await said(client, text="add milk and tea")
+    assert "data-choice" in await said(client, text="delete both", id="message-2")
+    page = (await client.get(TALK)).text
+    [question] = re.findall(r'name="question" value="(\w+)"', page)
+    answer = {"choose": "yes", "question": "another", "id": "message-3"}
+    assert (await client.post(f"{TALK}/choices", data=answer, headers=BY_PAGE)).status_code == 409
+    for _ in "12":
+        assert "Deleted." in await said(client, f"{TALK}/choices", choose="yes", question=question, id="message-3")
+    assert 'name="question"' not in (await client.get(TALK)).text
+    assert "milk" in await said(client, f"{TALK}/undo", id="message-4")
+
+
+ATTACKS: dict[str, Event] = {
+    "text": Message(speaker="supervisor", text=ATTACK),
+    "link": Message(speaker="supervisor", text="[x](javascript:alert(1)) ![y](data:text/html,z) <javascript:alert(1)>"),
+    "speaker": Message(speaker=ATTACK, text="hello"),
+    "token": Token(speaker="supervisor", text=ATTACK),
+    "tool": ToolStart(speaker="supervisor", tool=ATTACK),
+    "private": PrivateMessage(user="ann", text=ATTACK),
+    "fault": Error(code="x", text=ATTACK),
+    "question": Interrupt(id=ATTACK, kind="choice", prompt=ATTACK, options=[{"id": ATTACK, "label": ATTACK}]),
+    "address": Interrupt(id="q", kind="page", prompt="open", url="javascript:alert(1)"),
+    "fields": Interrupt(id="q", kind="form", prompt="fill", fields=[{"name": ATTACK, "label": ATTACK}]),
+    "cards": CardList(title=ATTACK, entries=[Entry(ATTACK, ATTACK, "https://shop.example/?a=1&b=%22")]),
+    "table": Table(title=ATTACK, columns=[ATTACK], rows=[[ATTACK]]),
+    "notice": Notice(title=ATTACK, message=ATTACK, level="warning"),
+    "view link": Link(title=ATTACK, url="https://shop.example"),
+    "document": Document(title=ATTACK, content=ATTACK),
+    "images": Images(
+        images=[
+            ShownImage(
+                url="javascript:alert(1)", title=ATTACK, thumbnail="", width=None, height=None, mime_type="", page=""
+            )
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_nothing_becomes_html(name: str) -> None:
+    """Whatever an event holds stands on the page as text, and no link leads elsewhere than to the web."""
+    drawing = Drawing("ann", "en")
+    drawn = str(drawing.part(ATTACKS[name])) + str(drawing.progress())
+    assert re.search("alert|data:text", drawn), drawn
+    tags = Tags(drawn)
+    assert tags.names <= ALLOWED
+    assert not any(name.startswith("on") or name == "style" for name in tags.attributes)
+    assert all(link.startswith(("https://", "http://")) for link in tags.links)
+
+
+def test_what_the_user_said_is_text() -> None:
+    """A message and what it quotes are escaped; a citation leads to its source."""
+    quoted = [{"by": ATTACK, "kind": "file"}]
+    assert "<script" not in draw("heard", "en", text=ATTACK, source="message", quoted=quoted)
+    citation = Citation(title="Milk", url="https://milk.example/", number=0, start=4, end=7)
+    forged = Citation(title=ATTACK, url="javascript:alert(1)", number=1, start=7, end=10)
+    drawn = Drawing("ann", "en").part(Message(speaker="supervisor", text="milk[1][2]", citations=[citation, forged]))
+    tags = Tags(str(drawn))
+    assert tags.links == {"https://milk.example/"}
+    assert tags.names <= ALLOWED
+    assert "<sup" not in markdown("a <sup>b</sup>")
+
+
+async def test_headers_and_files(client: httpx.AsyncClient) -> None:
+    """The page runs nothing of its own lines, loads nothing from outside, and is shown in no frame."""
+    page = await client.get(TALK)
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"<script>|<style|\sstyle=|\son\w+=", page.text)
+    addresses = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert [address for address in addresses if not address.startswith(("/", "#"))] == []
+    assert (await client.get("/static/page.css")).headers["content-type"].startswith("text/css")
+    assert (await client.get("/static/nothing.js")).status_code == 404
+    for name, digest in VENDORED.items():
+        assert hashlib.sha256(STATIC[name]).hexdigest() == digest
+        assert f"{name.removesuffix('.min.js')}.LICENSE.txt" in STATIC
+    own = [content for name, content in STATIC.items() if name.endswith((".css", ".js")) and name not in VENDORED]
+    assert not any(b"://" in content for content in own)
+
+
+async def test_only_the_page_writes(client: httpx.AsyncClient, script: Script) -> None:
+    """A form of another site cannot send; nor can what is no message."""
+    body = {"text": "hello", "id": "message-1"}
+    foreign = await client.post(f"{TALK}/messages", data=body)
+    origin = await client.post(f"{TALK}/messages", data=body, headers={**BY_PAGE, "Origin": "https://bad.example"})
+    assert (foreign.status_code, origin.status_code) == (403, 403)
+    for wrong in ({"text": " ", "id": "message-1"}, {"text": "hello", "id": "'\"<"}, {"text": "hello"}):
+        assert (await client.post(f"{TALK}/messages", data=wrong, headers=BY_PAGE)).status_code == 422
+
+
+async def test_signing_in_and_out(assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a session there is only the form; a key opens the page, until the cookie is old, forged or gone."""
+    async with visiting(assistant) as visitor:
+        lost = await visitor.get(TALK, headers={"HX-Request": ""})
+        assert (await visitor.get("/sign-in")).status_code == 200
+        assert lost.status_code in (303, 401)
+        assert (await visitor.get(TALK)).headers["hx-redirect"] == "/sign-in"
+        wrong = await visitor.post("/sign-in", data={"key": "x" * 20})
+        assert COOKIE not in wrong.cookies
+        inside = await visitor.post("/sign-in", data={"key": SHOP})
+        cookie = inside.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert SHOP not in cookie
+        assert (await visitor.get(TALK)).status_code == 200
+        value = visitor.cookies[COOKIE]
+        name, expires, signature = value.split(".")
+        for forged in (
+            f"other.{expires}.{signature}",
+            f"{name}.{int(expires) + 1}.{signature}",
+            f"{name}.{expires}.",
+            "é",
+        ):
+            visitor.cookies.clear()
+            answer = await visitor.get(TALK, headers={"cookie": f"{COOKIE}={forged}".encode()})  # type: ignore[dict-item]
+            assert answer.status_code == 401
+        with monkeypatch.context() as later:
+            later.setattr("app.doors.http.page.session.time.time", lambda: int(expires) + 1.0)
+            assert (await visitor.get(TALK, headers={"cookie": f"{COOKIE}={value}"})).status_code == 401
+        assert "max-age=0" in (await visitor.post("/sign-out")).headers["set-cookie"].lower()
+
+
+async def test_a_thread_of_somebody_else(assistant: Assistant, script: Script) -> None:
+    """What another key or another user has begun is not there."""
+    script.add(supervisor=["My secret."])
+    async with visiting(assistant, OTHER) as visitor:
+        await said(visitor, text="keep it")
+    async with visiting(assistant, OPERATOR) as operator:
+        for path in ("", "/log", "/list", "/answer?id=message-1"):
+            assert (await operator.get(f"/talk/other:day{path}")).status_code == 404
+        sent = await operator.post("/talk/other:day/messages", data={"text": "hello", "id": "message-2"})
+        assert sent.status_code == 404
+    async with visiting(assistant, SHOP) as shop:
+        assert "secret" not in (await shop.get(TALK)).text
+        assert (await shop.get("/threads", headers=by(SHOP))).json() == {"threads": []}
+
+
+async def test_an_answer_that_fails_is_read_to_its_end(assistant: Assistant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error that ends an answer has the next number, so that whoever reads along gets it."""
+
+    async def broken(_: Turn) -> AsyncIterator[Event]:
+        yield Token(seq=1, speaker="supervisor", text="One")
+        raise RuntimeError
+
+    monkeypatch.setattr(assistant, "play", broken)
+    answer = Answer(Turn(thread="ann", text="count"))
+    await answer.play(assistant)
+    assert [event.seq async for event in answer.read(after=1)] == [2]
+    answers = Answers(assistant)
+    assert not answers.is_running("ann")
+
+
+def test_both_languages_say_the_same() -> None:
+    """Every sentence of the page is there in both languages, and each that a template names."""
+    english, russian = table("page", "en"), table("page", "ru")
+    assert {*english} == {*russian}
+    assert {*english["refused"]} == {*russian["refused"]}
+    folder = Path("app/doors/http/page/templates")
+    named = {key for path in folder.rglob("*.html") for key in re.findall(r"\bt\([\"'](\w+)", path.read_text("utf-8"))}
+    assert named <= {*english}
+    assert read_keys(KEYS)[0].inside("x") != EVERYTHING.inside("x")

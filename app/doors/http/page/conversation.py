@@ -112,7 +112,7 @@ class Conversation:
 
         The question that is still open is left out.
         """
-        drawing, answer = Drawing(self.user, self.lang), self.answers.of(self.thread, id)
+        drawing, answer = Drawing(self.user, self.lang, is_past=True), self.answers.of(self.thread, id)
         heard = [self._heard(line.text, **line.metadata) for line in lines if line.role == "user"]
         if answer and answer.is_over:
             parts = [drawing.part(event) for event in answer.events if not _is_of(event, asked)]

@@ -40,6 +40,8 @@ class Drawing:
 
     user: str
     lang: str
+    is_past: bool = False
+    """Whether the answer is an earlier one, whose questions are closed."""
     text: str = ""
     """What the model has said of a message that is not whole."""
     question_left: bool = False
@@ -87,7 +89,8 @@ class Drawing:
         """Return a question with its buttons, its address or its fields."""
         names = [naming(place, question.options, self.lang) for place in range(len(question.options))]
         rows = zip(names, question.options, strict=True)
-        return draw("question", self.lang, asked=question, rows=rows, hints=hints(question, self.lang))
+        facts = {"asked": question, "rows": rows, "hints": hints(question, self.lang), "is_past": self.is_past}
+        return draw("question", self.lang, **facts)
 
     def line(self, line: TranscriptLine) -> Markup:
         """Return what was said, as the transcript has it."""

@@ -66,11 +66,11 @@ class Conversation:
         mark = f"{len(lines)}-{lines[-1].at_ms if lines else 0}-{len(turns)}-{asked.id if asked else ''}"
         return Markup().join([*drawn, question, *(self.running(turn) for turn in turns)]), mark
 
-    def running(self, turn: Turn, remarks: tuple[str, ...] = ()) -> Markup:
+    def running(self, turn: Turn) -> Markup:
         """Return a message of the user whose answer comes by its stream."""
         heard = self._heard(turn.text, turn.source, turn.quoted)
         progress = Drawing(self.user, self.lang).progress()
-        return self._drawn(turn.id, heard, progress, remarks, is_running=True)
+        return self._drawn(turn.id, heard, progress, is_running=True)
 
     async def frames(self, answer: Answer, stack: AsyncExitStack) -> AsyncIterator[bytes]:
         """Yield an answer as Server-Sent Events, from its beginning, whoever has read it before."""
@@ -124,10 +124,8 @@ class Conversation:
     def _heard(self, text: str | None, source: str = "", quoted: Sequence[Quoted] = (), **_: object) -> Markup:
         return draw("heard", self.lang, text=text, source=source, quoted=quoted)
 
-    def _drawn(
-        self, id: str, heard: Markup, answer: Markup, remarks: tuple[str, ...] = (), *, is_running: bool = False
-    ) -> Markup:
-        facts = {"heard": heard, "answer": answer, "remarks": remarks, "is_running": is_running}
+    def _drawn(self, id: str, heard: Markup, answer: Markup, *, is_running: bool = False) -> Markup:
+        facts = {"heard": heard, "answer": answer, "is_running": is_running}
         return draw("turn", self.lang, id=id, address=self.address, **facts)
 
     def _turn(self, entry: InboxEntry) -> Turn:

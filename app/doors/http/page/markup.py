@@ -80,10 +80,8 @@ def _link_close(_: RendererHTML, tokens: Sequence[Token], place: int, options: O
 
 def _image(_: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
     """Draw a picture as a link: loading it would tell its address, which a model has written, to its server."""
-    url, label = (
-        str(tokens[place].attrs["src"]),
-        escapeHtml(tokens[place].content or site(str(tokens[place].attrs["src"]))),
-    )
+    url = str(tokens[place].attrs["src"])
+    label = escapeHtml(tokens[place].content or site(url))
     return label if env.get("link") else f'<a href="{escapeHtml(url)}" {OUTSIDE}>{label}</a>'
 
 

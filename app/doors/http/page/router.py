@@ -19,7 +19,6 @@ from agents.events import Interrupt
 from agents.toolkit.questions import CHOICE
 from app.api_keys import holder_of
 from app.assistant import Turn
-from app.doors.http.answers import Answer
 from app.doors.http.exchange import LONGEST_NAME, STREAM, Running, Served, ThreadName
 from app.doors.http.page.conversation import DEVICE, Conversation
 from app.doors.http.page.guard import SIGN_IN, PageRoute, Visiting
@@ -29,7 +28,6 @@ from app.doors.http.turns import MARK, UNDO
 from app.doors.visit import stop_when_begun
 from app.listing import first_line
 from app.short_term_memory import COMMAND
-from prompts import sentence
 
 MOST_LISTED = 100
 """Conversations in the list."""
@@ -165,7 +163,7 @@ async def again(talk: Talk, id: str) -> str:
 async def stop(talk: Talk) -> Response:
     """Stop the answer that is being made; what was said so far is kept."""
     running = [each for each in talk.answers.running_in(talk.thread) if each.turn.owner == talk.user]
-    await stop_when_begun(talk.assistant, talk.thread, lambda: all(map(_is_over, running)), talk.user)
+    await stop_when_begun(talk.assistant, talk.thread, lambda: all(each.is_over for each in running), talk.user)
     return Response(status_code=204)
 
 
@@ -182,7 +180,7 @@ async def take_key(request: Request, form: Fields) -> Response:
     key = holder_of(form.get("key", "").strip(), request.app.state.keys)
     if key is None or not key.allows("talk"):
         lang = accepted_language(request.headers.get("accept-language", ""))
-        return HTMLResponse(draw("wrong_key", lang, text=sentence("page", "wrong_key", lang)))
+        return HTMLResponse(draw("wrong_key", lang))
     response = Response(status_code=204, headers={"HX-Redirect": "/"})
     sign_in(request, response, key)
     return response
@@ -230,10 +228,6 @@ def _filled(question: Interrupt, form: Mapping[str, str]) -> str:
     if len(values) == 1:
         return next(iter(values.values()))
     return "\n".join(f"{label}: {value}" for label, value in values.items())
-
-
-def _is_over(answer: Answer) -> bool:
-    return answer.is_over
 
 
 async def _nothing() -> AsyncIterator[bytes]:

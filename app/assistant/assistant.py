@@ -22,6 +22,7 @@ from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences
+from agents.models import Model
 from agents.state import SUPERVISOR, State
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
@@ -60,9 +61,14 @@ class Assistant(ThreadReader):
         return self._player.services
 
     @property
+    def leading(self) -> Sequence[Model]:
+        """The model that leads, and what stands in when it fails."""
+        return self._player.models.chain(SUPERVISOR)
+
+    @property
     def reads(self) -> bool:
         """Whether the model that leads reads what is said beside a message."""
-        return all(model.reads for model in self._player.models.chain(SUPERVISOR))
+        return all(model.reads for model in self.leading)
 
     @property
     def sees(self) -> bool:

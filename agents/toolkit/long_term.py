@@ -52,5 +52,9 @@ class LongTermMemory(ABC):
         """Return what is kept of a user, without groups, as plain data."""
 
     @abstractmethod
+    async def clear(self, user: str) -> None:
+        """Delete all that is kept of a user, groups left aside; the ends that were kept do not bring it back."""
+
+    @abstractmethod
     async def erase(self, user: str, *, thread: str | None = None, dialog: str = "", field: str = "") -> None:
         """Delete all that is kept of a user, or that of a thread, of a dialog's form, of a field of it."""

@@ -92,9 +92,9 @@ class Endings:
         texts = {write.id: self._worded(write, state["lang"]) for write in writes}
         kinds = {write.id: next(iter(write.record.get("items", {})), "") for write in writes}
         return [
-            Fact(key=f"write/{it.id}", kind=kinds[it.id], dialog=it.speaker, text=texts[it.id], write=it)
-            for it in writes
-            if texts[it.id]
+            Fact(key=f"write/{write.id}", kind=kinds[write.id], dialog=write.speaker, text=texts[write.id], write=write)
+            for write in writes
+            if texts[write.id]
         ]
 
     def _worded(self, write: LoggedWrite, lang: str) -> str:

@@ -98,7 +98,8 @@ class Forgetter:
 
     async def learnt(self, user: str) -> None:
         """Remove what conversations have found out of a user: what was kept at their ends, and remembered forms."""
-        await self._unlearn(user)
+        for kept in self.services.every(LongTermMemory):
+            await kept.clear(user)
         for dialog in self.speakers.remembered():
             await self.form(user, dialog.name)
 

@@ -95,5 +95,5 @@ async def delete_memory(
     if not yes and not typer.confirm(said("delete_all", lang, user=user)):
         raise UsageError(said("not_deleted", lang))
     async with services_of(context) as services:
-        await services.get(Recall).erase(user)
+        await services.get(Recall).clear(user)
     return CommandResult({"user": user, "forgotten": True}, [said("deleted_all", lang, user=user)])

@@ -128,7 +128,10 @@ class Recall(LongTermMemory):
 
     async def entries(self, user: str) -> list[Mapping[str, object]]:
         """See `LongTermMemory`."""
-        return [Entry(*row)._asdict() for row in await self._database.execute(ENTRIES, (f"user {user}",))]
+        return [
+            Entry(*row)._asdict()
+            for row in await self._database.execute(ENTRIES, (owner_of("", user, is_shared=False),))
+        ]
 
     async def search(self, owner: str, about: str, lang: str) -> list[Entry]:
         """Return the entries that share most words with what is asked about, best first."""
@@ -139,6 +142,16 @@ class Recall(LongTermMemory):
         rows = [(clean(text)[:LONGEST_ENTRY], owner, number) for number, text in texts.items()]
         sql = "UPDATE recall_entries SET text = ? WHERE owner = ? AND number = ?"
         await self._database.write(lambda database: database.executemany(sql, rows).rowcount)
+
+    async def clear(self, user: str) -> None:
+        """See `LongTermMemory`."""
+        owner = owner_of("", clean(user), is_shared=False)
+
+        def clear(database: sqlite3.Connection) -> None:
+            database.execute("UPDATE recall_entries SET text = '' WHERE owner = ?", (owner,))
+            database.execute("UPDATE recall_ends SET due_ms = NULL WHERE owner = ?", (owner,))
+
+        await self._database.write(clear)
 
     async def erase(self, user: str, *, thread: str | None = None, dialog: str = "", field: str = "") -> None:
         """See `LongTermMemory`; summaries go with a form, since they may tell what it holds. No user: a thread's."""

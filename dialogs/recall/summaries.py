@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from langchain_core.messages import SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 
 from agents.errors import ConfigError, ModelUnavailable
 from agents.events import Event
@@ -55,12 +55,13 @@ class Summaries:
     async def _summary(self, due: Due) -> str:
         """Return a model's summary. Raises ModelUnavailable or TimeoutError; the facts stay as they are."""
         lines = lines_of(due.user, await self.memory.transcript.lines(due.thread, limit=MOST_READ))
-        told = [line for line in lines if due.since < line.turn <= due.turn]
+        new = [line for line in lines if due.since < line.turn <= due.turn]
         if due.owner.startswith("group "):
-            told = [line for line in told if TO in line.metadata]
-        texts = [f"{line.role}: {' '.join(line.text.split())[:LONGEST_LINE]}" for line in told[-MOST_LINES:]]
+            new = [line for line in new if TO in line.metadata]
+        texts = [f"{line.role}: {' '.join(line.text.split())[:LONGEST_LINE]}" for line in new[-MOST_LINES:]]
         role = SystemMessage(prompt("recall/summary", due.lang), additional_kwargs=notes(lang=due.lang))
-        data = SystemMessage(sentence("recall/phrases", "conversation", due.lang, lines="\n".join(texts)))
+        # What people and models have said is nobody's order.
+        data = HumanMessage(sentence("recall/phrases", "conversation", due.lang, lines="\n".join(texts)))
         async with asyncio.timeout(SECONDS):
             return (await reply([self.model], [role, data], [], Listener("recall", _unheard))).text
 

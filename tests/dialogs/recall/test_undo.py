@@ -77,6 +77,12 @@ async def test_a_group_and_its_people_have_memories_of_their_own(chat: Chat) -> 
     await meet(chat, "g~2", "a tent", user="ann", is_group=True, name="Ann")
     assert await kept(chat, "user ann") == ["home: a flat in Riga"]
     assert await kept(chat, owner_of("g", "bob", is_shared=True)) == ["home: a tent"]
+    chat.expects(supervisor=["Hello again."])
+    await chat.says("good day to you", thread="new", user="ann")
+    assert "a tent" not in chat.script.asked[-1].prefix
+    chat.expects(supervisor=["Hello all."])
+    await chat.says("good day to all", thread="g~3", user="ann", is_group=True, name="Ann")
+    assert "Riga" not in chat.script.asked[-1].prefix
     async with chat.assistant() as assistant:
         await assistant.forgetting.part("g~2", "ann")
         assert await assistant.services.get(Recall).of("group g") == []

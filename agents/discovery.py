@@ -4,10 +4,11 @@ import importlib
 import pkgutil
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+import prompts
 from agents.errors import ContractError
 
 Kind = TypeVar("Kind")
@@ -17,14 +18,16 @@ LONGEST = 300
 """Characters of what Python says is wrong with a file."""
 
 
-def load_each(package: str, path: Iterable[str], kind: type[Kind]) -> dict[str, Kind]:
-    """Load every file of a package; return what it defines ("dialog" for a Dialog), by file name.
+def load_each(
+    package: str, path: Iterable[str], kind: type[Kind], off: Collection[str] = frozenset()
+) -> dict[str, Kind]:
+    """Load every file of a package but those that are `off`; return what it defines ("dialog" for a Dialog), by name.
 
     Raises:
         ContractError: a file cannot be loaded, defines none of this kind, or one that breaks a rule.
     """
     variable, values = kind.__name__.lower(), dict[str, Kind]()
-    for name in sorted(module.name for module in pkgutil.iter_modules(path)):
+    for name in sorted({module.name for module in pkgutil.iter_modules(path)}.difference(off)):
         try:
             value = getattr(importlib.import_module(f"{package}.{name}"), variable, None)
         except ContractError as broken:
@@ -46,7 +49,8 @@ def _where(broken: Exception, module: str) -> str:
     (file, line), problem = ours[-1] if ours else ("", None), str(broken)
     if isinstance(broken, SyntaxError) and broken.filename:
         file, line, problem = broken.filename, broken.lineno, broken.msg
-    is_inside = file and Path(file).is_relative_to(ROOT)
-    name = Path(file).relative_to(ROOT).as_posix() if is_inside else f"{module.replace('.', '/')}.py"
+    roots = (ROOT, *(root.parent for root in prompts.EXTENSIONS))
+    root = next((root for root in roots if file and Path(file).is_relative_to(root)), None)
+    name = Path(file).relative_to(root).as_posix() if root else f"{module.replace('.', '/')}.py"
     reason = f"{type(broken).__name__}: {' '.join(problem.split())}"[:LONGEST]
     return f"{name}, line {line}: {reason}"

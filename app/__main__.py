@@ -1,12 +1,18 @@
 """`python -m app COMMAND`: run a command of the command line and exit with its code."""
 
+import gc
 import sys
 
 from agents.errors import ContractError
 
 try:
-    # This import takes a second or more: Ctrl-C meanwhile is no accident to show a stack trace for.
+    # These imports take a second or more. Nothing of them is garbage, so looking for it would only cost a tenth of it;
+    # and Ctrl-C meanwhile is no accident to show a stack trace for.
+    gc.disable()
     from app.cli.command_line import main
+
+    gc.freeze()
+    gc.enable()
 except KeyboardInterrupt:
     sys.exit(130)
 except ContractError as broken:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode
 
 from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
@@ -20,6 +20,7 @@ from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
 from app.api_keys import Key, read_keys
+from app.extensions import Extensions, use
 from app.files import read_env
 from app.standin import make_chat
 from prompts import languages
@@ -29,10 +30,8 @@ PERMISSION = re.compile(r"[\w.:-]+")
 HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
 
-class Settings(BaseSettings):
+class Settings(Extensions):
     """Everything an operator can set."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     llm_model: str = "local:rules"
     observer_model: str | None = None
@@ -218,7 +217,13 @@ class Settings(BaseSettings):
 
 def read_settings() -> Settings:
     """Read the settings of the application. Raises ConfigError if one is wrong."""
+    use_extensions()
     return read(Settings)
+
+
+def use_extensions() -> None:
+    """Let the folders of EXTENSIONS be searched, and switch shipped dialogs off. Raises ConfigError if one is wrong."""
+    use(read(Extensions))
 
 
 def read(kind: type[Kind]) -> Kind:

@@ -4,11 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from langchain_core.tools import BaseTool
 
-import prompts
 from agents.events.views import KINDS
 from agents.language.identifiers import Schema, shown
 from agents.state.talk import Json
@@ -18,7 +16,7 @@ from agents.toolkit.result import schema_of
 from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Traits, traits_of
-from prompts import FALLBACK, PromptError, card_file, carded, prompt, translated
+from prompts import FALLBACK, PromptError, card_file, carded, named, prompt, translated
 
 PLAIN_TRAITS = (
     *("effect", "repeatable", "transaction", "permission"),
@@ -204,11 +202,6 @@ def _twice(speakers: Speakers) -> Iterator[str]:
         for name, count in Counter(tool.name for tool in tools_of(speaker, speakers)).items():
             if count > 1:
                 yield f"{speaker.name} has more than one tool called {name}: rename one"
-
-
-def named(path: Path) -> str:
-    """Return a card's path as a developer writes it."""
-    return f"prompts/{path.relative_to(prompts.FOLDER).as_posix()}"
 
 
 def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:

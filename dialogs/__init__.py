@@ -14,6 +14,7 @@ import typer
 from langchain_core.tools import BaseTool
 from pydantic_settings import BaseSettings
 
+import prompts
 from agents.discovery import load_each
 from agents.errors import ContractError
 from agents.memory.connection import Tables
@@ -97,13 +98,13 @@ class Dialog(Speaker):
 
 
 def discover(languages: Collection[str], observers: Collection[str]) -> dict[str, Dialog]:
-    """Load every dialog of this folder by file name.
+    """Load every dialog by file name: of this folder, unless it is switched off, and of those of extensions.
 
     Raises:
         ContractError: a file defines no `dialog = Dialog(...)`, or the dialog names an unknown observer.
         PromptError: a dialog has no prompt; one that is an agent needs none.
     """
-    dialogs = load_each(__name__, __path__, Dialog)
+    dialogs = load_each(__name__, __path__, Dialog, prompts.OFF)
     for name, dialog in dialogs.items():
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:

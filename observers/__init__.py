@@ -5,6 +5,7 @@ The file name is the observer's name; its prompt is `prompts/<lang>/observers/<n
 "stay" counts.
 """
 
+import prompts
 from agents.conversation.scene import Observer
 from agents.discovery import ROOT, load_each
 from prompts import observer_file, variables
@@ -20,7 +21,8 @@ def discover(languages: list[str]) -> dict[str, Observer]:
         PromptError: an observer has no prompt.
     """
     observers = load_each(__name__, __path__, Observer)
-    for folder in sorted(ROOT.glob("dialogs/*/observers")):
+    folders = [folder for root in (ROOT, *prompts.EXTENSIONS) for folder in sorted(root.glob("dialogs/*/observers"))]
+    for folder in [folder for folder in folders if folder.parent.name not in prompts.OFF]:
         observers |= load_each(f"dialogs.{folder.parent.name}.observers", [str(folder)], Observer)
     for name in observers:
         for lang in languages:

@@ -1,6 +1,7 @@
 """Text only, by language: prompts as Markdown, short sentences and word lists as TOML.
 
-A file that a language lacks falls back to English; variables are written `$name`.
+A file that a language lacks falls back to English; variables are written `$name`. The folder `prompts` of an extension
+is searched first: its files, and the entries of its TOML files, take the place of the shipped ones.
 """
 
 import tomllib
@@ -13,6 +14,10 @@ from typing import Any
 
 FALLBACK = "en"
 FOLDER = Path(__file__).parent
+EXTENSIONS: tuple[Path, ...] = ()
+"""The folders of a team's own dialogs, observers and prompts, as the application has set them."""
+OFF: frozenset[str] = frozenset()
+"""The shipped dialogs that are switched off; their texts are not found."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ def prompts_of_all(name: str, lang: str) -> list[str]:
     Raises:
         PromptError: no language has the engine's prompt.
     """
-    of_dialogs = sorted(path.parent.name for path in (FOLDER / FALLBACK).glob(f"*/{name}.md"))
+    of_dialogs = [path.parent.name for path in files(FALLBACK, f"*/{name}.md")]
     return [prompt(file, lang) for file in (name, *(f"{dialog}/{name}" for dialog in of_dialogs))]
 
 
@@ -65,18 +70,18 @@ def observer_prompt(name: str, lang: str, /, **variables: object) -> tuple[str, 
 
 def observer_file(name: str) -> str:
     """Return the prompt of an observer ("observers/finished"), which may stand with a dialog's prompts."""
-    return _observer_file(FOLDER, name)
+    return _observer_file(_folders(), name)
 
 
 @cache
-def _observer_file(folder: Path, name: str) -> str:
-    own = (folder / FALLBACK).glob(f"*/observers/{name}.md")
-    return next((f"{path.parents[1].name}/observers/{name}" for path in own), f"observers/{name}")
+def _observer_file(_: tuple[Path, ...], name: str) -> str:
+    own = files(FALLBACK, f"*/observers/{name}.md")
+    return next((path.with_suffix("").as_posix() for path in own), f"observers/{name}")
 
 
 def fact_label(name: str, lang: str) -> str:
     """Return what a fact that an observer notes is called: in a dialog's `phrases.toml`, section `facts`."""
-    dialogs = (path.parent.name for path in (FOLDER / FALLBACK).glob("*/phrases.toml"))
+    dialogs = (path.parent.name for path in files(FALLBACK, "*/phrases.toml"))
     labels = (table(f"{dialog}/phrases", lang).get("facts", {}).get(name) for dialog in dialogs)
     return next((str(label) for label in labels if label), name.replace("_", " "))
 
@@ -101,7 +106,7 @@ def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
     Raises:
         PromptError: no language has the sentence, or a variable of it was not given.
     """
-    texts = (_find(_toml(FOLDER, candidate, file), key) for candidate in (lang, FALLBACK))
+    texts = (_find(_toml(_folders(), candidate, file), key) for candidate in (lang, FALLBACK))
     text = next((text for text in texts if text is not None), None)
     if text is None:
         raise PromptError(f"prompts/{FALLBACK}/{file}.toml has no sentence {key!r}")
@@ -113,7 +118,7 @@ def table(name: str, lang: str) -> dict[str, Any]:
 
     Only whole entries at the top of the file are taken, so a list is never mixed from two languages.
     """
-    return {**_toml(FOLDER, FALLBACK, name), **_toml(FOLDER, lang, name)}
+    return {**_toml(_folders(), FALLBACK, name), **_toml(_folders(), lang, name)}
 
 
 @cache
@@ -133,16 +138,17 @@ def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
 
 def card_file(tool: str, lang: str, dialog: str = "") -> Path:
     """Return where a tool's card stands in a language, or would stand: where English has it, else with its dialog."""
-    for folder in (FOLDER / lang, FOLDER / FALLBACK):
-        for path in (folder / "cards" / f"{tool}.md", *folder.glob(f"*/cards/{tool}.md")):
-            if path.exists():
-                return FOLDER / lang / path.relative_to(folder)
-    return FOLDER / lang / dialog / "cards" / f"{tool}.md"
+    for language in (lang, FALLBACK):
+        for pattern in (f"cards/{tool}.md", f"*/cards/{tool}.md"):
+            for path, folder in files(language, pattern).items():
+                return folder / lang / path
+    folder = next(iter(files(FALLBACK, f"{dialog}/prompt.md").values()), FOLDER) if dialog else FOLDER
+    return folder / lang / dialog / "cards" / f"{tool}.md"
 
 
 def carded(lang: str) -> list[str]:
     """Return the names of the tools that have a card in `lang`."""
-    return sorted(path.stem for path in (FOLDER / lang).rglob("cards/*.md"))
+    return sorted({path.stem for path in files(lang, "**/cards/*.md")})
 
 
 def title_of(dialog: str, lang: str) -> str:
@@ -152,42 +158,73 @@ def title_of(dialog: str, lang: str) -> str:
 
 def form_texts(name: str, lang: str) -> dict[str, Any]:
     """Return the labels and questions of a form: of the dialog, or of the tool, that has this name."""
-    places = (FOLDER / FALLBACK).rglob(f"forms/{name}.toml")
-    of_tools = [path.relative_to(FOLDER / FALLBACK).with_suffix("").as_posix() for path in places]
+    of_tools = [path.with_suffix("").as_posix() for path in files(FALLBACK, f"**/forms/{name}.toml")]
     return table(next(iter(of_tools), f"{name}/form"), lang)
 
 
 def read_anew() -> None:
     """Forget what was read of prompts and cards: their files have changed."""
-    for reader in (card, _observer_file, _template):
+    for reader in (card, _languages, _observer_file, _template, _toml):
         reader.cache_clear()
 
 
 def languages() -> list[str]:
     """Return the languages: the folders that hold a text, the fallback first."""
-    return [*_languages(FOLDER)]
+    return [*_languages(_folders())]
 
 
 @cache
-def _languages(folder: Path) -> tuple[str, ...]:
-    names = {path.name for path in folder.iterdir() if any(path.rglob("*.md")) or any(path.rglob("*.toml"))}
+def _languages(folders: tuple[Path, ...]) -> tuple[str, ...]:
+    places = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    names = {path.name for path in places if any(path.rglob("*.md")) or any(path.rglob("*.toml"))}
     return tuple(sorted(names, key=lambda lang: (lang != FALLBACK, lang)))
 
 
 def translated(name: str) -> list[str]:
     """Return the languages that have the prompt `name` ("profile/prompt") of their own, the fallback first."""
-    return [lang for lang in languages() if (FOLDER / lang / f"{name}.md").exists()]
+    return [lang for lang in languages() if _file(_folders(), lang, f"{name}.md")]
 
 
 def language(lang: str) -> Language:
     """Return what is known of a language."""
-    entries = _toml(FOLDER, lang, "language")
+    entries = _toml(_folders(), lang, "language")
     return Language(tuple(entries.get("names", ())), entries.get("letters", ""), entries.get("stemmer", ""))
 
 
 def has_table(name: str, lang: str) -> bool:
     """Tell whether a language has a TOML file of its own, so that `table` does not fall back."""
-    return bool(_toml(FOLDER, lang, name))
+    return bool(_toml(_folders(), lang, name))
+
+
+def files(lang: str, pattern: str) -> dict[Path, Path]:
+    """Return the files of a language that a glob fits, each with the folder of prompts that has it, in their order.
+
+    A file's path is the one below the language's folder.
+    """
+    places = {
+        path.relative_to(folder / lang): folder
+        for folder in reversed(_folders())
+        for path in (folder / lang).glob(pattern)
+        if path.relative_to(folder / lang).parts[0] not in OFF
+    }
+    return dict(sorted(places.items()))
+
+
+def named(path: Path) -> str:
+    """Return the path of a prompt or a card as a developer writes it: "prompts/en/cards/abilities.md"."""
+    folder = next(folder for folder in _folders() if path.is_relative_to(folder))
+    return path.relative_to(folder.parent if folder == FOLDER else folder.parents[1]).as_posix()
+
+
+def _folders() -> tuple[Path, ...]:
+    """Return the folders of prompts, those of extensions first."""
+    return (*(root / "prompts" for root in EXTENSIONS), FOLDER)
+
+
+def _file(folders: tuple[Path, ...], lang: str, name: str) -> Path | None:
+    """Return where a file of a language stands, unless it belongs to a dialog that is switched off."""
+    paths = [folder / lang / name for folder in folders if _is_name(lang) and name.partition("/")[0] not in OFF]
+    return next((path for path in paths if path.exists()), None)
 
 
 def _filled(template: Template, variables: Mapping[str, object], place: str) -> str:
@@ -200,16 +237,16 @@ def _filled(template: Template, variables: Mapping[str, object], place: str) -> 
 @cache
 def _template(name: str, lang: str) -> Template:
     for candidate in (lang, FALLBACK):
-        path = FOLDER / candidate / f"{name}.md"
-        if _is_name(candidate) and path.exists():
+        if path := _file(_folders(), candidate, f"{name}.md"):
             return Template(path.read_text("utf-8").strip())
     raise PromptError(f"prompts/{FALLBACK}/{name}.md is missing: write it, then start again")
 
 
 @cache
-def _toml(folder: Path, lang: str, name: str) -> dict[str, Any]:
-    path = folder / lang / f"{name}.toml"
-    return tomllib.loads(path.read_text("utf-8")) if _is_name(lang) and path.exists() else {}
+def _toml(folders: tuple[Path, ...], lang: str, name: str) -> dict[str, Any]:
+    paths = [_file((folder,), lang, f"{name}.toml") for folder in reversed(folders)]
+    tables = [tomllib.loads(path.read_text("utf-8")) for path in paths if path]
+    return {key: entry for entries in tables for key, entry in entries.items()}
 
 
 def _is_name(lang: str) -> bool:

@@ -45,6 +45,8 @@ class Change:
 
     def talk(self, speaker: str, **values: Unpack[TalkUpdate]) -> None:
         """Change what a speaker remembers."""
+        if values.get("status") == "finished":
+            values["settled"] = self.state["heard"]["id"]
         talks = self.update.setdefault("talks", {})
         before = talks.get(speaker, {})
         # A new history has what was appended to the old one.

@@ -39,6 +39,11 @@ WHERE thread = ?2 AND user = ?3 AND message = ?4 AND at_ms > ?5 AND undone_by = 
 CLAIMED = """
 SELECT id, speaker, tool, call, record FROM undo_log WHERE thread = ? AND user = ? AND undone_by = ? ORDER BY id DESC
 """
+WRITES = """
+SELECT undo_log.id, speaker, tool, call, record, message, coalesce(turn, 0), at_ms, undone_by <> ''
+FROM undo_log LEFT JOIN inbox ON inbox.thread = undo_log.thread AND message_id = message
+WHERE undo_log.thread = ? AND undo_log.user = ? AND at_ms > ? ORDER BY undo_log.id
+"""
 OF_USER = "DELETE FROM undo_log WHERE thread = ? AND user = ?"
 OF_FORMS = """
 DELETE FROM undo_log WHERE user = ?
@@ -72,6 +77,11 @@ class LoggedWrite:
     call: str
     record: Mapping[str, Any]
     """`items`: the changes by the name of their kind; or `args`, `object`, `text`: the call and what it answered."""
+    message: str = ""
+    turn: int = 0
+    """0 while the message is being answered."""
+    at_ms: int = 0
+    is_undone: bool = False
 
 
 class UndoLog:
@@ -127,6 +137,14 @@ class UndoLog:
             return [LoggedWrite(row[0], row[1], row[2], row[3], json.loads(row[4])) for row in rows]
 
         return await self._connection.write(claim)
+
+    async def writes(self, thread: str, user: str) -> list[LoggedWrite]:
+        """Return what was written for a user in a thread within the last day, oldest first."""
+        rows = await self._connection.execute(WRITES, (clean(thread), clean(user), self._now_ms() - DAY_MS))
+        return [
+            LoggedWrite(id, speaker, tool, call, json.loads(record), message, turn, at_ms, bool(is_undone))
+            for id, speaker, tool, call, record, message, turn, at_ms, is_undone in rows
+        ]
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete what was written in a thread, and by the users."""

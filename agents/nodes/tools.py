@@ -321,9 +321,7 @@ def tool_state(
 
 
 async def remember_form(speaker: Speaker, form: Json, context: Context, store: BaseStore | None) -> None:
-    """Keep a form in long-term memory if the dialog wants it; where others read along, it has only what was said."""
-    if not speaker.remember or store is None:
+    """Keep a form for the user's later threads if the dialog wants it; what a group was told stays with the group."""
+    if not speaker.remember or store is None or context.is_shared:
         return
-    place = namespace_of(context.user, "forms")
-    item = await store.aget(place, speaker.name) if context.is_shared else None
-    await store.aput(place, speaker.name, {**(item.value if item else {}), **form})
+    await store.aput(namespace_of(context.user, "forms"), speaker.name, {**form})

@@ -70,6 +70,8 @@ class TakingBack:
             answer = phrase("undo_nothing", lang)
         if answer:
             self._tell(change, answer, {self._owner(write)[0].name for write in writes})
+        for name in {self._owner(write)[0].name for write in writes}:
+            change.talk(name, settled=state["heard"]["id"])
         change.put(undoing=None)
         return change.emit(runtime)
 

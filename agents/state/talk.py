@@ -25,6 +25,8 @@ class Talk(TypedDict, total=False):
     """The dialog's `version` when this talk was last used."""
     offered: bool
     """Whether the user was already asked if this paused dialog goes on."""
+    settled: str
+    """The id of the message by which the dialog ended last, or by which its writes were taken back."""
     failed: int
     """Turns in a row that came to nothing: the answer was cut, or calls were refused again and again."""
 

@@ -22,11 +22,13 @@ from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences
+from agents.models import Model
 from agents.state import SUPERVISOR, State
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant.clocks import Clock, Deliver
 from app.assistant.closing import TERMINAL
+from app.assistant.endings import Endings
 from app.assistant.forgetter import Forgetter
 from app.assistant.run import Stamp, config_of
 from app.assistant.thread_reader import ThreadReader
@@ -52,7 +54,8 @@ class Assistant(ThreadReader):
         self._prompting = Prompting(speakers)
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = TurnCount(player.limits.turns_per_hour)
-        self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers)
+        self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers, player.services)
+        self._endings = player.closing.endings = Endings(player.memory, player.services, speakers)
 
     @property
     def services(self) -> Services:
@@ -60,9 +63,14 @@ class Assistant(ThreadReader):
         return self._player.services
 
     @property
+    def leading(self) -> Sequence[Model]:
+        """The model that leads, and what stands in when it fails."""
+        return self._player.models.chain(SUPERVISOR)
+
+    @property
     def reads(self) -> bool:
         """Whether the model that leads reads what is said beside a message."""
-        return all(model.reads for model in self._player.models.chain(SUPERVISOR))
+        return all(model.reads for model in self.leading)
 
     @property
     def sees(self) -> bool:
@@ -261,6 +269,15 @@ class Assistant(ThreadReader):
         come to their end; the model is not asked again.
         """
         return self._player.stop(thread, user, after_tools=after_tools)
+
+    async def conclude(self, thread: str, user: str | None = None, *, is_group: bool = False) -> None:
+        """Keep what a thread that is left has found out of a user, or of all who wrote there; waits for its turn."""
+        for person in [user] if user else await self.forgetting.writers(thread):
+            is_shared = is_group or await self.forgetting.is_shared(thread, person)
+            async with self.memory.locks.hold(thread):
+                values, last = await self._values(thread), await self.memory.transcript.last(thread, person)
+                if values and last:
+                    await self._endings.of_thread(seen_by(values, person), last, is_shared=is_shared)
 
     async def forget(self, thread: str) -> bool:
         """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""

@@ -20,6 +20,7 @@ from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.state import SUPERVISOR, State
 from agents.state.history import mend
 from agents.state.talk import merge_talks
+from app.assistant.endings import Endings
 from app.assistant.run import Run
 from prompts import phrase
 
@@ -37,6 +38,7 @@ class Closing:
 
     def __init__(self, graph: Graph, memory: Memory, lang: str) -> None:
         self.graph, self.memory, self.lang = graph, memory, lang
+        self.endings: Endings | None = None
 
     async def close(self, run: Run, entry: InboxEntry, message_update: Update | None) -> Message | Error | None:
         """Store the outcome of a message; return the event that ends it: a stopped message, an error, or None."""
@@ -107,6 +109,9 @@ class Closing:
     async def _store(
         self, run: Run, entry: InboxEntry, status: Literal["done", "failed", "interrupted"], error: Error | None = None
     ) -> None:
+        if self.endings:
+            # A message whose end is not stored is played again, and its end is told again.
+            await self.endings.of_turn(run.state, entry, run.turn, is_shared=run.context.is_shared)
         to = {TO: entry.user} if run.context.is_shared else {}
 
         def line(speaker: str, text: str, at_ms: int, metadata: dict[str, object]) -> TranscriptLine:

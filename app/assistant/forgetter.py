@@ -15,6 +15,8 @@ from agents.memory import Memory
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TOLD
 from agents.state import State
+from agents.toolkit.long_term import LongTermMemory
+from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn import REMEMBERED
@@ -33,6 +35,7 @@ class Forgetter:
     memory: Memory
     typed: TypedFile
     speakers: Speakers
+    services: Services
 
     async def is_shared(self, thread: str, user: str) -> bool:
         """Tell whether a thread is not one person's alone: a group, or somebody else wrote there."""
@@ -58,6 +61,7 @@ class Forgetter:
         async with self.memory.locks.hold(thread):
             values = await self._values(thread)
             is_known = user in {values.get("writer"), *values.get("persons", {})}
+            await self._unlearn(user, thread=thread)
             try:
                 was_said = await self.memory.forget_part(thread, user)
             finally:
@@ -89,7 +93,19 @@ class Forgetter:
             async with self.memory.locks.hold(thread):
                 if values := await self._values(thread):
                     await self._write(thread, without_forms(values, user, {dialog}, field))
+        await self._unlearn(user, dialog=dialog, field=field or "")
         await self.memory.forget_form(user, dialog, field)
+
+    async def learnt(self, user: str) -> None:
+        """Remove what conversations have found out of a user: what was kept at their ends, and remembered forms."""
+        for kept in self.services.every(LongTermMemory):
+            await kept.clear(user)
+        for dialog in self.speakers.remembered():
+            await self.form(user, dialog.name)
+
+    async def _unlearn(self, user: str, *, thread: str | None = None, dialog: str = "", field: str = "") -> None:
+        for kept in self.services.every(LongTermMemory):
+            await kept.erase(user, thread=thread, dialog=dialog, field=field)
 
     async def carry_out(self, deletion: Deletion) -> None:
         """Remove what a user has agreed to have deleted, unless that is done: also what a killed process has begun."""

@@ -64,7 +64,7 @@ class TurnPlayer:
     """What the dialogs and the application offer to tools."""
 
     def __post_init__(self) -> None:
-        self._closing = Closing(self.graph, self.memory, self.languages.default)
+        self.closing = Closing(self.graph, self.memory, self.languages.default)
         self._runs: dict[str, Run] = {}
 
     @property
@@ -118,7 +118,7 @@ class TurnPlayer:
                 async with aclosing(run.stream(update)) as events:
                     async for event in events:
                         yield stamp(event, run.turn)
-            if last := await self._closing.close(run, entry, update):
+            if last := await self.closing.close(run, entry, update):
                 yield stamp(last, run.turn)
             elif is_resumed and (what := run.state.get("forgets")):
                 yield stamp(Forgetting(what=what), run.turn)

@@ -35,7 +35,7 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition.remote_tools import note_changes, with_remote_tools
 from app.composition.windows import fitting
 from app.permissions import Permissions
-from app.settings import Settings, read
+from app.settings import Settings, read, use_extensions
 from app.tool_card import faults
 from dialogs import Dialog
 from prompts import languages
@@ -136,7 +136,7 @@ async def open_parts(
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
-    everyone, watching = discover_checked(settings) if speakers is None else (speakers, observers.discover(languages()))
+    everyone, watching = discover_checked(settings) if speakers is None else (speakers, parts_found()[1])
     models = models or settings.models()
     unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
     if unknown_roles:
@@ -177,8 +177,7 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
 
 def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     """Find every dialog and observer by file name."""
-    watching = observers.discover(languages())
-    named = dialogs.discover(languages(), watching)
+    named, watching = parts_found()
     supervisor = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
     return Speakers(supervisor, {name: dialog.named(name) for name, dialog in named.items()}), watching
 
@@ -196,7 +195,19 @@ def check_tools(speakers: Speakers, *, complete: bool = True) -> None:
 
 def dialogs_of() -> Mapping[str, Dialog]:
     """Return every dialog with what it declares, by name."""
-    return dialogs.discover(languages(), observers.discover(languages()))
+    return parts_found()[0]
+
+
+def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
+    """Load every dialog and observer, by name: shipped, of EXTENSIONS, and of installed packages.
+
+    Raises:
+        ConfigError: EXTENSIONS or SHIPPED_DIALOGS is wrong, or two have the same name.
+        ContractError, PromptError: a dialog, observer or prompt breaks a rule.
+    """
+    use_extensions()
+    watching = observers.discover(languages())
+    return dialogs.discover(languages(), watching), watching
 
 
 def tables_of(specialists: Mapping[str, Dialog]) -> list[Tables]:

@@ -22,7 +22,7 @@ class StandinVocabulary(Vocabulary):
         """Return the word lists as they are written, and what the languages are called."""
         names = {lang: [lang, *language(lang).names] for lang in languages()}
         lists: dict[str, Any] = {**table("words", self.lang), "values": {"change_language": {"language": names}}}
-        dialogs = sorted(path.parent.name for path in (prompts.FOLDER / FALLBACK).glob("*/standin.toml"))
+        dialogs = [path.parent.name for path in prompts.files(FALLBACK, "*/standin.toml")]
         for file in ("standin/words", *(f"{dialog}/standin" for dialog in dialogs)):
             for name, entry in table(file, self.lang).items():
                 lists[name] = {**lists.get(name, {}), **entry} if isinstance(entry, dict) else entry

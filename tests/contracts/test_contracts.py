@@ -21,7 +21,7 @@ def test_a_package_is_our_own(name: str) -> None:
     assert Path(origin).is_relative_to(ROOT)
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "research")
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
     """Tools and dialog-tools are registered separately, and both lists can be read."""
     speakers, observers = discover()
@@ -32,6 +32,7 @@ def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
         "planner": "plan_things",
         "player": "watch_things",
         "profile": "get_acquainted",
+        "recall": "look_back",
         "research": "look_things_up",
     }
     assert sorted(observers) == ["finished", "intent", "supervisor"]

@@ -35,7 +35,7 @@ def run(house: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "research")
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 @pytest.mark.slow
 def test_a_dialog_is_two_files(house: Path) -> None:
     """A dialog file and its prompt are all it takes; the supervisor hands over to it."""
@@ -49,6 +49,7 @@ def test_a_dialog_is_two_files(house: Path) -> None:
         "planner",
         "player",
         "profile",
+        "recall",
         "research",
         "travel",
     ]

@@ -18,6 +18,7 @@ TOOLS = {
     "player": "watch_things",
     "planner": "plan_things",
     "profile": "get_acquainted",
+    "recall": "look_back",
     "research": "look_things_up",
 }
 """Of each dialog, the tool that hands over to it; no other file may name it."""

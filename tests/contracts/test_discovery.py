@@ -62,11 +62,11 @@ def find() -> dict[str, Dialog]:
     return dialogs.discover(prompts.languages(), observers.discover(prompts.languages()))
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "research")
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_file_names_are_names() -> None:
     """Every file is one dialog or one observer, called like the file."""
     speakers, watching = discover()
-    assert sorted(speakers.dialogs) == ["orders", "planner", "player", "profile", "research"]
+    assert sorted(speakers.dialogs) == ["orders", "planner", "player", "profile", "recall", "research"]
     assert [speaker.name for speaker in speakers.dialogs.values()] == list(speakers.dialogs)
     assert list(watching) == ["finished", "intent", "supervisor"]
 
@@ -180,12 +180,19 @@ def test_a_dialog_reads_well() -> None:
     assert str(full) == "mend_it (v2): Used for mending. [current_time, fills number, why; resume: ask]"
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "research")
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_the_report_lists_everything_with_its_languages(settings: Settings) -> None:
     """`python -m app check` shows what was found, and in which languages it speaks."""
     parts = report(settings)
     assert parts["faults"] == []
-    assert {dialog["name"] for dialog in parts["dialogs"]} == {"orders", "planner", "player", "profile", "research"}
+    assert {dialog["name"] for dialog in parts["dialogs"]} == {
+        "orders",
+        "planner",
+        "player",
+        "profile",
+        "recall",
+        "research",
+    }
     assert {observer["name"]: observer["checks"] for observer in parts["observers"]} == {
         "finished": ["pre_check", "post_check"],
         "intent": ["post_check"],

@@ -160,7 +160,7 @@ def test_inserted_values_are_left_as_they_are(value: str) -> None:
     assert value in phrase("note_paused", "en", dialog=value, known="", reason="-")
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "research")
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 @pytest.mark.parametrize("name", sorted(prompt_snapshot.stored()))
 def test_what_a_speaker_is_told_was_reviewed(name: str) -> None:
     """The composed prompts are those in `tests/prompts`; `python -m tests.support.prompt_snapshot` writes them anew."""

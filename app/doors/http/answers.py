@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
 from agents.errors import UsageError
 from agents.events import Error, Event
@@ -40,6 +40,14 @@ class Answer:
         self.is_over = False
         self.readers = 0
         self._news = asyncio.Event()
+
+    @classmethod
+    def over(cls, turn: Turn, events: Sequence[Event]) -> Self:
+        """Return an answer that is there already."""
+        answer = cls(turn)
+        answer.events = [event.model_copy(update={"seq": place}) for place, event in enumerate(events, 1)]
+        answer.is_over = True
+        return answer
 
     async def read(self, after: int = 0) -> AsyncIterator[Event]:
         """Yield the events with a higher number than `after`, those to come as they come."""

@@ -1,5 +1,6 @@
 """The OpenAI form: any client of chat completions talks to the assistant as to a model."""
 
+import base64
 import hashlib
 import json
 import time
@@ -12,11 +13,16 @@ from fastapi import APIRouter, Header, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error, Event, Images, Message, ModelEnd, PrivateMessage, Sources, Token
 from agents.language.text.clean import safe_json
 from agents.memory.store import namespace_of
+from agents.sources.attachments import MOST_PICTURES
+from agents.state.person import Origin, Quoted
 from app.api_keys import Key
 from app.assistant import Assistant, Turn
+from app.assistant.file_reader import FileReader
+from app.doors.http import chores
 from app.doors.http.answers import Answer
 from app.doors.http.delivery import while_there
 from app.doors.http.exchange import (
@@ -29,6 +35,7 @@ from app.doors.http.exchange import (
     Running,
     Served,
 )
+from prompts import FALLBACK
 
 MODEL = "dialog-supervisor"
 """The name of the assistant as a model."""
@@ -48,12 +55,19 @@ BETWEEN = "\n\n"
 """Stands between two messages of one answer."""
 
 
+class Link(BaseModel):
+    """Where a picture is."""
+
+    url: str
+
+
 class Part(BaseModel):
-    """A part of a message; only its text counts."""
+    """A part of a message: text, or a picture as `data:` address; others are not read."""
 
     model_config = ConfigDict(extra="allow")
     type: str
     text: str = ""
+    image_url: Link | None = None
 
 
 class ChatMessage(BaseModel):
@@ -70,15 +84,29 @@ class ChatMessage(BaseModel):
             return "".join(part.text for part in self.content)
         return self.content or ""
 
+    @property
+    def pictures(self) -> list[Quoted]:
+        """The pictures beside the text."""
+        parts = self.content if isinstance(self.content, list) else []
+        urls = [part.image_url.url for part in parts if part.image_url]
+        return [Quoted(kind="photo", by="", text="", origin=Origin.USER, file=url) for url in urls]
+
+
+class StreamOptions(BaseModel):
+    """What a stream has beside the answer."""
+
+    include_usage: bool = False
+
 
 class Completion(BaseModel):
     """A request; whatever else a client sets is for models, and left alone."""
 
     model_config = ConfigDict(extra="allow")
-    model: Annotated[str, Field(max_length=LONGEST_NAME)] = MODEL
+    model: Annotated[str, Field(max_length=LONGEST_NAME)]
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
     stream: bool = False
-    stream_options: dict[str, Any] | None = None
+    stream_options: StreamOptions | None = None
+    n: Literal[1] | None = None
     user: Name | None = None
 
 
@@ -104,26 +132,55 @@ async def complete(
 ) -> Response:
     """Answer the last message of a user; what the client sends before it only leads to the thread."""
     spoken = [message for message in body.messages if message.role in ("user", "assistant")]
+    if body.model != MODEL:
+        raise HTTPException(404, f"There is no such model; there is {MODEL}.")
     if not spoken or spoken[-1].role != "user":
         raise HTTPException(422, "The last message must be the user's.")
-    histories = Histories(assistant, key)
-    name = key.inside(thread) if thread else await histories.thread(spoken[:-1])
+    last = spoken[-1]
+    if not last.text.strip() and not last.pictures:
+        raise HTTPException(422, "The last message is empty.")
+    histories, is_chore = Histories(assistant, key), chores.is_chore(last.text)
     turn = Turn(
-        thread=name,
-        text=spoken[-1].text,
+        thread=key.inside(thread) if thread else await histories.thread(spoken[:-1]),
+        text=last.text,
         user=key.inside(body.user) if body.user else None,
         id=idempotency_key or uuid.uuid4().hex,
         device=DEVICE,
+        quoted=last.pictures[:MOST_PICTURES],
     )
-    stack = AsyncExitStack()
-    answer = await stack.enter_async_context(answers.reading(turn))
-    reply = Reply(answer, histories, spoken)
-    headers = {"X-Thread-Id": key.outside(name) or ""}
+    reading = await FileReader(assistant, None, 0).read(turn, _picture, FALLBACK)
+    remarks = "\n\n".join(reading.remarks)
+    stack, headers = AsyncExitStack(), {} if is_chore else {"X-Thread-Id": key.outside(turn.thread) or ""}
+    if is_chore:
+        answer = Answer.over(turn, await _chore(assistant, turn))
+    elif reading.turn is None:
+        answer = Answer.over(turn, ())
+    else:
+        answer = await stack.enter_async_context(answers.reading(reading.turn))
+    reply = Reply(answer, None if is_chore else histories, spoken, remarks)
     if body.stream:
-        with_usage = bool((body.stream_options or {}).get("include_usage"))
+        with_usage = body.stream_options is not None and body.stream_options.include_usage
         return StreamingResponse(reply.stream(stack, with_usage=with_usage), media_type=STREAM, headers=headers)
     async with stack:
         return await while_there(request, reply.whole(), headers)
+
+
+async def _chore(assistant: Assistant, turn: Turn) -> list[Event]:
+    if assistant.refuses(turn):
+        raise HTTPException(422, "The text is too long, or too many messages were sent.")
+    try:
+        return await chores.do(assistant, turn.text or "")
+    except ModelUnavailable:
+        raise HTTPException(503, "The model does not answer.") from None
+
+
+async def _picture(part: Quoted) -> bytes:
+    """Return the bytes of a picture. Nothing is fetched from the network."""
+    head, _, data = part.get("file", "").partition(";base64,")
+    try:
+        return base64.b64decode(data, validate=True) if head.startswith("data:image/") else b""
+    except ValueError:
+        return b""
 
 
 class Histories:
@@ -155,11 +212,13 @@ def _digest(messages: Sequence[ChatMessage]) -> str:
 class Reply:
     """The answer to one message in the OpenAI form."""
 
-    def __init__(self, answer: Answer, histories: Histories, asked: Sequence[ChatMessage]) -> None:
+    def __init__(
+        self, answer: Answer, histories: Histories | None, asked: Sequence[ChatMessage], remarks: str = ""
+    ) -> None:
         self._answer, self._histories, self._asked = answer, histories, asked
         self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": MODEL}
         self._usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-        self._text = self._unfinished = ""
+        self._text, self._unfinished = remarks, ""
         self._reason: FinishReason = "stop"
         self._annotations: list[dict[str, Any]] = []
 
@@ -179,13 +238,15 @@ class Reply:
     async def stream(self, stack: AsyncExitStack, *, with_usage: bool) -> AsyncIterator[str]:
         """Yield the answer in chunks, as it is made."""
         async with stack:
-            yield self._chunk({"role": "assistant", "content": ""})
+            yield self._chunk({"role": "assistant", "content": self._text})
             async for event in self._answer.read():
                 for data in _inline(event):
                     yield self._chunk({"inline_data": data})
                 if text := self._take(event):
                     yield self._chunk({"content": text})
             await self._keep()
+            if self._annotations:
+                yield self._chunk({"annotations": self._annotations})
             yield self._chunk({}, finish_reason=self._reason)
             if with_usage:
                 yield self._frame({"choices": [], "usage": self._usage})
@@ -226,7 +287,8 @@ class Reply:
             self._annotations.append({"type": "url_citation", "url_citation": {**about, **place}})
 
     async def _keep(self) -> None:
-        await self._histories.keep(self._asked, self._text, self._answer.turn.thread)
+        if self._histories is not None:
+            await self._histories.keep(self._asked, self._text, self._answer.turn.thread)
 
     def _chunk(self, delta: dict[str, Any], finish_reason: FinishReason | None = None) -> str:
         return self._frame({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})

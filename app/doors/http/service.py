@@ -27,7 +27,7 @@ from app.api_keys import EVERYTHING, Key, holder_of
 from app.api_keys import Scope as KeyScope
 from app.assistant import Assistant
 from app.composition import open_assistant
-from app.doors.http import completions, exchange, threads, turns
+from app.doors.http import completions, exchange, long_term, threads, turns
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.page import router as page
@@ -186,6 +186,7 @@ def make_app(assistant: Assistant, keys: Sequence[Key], callbacks: Callbacks | N
     app.include_router(completions.router, dependencies=[allowed("talk", keys)])
     app.state.keys = keys
     app.include_router(page.router)
+    app.include_router(long_term.router, dependencies=[allowed("talk", keys)])
     app.include_router(_operations(measures))
     app.add_middleware(Gate, measures=measures, is_local=not keys)
     _tell_faults(app)

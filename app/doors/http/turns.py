@@ -133,6 +133,7 @@ async def stop(
     """End a thread: stop its answer, and push its memory to MEMORY_CALLBACK_URL, where that is set."""
     name = key.inside(thread)
     stopped = answers.is_running(name) and await stop_when_begun(assistant, name, lambda: not answers.is_running(name))
+    await assistant.conclude(name)
     callbacks: Callbacks | None = request.app.state.callbacks
     async with assistant.memory.locks.hold(name):
         lines = await lines_of(assistant, name)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-import dialogs
-import observers
 from agents.toolkit.commands import CommandCall, SlashCommand
+from app.composition import dialogs_of
 from app.doors.slash_commands import own_data, talk
 from app.doors.visit import Visit
 from app.listing import columns
 from app.texts import say
-from prompts import languages
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
@@ -168,6 +166,5 @@ LAST = (
 @cache
 def commands() -> Mapping[str, Command]:
     """Return every command by its name, in the order of the menus: our own, and those of the dialogs."""
-    specialists = dialogs.discover(languages(), observers.discover(languages()))
-    brought = [of_dialog(command) for dialog in specialists.values() for command in dialog.commands]
+    brought = [of_dialog(command) for dialog in dialogs_of().values() for command in dialog.commands]
     return {command.name: command for command in (*FIRST, *brought, *LAST)}

@@ -1,6 +1,8 @@
 """The OpenAI form, as its official client speaks it."""
 
+import base64
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +10,18 @@ import httpx
 import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+from agents.models import Models
+from agents.models.factory import Endpoint, make_model
 from agents.models.script import Call, Script
 from app.assistant import Assistant
+from app.standin import make_chat
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
 from tests.support.odd_provider import Provider, end, words
+from tests.support.scripted_assistant import ROLES, stage
 
+MODEL = "dialog-supervisor"
+PIXEL = f"data:image/png;base64,{base64.b64encode(bytes.fromhex('89504e470d0a1a0a') + b'dot').decode()}"
 SYSTEM = {"role": "system", "content": "You are a pirate."}
 
 
@@ -36,10 +44,10 @@ async def test_a_conversation_by_its_history(openai_client: AsyncOpenAI, script:
         planner=[Call("add_todos", {"items": ["milk"]}), "Noted."],
     )
     messages: Any = [SYSTEM, {"role": "user", "content": "hello"}]
-    first = await openai_client.chat.completions.with_raw_response.create(model="any", messages=messages)
+    first = await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=messages)
     reply = first.parse().choices[0].message.content
     messages += [{"role": "assistant", "content": reply or ""}, {"role": "user", "content": "add milk"}]
-    second = await openai_client.chat.completions.with_raw_response.create(model="any", messages=messages)
+    second = await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=messages)
     assert (reply, second.parse().choices[0].message.content) == ("Hello.", "Noted.")
     assert first.headers["x-thread-id"] == second.headers["x-thread-id"]
     assert "pirate" not in str(script.asked)
@@ -50,7 +58,7 @@ async def test_the_same_words_of_another_client_are_another_thread(openai_client
     script.add(supervisor=["Hello.", "Hello."])
     hello: Any = [{"role": "user", "content": "hello"}]
     threads = [
-        (await openai_client.chat.completions.with_raw_response.create(model="m", messages=hello)).headers[
+        (await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=hello)).headers[
             "x-thread-id"
         ]
         for _ in "12"
@@ -62,7 +70,7 @@ async def test_a_stream(openai_client: AsyncOpenAI, script: Script) -> None:
     """Pieces come as they are spoken, with the usage at the end where it is asked for; a thread may be named."""
     script.add(supervisor=["One two three."])
     stream = await openai_client.chat.completions.create(
-        model="m",
+        model=MODEL,
         messages=[{"role": "user", "content": [{"type": "text", "text": "count"}]}],
         stream=True,
         stream_options={"include_usage": True},
@@ -86,7 +94,7 @@ async def test_several_messages_of_one_answer(openai_client: AsyncOpenAI, script
         named = {"X-Thread-Id": "ann"}
         messages: Any = [{"role": "user", "content": text}]
         stream = await openai_client.chat.completions.create(
-            model="m", messages=messages, stream=True, extra_headers=named
+            model=MODEL, messages=messages, stream=True, extra_headers=named
         )
         assert "".join([chunk.choices[0].delta.content or "" async for chunk in stream]) == answer
 
@@ -112,5 +120,88 @@ async def test_models_and_faults(client: httpx.AsyncClient) -> None:
     """One model is listed; a request without a user's last message is refused."""
     assert [model["id"] for model in (await client.get("/v1/models")).json()["data"]] == ["dialog-supervisor"]
     for messages in ([], [SYSTEM], [{"role": "assistant", "content": "hello"}]):
-        answer = await client.post("/v1/chat/completions", json={"model": "m", "messages": messages})
+        answer = await client.post("/v1/chat/completions", json={"model": MODEL, "messages": messages})
         assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"model": "gpt-5"}, 404),
+        ({"n": 2}, 422),
+        ({"messages": [{"role": "user", "content": " \n"}]}, 422),
+        ({"messages": [{"role": "user", "content": None}]}, 422),
+        ({"stream_options": {"include_usage": "perhaps"}}, 422),
+    ],
+)
+async def test_what_is_not_served(client: httpx.AsyncClient, changed: dict[str, object], status: int) -> None:
+    """Another model, several choices and an empty message are refused, and the fault says so."""
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "hello"}], **changed}
+    answer = await client.post("/v1/chat/completions", json=body)
+    assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message"})
+
+
+TITLE = """### Task:
+Generate a title.
+### Chat History:
+<chat_history>
+USER: Wie wird das Wetter in Köln morgen früh?
+ASSISTANT: Kalt.
+</chat_history>"""
+CHORES = (
+    TITLE,
+    "Provide a concise, 5-word-or-less title for the conversation.\n\nConversation:\nUser: hi",
+    "Analyze this conversation and provide:\n1. A title",
+)
+
+
+@pytest.mark.parametrize("text", CHORES)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_front_ends_own_calls(client: httpx.AsyncClient, script: Script, text: str, *, stream: bool) -> None:
+    """A title is made by the model that leads, without tools, and leaves no thread behind."""
+    script.add(supervisor=["Kälte"])
+    body = {"model": MODEL, "messages": [{"role": "user", "content": text}], "stream": stream}
+    answer = await client.post("/v1/chat/completions", json=body)
+    assert "Kälte" in answer.text
+    assert [(asked.tools, asked.messages[-1].text) for asked in script.asked] == [([], text)]
+    assert "x-thread-id" not in answer.headers
+    assert (await client.get("/threads")).json() == {"threads": []}
+
+
+async def test_a_model_by_rules_gives_a_title(tmp_path: Path) -> None:
+    """Without a model that reads prompts a title is the first words of the user; a user's own wish is a message."""
+    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    async with (
+        stage(tmp_path / "rules.db", models) as assistant,
+        served(assistant) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
+    ):
+        for text, threads in ((TITLE, 0), ("provide a concise summary of my list", 1)):
+            body = {"model": MODEL, "messages": [{"role": "user", "content": text}]}
+            content = (await client.post("/v1/chat/completions", json=body)).json()["choices"][0]["message"]["content"]
+            assert (content == "Wie wird das Wetter in") is (threads == 0)
+            assert len((await client.get("/threads")).json()["threads"]) == threads
+
+
+@pytest.mark.parametrize(
+    ("sees", "url", "answer"),
+    [
+        (True, PIXEL, "A dot."),
+        (True, "http://127.0.0.1:9/cat.png", "I could not open the picture."),
+        (False, PIXEL, "I cannot look at pictures."),
+    ],
+)
+async def test_a_picture(tmp_path: Path, script: Script, url: str, answer: str, *, sees: bool) -> None:
+    """A model that sees is shown a picture; what cannot be used is told, and nothing is fetched."""
+    script.sees = sees
+    script.add(supervisor=["A dot."])
+    picture = {"type": "image_url", "image_url": {"url": url}}
+    body = {"model": MODEL, "messages": [{"role": "user", "content": [picture]}]}
+    async with (
+        stage(tmp_path / "pictures.db", script.models(ROLES)) as assistant,
+        served(assistant) as address,
+        httpx.AsyncClient(base_url=address, timeout=60) as client,
+    ):
+        reply = (await client.post("/v1/chat/completions", json=body)).json()
+    assert reply["choices"][0]["message"]["content"] == answer
+    assert len(script.asked) == (answer == "A dot.")

@@ -20,8 +20,8 @@ from tests.support.endpoint_talk import errors
 from tests.support.scripted_assistant import said
 from tests.support.small_window import SmallServer, talker
 
-DIALOGS = ("orders", "planner", "player", "profile", "research")
-AT_2K = ("player", "profile", "research")
+DIALOGS = ("orders", "planner", "player", "profile", "recall", "research")
+AT_2K = ("player", "profile", "recall", "research")
 
 
 @asynccontextmanager

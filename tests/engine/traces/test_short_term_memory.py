@@ -49,7 +49,7 @@ async def test_history_and_export_are_of_one_form(
     printed = (await threads.history("ann")).object
     assert isinstance(printed, dict)
     await exported(chat, form="json")
-    assert json.loads(capsys.readouterr().out) == {**printed, "forms": {}}
+    assert json.loads(capsys.readouterr().out) == {**printed, "forms": {}, "system_messages": []}
     assert printed["contents"] == await remembered(chat)
 
 

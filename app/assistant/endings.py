@@ -1,0 +1,113 @@
+"""The ends of dialogs and threads: what was found out until then goes to whoever keeps long-term memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agents.memory import Memory
+from agents.memory.inbox import TO, InboxEntry, now_ms
+from agents.memory.undo_log import LoggedWrite
+from agents.state import State, form_of
+from agents.toolkit.confirmation import worded
+from agents.toolkit.context import ToolState
+from agents.toolkit.long_term import Ending, Fact, LongTermMemory
+from agents.toolkit.services import Services
+from agents.toolkit.shelf import tools_of
+from agents.toolkit.speaker import Speakers
+from agents.toolkit.traits import traits_of
+from agents.toolkit.undo import FACTS, FORM, REMEMBER, field_value
+
+
+@dataclass(frozen=True)
+class Endings:
+    """Tell those who keep long-term memory what was found out; they are told before the end is stored."""
+
+    memory: Memory
+    services: Services
+    speakers: Speakers
+
+    async def of_turn(self, state: State, entry: InboxEntry, turn: int, *, is_shared: bool) -> None:
+        """Tell of the dialogs that a message has ended, and of the writes that it has taken back."""
+        talks = state.get("talks", {})
+        settled = [name for name, talk in talks.items() if talk.get("settled") == entry.message_id]
+        ended = [name for name in settled if talks[name].get("status") == "finished"]
+        if settled:
+            await self._tell(state, replace(entry, turn=turn), ended, is_shared=is_shared)
+
+    async def of_thread(self, state: State, last: InboxEntry, *, is_shared: bool) -> None:
+        """Tell of all dialogs of a thread that is left; `last` is the last message of the user."""
+        await self._tell(state, last, [*self.speakers.dialogs], is_shared=is_shared)
+
+    async def _tell(self, state: State, entry: InboxEntry, ended: Sequence[str], *, is_shared: bool) -> None:
+        keepers = self.services.every(LongTermMemory)
+        writes = await self.memory.undo.writes(entry.thread, entry.user) if keepers else []
+        done = [write for write in writes if not write.is_undone]
+        facts = self._in_forms(state, entry, done, ended)
+        if is_shared:
+            # A form may have values from before others came. What tools have written is the user's own.
+            lines = await self.memory.transcript.lines(entry.thread)
+            aloud = {line.message_id for line in lines if TO in line.metadata} | {entry.message_id}
+            facts = [fact for fact in facts if fact.write.id and fact.write.message in aloud]
+        elif ended:
+            facts += self._of_tools(state, done)
+        ending = Ending(
+            thread=entry.thread,
+            user=entry.user,
+            lang=state["lang"],
+            is_shared=is_shared,
+            message=entry.message_id,
+            turn=entry.turn,
+            is_over=bool(ended),
+            facts=facts,
+            undone=[write.id for write in writes if write.is_undone],
+        )
+        for keeper in keepers:
+            await keeper.keep(ending)
+
+    def _in_forms(
+        self, state: State, entry: InboxEntry, writes: Sequence[LoggedWrite], dialogs: Sequence[str]
+    ) -> list[Fact]:
+        """Return the values of forms, each with its last write."""
+        fields = [(write, field) for write in writes for field in write.record.get("items", {}).get(FORM.name, {})]
+        last = {(write.speaker, field): write for write, field in fields}
+        unlogged = LoggedWrite(0, "", "", "", {}, entry.message_id, entry.turn, now_ms())
+        values = {
+            (name, field): field_value(name, field, value)
+            for name in dialogs
+            if name in self.speakers.dialogs
+            for field, value in form_of(state, name).items()
+        }
+        return [
+            Fact(
+                key=f"form/{name}/{field}",
+                kind=FORM.name,
+                dialog=name,
+                text=FORM.worded(value, state["lang"]) if value else "",
+                write=last.get((name, field), unlogged),
+            )
+            for (name, field), value in values.items()
+            if value or (name, field) in last
+        ]
+
+    def _of_tools(self, state: State, writes: Sequence[LoggedWrite]) -> list[Fact]:
+        texts = {write.id: self._worded(write, state["lang"]) for write in writes}
+        kinds = {write.id: next(iter(write.record.get("items", {})), "") for write in writes}
+        return [
+            Fact(key=f"write/{write.id}", kind=kinds[write.id], dialog=write.speaker, text=texts[write.id], write=write)
+            for write in writes
+            if texts[write.id]
+        ]
+
+    def _worded(self, write: LoggedWrite, lang: str) -> str:
+        """Return what a tool has written, in words; empty for a form, and for a tool that is gone."""
+        speaker = self.speakers.successor(write.speaker) or self.speakers.supervisor
+        tool = next((tool for tool in tools_of(speaker, self.speakers) if tool.name == write.tool), None)
+        state: ToolState = {"lang": lang, "speaker": speaker.name}
+        if tool and "args" in write.record:
+            return worded(tool, write.record["args"], state)
+        values = [
+            kind.worded(before if after is None else after, lang)
+            for kind in ([FACTS] if write.tool == REMEMBER else traits_of(tool).items if tool else [])
+            if kind.name != FORM.name
+            for before, after in write.record.get("items", {}).get(kind.name, {}).values()
+        ]
+        return f"{worded(tool, {}, state)}: {'; '.join(values)}" if tool and values else "; ".join(values)

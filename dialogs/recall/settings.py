@@ -1,0 +1,14 @@
+"""What an operator can set for long-term memory; `.env.example` beside this file explains each."""
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class RecallSettings(BaseSettings):
+    """The model that sums conversations up."""
+
+    model_config = SettingsConfigDict(extra="ignore")
+
+    memory_model: str = Field(default="", pattern="^([a-z_]+:.+)?$")
+    memory_base_url: str = ""
+    memory_api_key: SecretStr | None = None

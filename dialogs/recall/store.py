@@ -1,0 +1,203 @@
+"""What conversations have found out: a row for each fact or summary, and one for each end of a dialog or thread."""
+
+import asyncio
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from agents.language.text.fulltext import Entry as Text
+from agents.language.text.fulltext import Index
+from agents.language.text.stems import spelt, stem, words
+from agents.language.text.vocabulary import listening, small_words
+from agents.memory.connection import Connection, Tables
+from agents.memory.inbox import clean, now_ms
+from agents.toolkit.long_term import Ending, LongTermMemory
+
+TABLES = Tables(
+    "recall",
+    (
+        """CREATE TABLE recall_entries (
+        owner TEXT NOT NULL, number INTEGER NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, user TEXT NOT NULL,
+        thread TEXT NOT NULL, dialog TEXT NOT NULL, turn INTEGER NOT NULL, at_ms INTEGER NOT NULL, text TEXT NOT NULL,
+        write_id INTEGER NOT NULL, PRIMARY KEY (owner, number), UNIQUE (owner, key));
+        CREATE TABLE recall_ends (
+        id INTEGER PRIMARY KEY, owner TEXT NOT NULL, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT NOT NULL,
+        turn INTEGER NOT NULL, since INTEGER NOT NULL, lang TEXT NOT NULL, write_id INTEGER NOT NULL, due_ms INTEGER,
+        tries INTEGER NOT NULL DEFAULT 0, UNIQUE (thread, user, message))""",
+    ),
+)
+ITEMS, SUMMARY = "recall", "summary"
+"""What entries are called in the undo log, and the kind of an entry that a model has made."""
+MOST_ENTRIES, LONGEST_ENTRY, MOST_FOUND = 300, 500, 5
+"""Entries that an owner has, the oldest go first; characters of an entry; entries that a search returns."""
+# A number that was given once is not given again, and a deleted entry is not told anew: its row stays without a text.
+PUT = """
+INSERT INTO recall_entries (owner, number, key, kind, user, thread, dialog, turn, at_ms, text, write_id)
+SELECT :owner, coalesce(max(number), 0) + 1, :key, :kind, :user, :thread, :dialog, :turn, :at_ms, :text, :write_id
+FROM recall_entries WHERE owner = :owner
+ON CONFLICT (owner, key) DO UPDATE SET text = excluded.text, thread = excluded.thread, turn = excluded.turn,
+at_ms = excluded.at_ms, write_id = excluded.write_id, user = excluded.user WHERE excluded.write_id > :last
+"""
+LAST = "SELECT coalesce(max(write_id), 0), coalesce(max(turn), 0) FROM recall_ends WHERE thread = ? AND user = ?"
+END = """
+INSERT OR IGNORE INTO recall_ends (owner, thread, user, message, turn, since, lang, write_id, due_ms)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+OLD_ENDS = "DELETE FROM recall_ends WHERE thread = ? AND user = ? AND message <> ? AND due_ms IS NULL"
+PRUNE = """
+DELETE FROM recall_entries WHERE owner = ?1
+AND number NOT IN (SELECT number FROM recall_entries WHERE owner = ?1 ORDER BY number DESC LIMIT ?2)
+"""
+ENTRIES = """
+SELECT number, kind, dialog, thread, user, turn, at_ms, text, owner LIKE 'group %' FROM recall_entries
+WHERE owner = ? AND text <> '' ORDER BY owner, number
+"""
+OF_FORM = """
+DELETE FROM recall_entries WHERE user = ?1 AND (kind = 'summary' OR (kind = 'facts' AND ?3 = '')
+OR (kind = 'form' AND dialog = ?2 AND (?3 = '' OR key = 'form/' || ?2 || '/' || ?3)))
+"""
+
+
+def owner_of(thread: str, user: str, *, is_shared: bool) -> str:
+    """Return whose memory belongs to a place: the user's, or a group's, whose further threads have "~" and a number."""
+    return f"group {thread.partition('~')[0]}" if is_shared else f"user {user}"
+
+
+class Entry(NamedTuple):
+    """A fact or a summary; its `kind` is "form", "facts", the kind of what a tool wrote, or "summary"."""
+
+    number: int
+    kind: str
+    dialog: str
+    thread: str
+    user: str
+    turn: int
+    at_ms: int
+    text: str
+    is_of_group: bool
+
+
+class Due(NamedTuple):
+    """An end without a summary: the summary tells the turns behind `since`."""
+
+    id: int
+    owner: str
+    thread: str
+    user: str
+    turn: int
+    since: int
+    lang: str
+
+
+class Recall(LongTermMemory):
+    """Reads and writes what is kept; `sums_up` says whether each end waits for a summary."""
+
+    def __init__(self, database: Connection, *, sums_up: bool) -> None:
+        self._database, self._sums_up = database, sums_up
+
+    async def keep(self, ending: Ending) -> None:
+        """See `LongTermMemory`; what was kept at an end before is not kept again, even if it was deleted since."""
+        owner = owner_of(ending.thread, ending.user, is_shared=ending.is_shared)
+        place = clean(ending.thread), clean(ending.user)
+
+        def keep(database: sqlite3.Connection) -> None:
+            undone = [(ending.user, write) for write in ending.undone]
+            database.executemany("DELETE FROM recall_entries WHERE user = ? AND write_id = ?", undone)
+            if not ending.is_over:
+                return
+            last, since = database.execute(LAST, place).fetchone()
+            for fact in ending.facts:
+                write = fact.write
+                # What was done to memory itself would tell what was deleted from it.
+                if fact.kind != ITEMS and (fact.kind == "form" or write.id > last):
+                    row = {"key": fact.key, "kind": fact.kind, "dialog": fact.dialog, "write_id": write.id}
+                    row |= {"turn": write.turn or ending.turn, "at_ms": write.at_ms, "last": last}
+                    _put(database, fact.text, {**row, "owner": owner, "user": place[1], "thread": place[0]})
+            database.execute(PRUNE, (owner, MOST_ENTRIES))
+            newest = max([last, *(fact.write.id for fact in ending.facts)])
+            due_ms = now_ms() if self._sums_up else None
+            end = ending.message, ending.turn, since, ending.lang, newest, due_ms
+            database.execute(END, (owner, *place, *end))
+            database.execute(OLD_ENDS, (*place, ending.message))
+
+        await self._database.write(keep)
+
+    async def of(self, owner: str) -> list[Entry]:
+        """Return the entries of an owner by number."""
+        return [Entry(*row) for row in await self._database.execute(ENTRIES, (owner,))]
+
+    async def entries(self, user: str) -> list[Mapping[str, object]]:
+        """See `LongTermMemory`."""
+        return [
+            Entry(*row)._asdict()
+            for row in await self._database.execute(ENTRIES, (owner_of("", user, is_shared=False),))
+        ]
+
+    async def search(self, owner: str, about: str, lang: str) -> list[Entry]:
+        """Return the entries that share most words with what is asked about, best first."""
+        return await asyncio.to_thread(_search, await self.of(owner), about, lang)
+
+    async def save(self, owner: str, texts: Mapping[int, str]) -> None:
+        """Give entries other texts, by number; an empty one deletes the entry."""
+        rows = [(clean(text)[:LONGEST_ENTRY], owner, number) for number, text in texts.items()]
+        sql = "UPDATE recall_entries SET text = ? WHERE owner = ? AND number = ?"
+        await self._database.write(lambda database: database.executemany(sql, rows).rowcount)
+
+    async def clear(self, user: str) -> None:
+        """See `LongTermMemory`."""
+        owner = owner_of("", clean(user), is_shared=False)
+
+        def clear(database: sqlite3.Connection) -> None:
+            database.execute("UPDATE recall_entries SET text = '' WHERE owner = ?", (owner,))
+            database.execute("UPDATE recall_ends SET due_ms = NULL WHERE owner = ?", (owner,))
+
+        await self._database.write(clear)
+
+    async def erase(self, user: str, *, thread: str | None = None, dialog: str = "", field: str = "") -> None:
+        """See `LongTermMemory`; summaries go with a form, since they may tell what it holds. No user: a thread's."""
+
+        def erase(database: sqlite3.Connection) -> None:
+            if dialog:
+                database.execute(OF_FORM, (user, dialog, field))
+                database.execute("UPDATE recall_ends SET due_ms = NULL WHERE user = ?", (user,))
+                return
+            for table in ("recall_entries", "recall_ends"):
+                sql = f"DELETE FROM {table} WHERE user = iif(?1 = '', user, ?1) AND thread = coalesce(?2, thread)"
+                database.execute(sql, (user, thread))
+
+        if user or thread:
+            await self._database.write(erase)
+
+    async def claim(self, lease_ms: int, most: int) -> Due | None:
+        """Take an end that waits for its summary, so that nobody else takes it meanwhile; each end `most` times."""
+        sql = f"""UPDATE recall_ends SET tries = tries + 1, due_ms = ? WHERE id = (SELECT id FROM recall_ends
+        WHERE due_ms <= ? AND tries < ? ORDER BY id LIMIT 1) RETURNING {", ".join(Due._fields)}"""
+        values = now_ms() + lease_ms, now_ms(), most
+        rows = await self._database.write(lambda database: database.execute(sql, values).fetchall())
+        return Due(*rows[0]) if rows else None
+
+    async def close(self, due: Due, text: str) -> None:
+        """Keep the summary of an end, unless the end was deleted meanwhile; an empty one is not kept."""
+        row = {"key": f"summary/{due.id}", "kind": SUMMARY, "dialog": "", "turn": due.turn, "at_ms": now_ms()}
+        place = {"owner": due.owner, "user": due.user, "thread": due.thread, "write_id": 0, "last": 0}
+
+        def close(database: sqlite3.Connection) -> None:
+            sql = "UPDATE recall_ends SET due_ms = NULL WHERE id = ? AND due_ms IS NOT NULL"
+            if database.execute(sql, (due.id,)).rowcount and text:
+                _put(database, text, {**row, **place})
+
+        await self._database.write(close)
+
+
+def _put(database: sqlite3.Connection, text: str, row: Mapping[str, object]) -> None:
+    database.execute(PUT, {**row, "text": clean(" ".join(text.split()))[:LONGEST_ENTRY]})
+
+
+def _search(entries: Sequence[Entry], about: str, lang: str) -> list[Entry]:
+    lang = listening(about, lang)
+    telling = " ".join(word for word in words(about) if stem(word, lang) not in small_words(lang))
+    index = Index([Text(str(entry.number), "", entry.text) for entry in entries], lang)
+    lexicon = {word for entry in entries for word in words(entry.text)}
+    hits = index.search(telling, MOST_FOUND) or index.search(spelt(telling, lexicon), MOST_FOUND)
+    most, numbered = max((len(hit.words) for hit in hits), default=0), {str(entry.number): entry for entry in entries}
+    return [numbered[hit.key] for hit in hits if len(hit.words) == most]

@@ -1,0 +1,122 @@
+"""Tools: what earlier conversations have found out is told, corrected and deleted."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Annotated
+
+from langchain_core.tools import tool
+from langgraph.store.base import BaseStore
+from pydantic import Field
+
+from agents.language.schedule.wording import worded_instant
+from agents.state.talk import Json
+from agents.toolkit import Refused, Runtime, traits
+from agents.toolkit.context import Context
+from agents.toolkit.traits import Items
+from agents.toolkit.undo import begun, entered
+from dialogs.recall.settings import RecallSettings
+from dialogs.recall.store import ITEMS, LONGEST_ENTRY, SUMMARY, Entry, Recall, owner_of
+from prompts import sentence
+
+MOST_LISTED, MOST_TOLD, LONGEST_TOLD = 40, 5, 400
+"""Entries that are listed, entries that the supervisor is told without asking, and characters of these together."""
+Number = Annotated[int, Field(ge=1)]
+said = partial(sentence, "recall/phrases")
+
+
+def owner(context: Context) -> str:
+    """Return whose memory a turn is about."""
+    return owner_of(context.thread, context.user, is_shared=context.is_shared)
+
+
+def lines_of(entries: Sequence[Entry], lang: str) -> list[str]:
+    """Return entries in words, each with its number, its time and, if a model has made it, a word on that."""
+    now, lines = datetime.now(UTC), list[str]()
+    for entry in entries[-MOST_LISTED:]:
+        when = worded_instant(datetime.fromtimestamp(entry.at_ms / 1000, UTC).astimezone(), lang, now)
+        text = said("by_model", lang, text=entry.text) if entry.kind == SUMMARY else entry.text
+        lines.append(f"{entry.number}. {text} ({when})")
+    return lines
+
+
+async def user_lines(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
+    """Return the latest facts of other threads, for the supervisor; a model's summaries are told when asked for."""
+    recall = context.services.find(Recall)
+    entries = await recall.of(owner(context)) if recall else []
+    told = [entry.text for entry in entries if entry.kind != SUMMARY and entry.thread != context.thread][-MOST_TOLD:]
+    return [said("told", lang, items="; ".join(told)[:LONGEST_TOLD])] if told else []
+
+
+class Entries(Items):
+    """Entries as they are taken back, by number."""
+
+    name = ITEMS
+
+    async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
+        """Return the entries that are there and the user's own."""
+        context = runtime.context
+        kept = [it for it in await context.service(Recall).of(owner(context)) if it.user == context.user]
+        return {str(it.number): {"number": it.number, "text": it.text} for it in kept if str(it.number) in keys}
+
+    async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
+        """Give an entry its text, or delete it."""
+        await runtime.context.service(Recall).save(owner(runtime.context), {int(key): value["text"] if value else ""})
+
+    def worded(self, value: Json, lang: str) -> str:
+        """Return an entry with its number."""
+        return f"{value['number']}. {value['text']}"
+
+    async def change(self, runtime: Runtime, numbers: Sequence[int], text: str) -> str:
+        """Give entries a text, or delete them, so that it can be taken back. Raises Refused if one is not there."""
+        keys, lang = [*map(str, numbers)], runtime.state["lang"]
+        before = {key: value for key, (value, _) in (await begun(runtime, self)).items()}
+        before = before or {**await self.read(runtime, keys)}
+        if missing := [key for key in keys if key not in before]:
+            raise Refused(said("unknown", lang, numbers=", ".join(missing)))
+        after = {key: {**value, "text": text} if text else None for key, value in before.items()}
+        await entered(runtime, self, {key: (value, after[key]) for key, value in before.items()})
+        for key, value in after.items():
+            await self.write(runtime, key, value)
+        items = "; ".join(self.worded(after[key] or value, lang) for key, value in before.items())
+        return said("corrected" if text else "deleted", lang, items=items)
+
+
+ENTRIES = Entries()
+
+
+def _has_summaries(context: Context) -> bool:
+    return bool(context.service(RecallSettings).memory_model)
+
+
+@traits(always=True, volatile=True, foreign=_has_summaries)
+@tool
+async def search_memory(runtime: Runtime, about: Annotated[str, Field(max_length=200)] = "") -> str:
+    """Tell what earlier conversations with the user have found out. about: what it is about ("the flat"); else all."""
+    recall, lang, place = runtime.context.service(Recall), runtime.state["lang"], owner(runtime.context)
+    entries = await recall.search(place, about, lang) if about else await recall.of(place)
+    if not entries:
+        return said("none_about" if about else "none", lang, about=about)
+    return "\n".join([said("kept", lang), *lines_of(entries, lang)])
+
+
+@traits(always=True, effect="write", repeatable=True, undo=ENTRIES)
+@tool
+async def correct_memory(
+    number: Number, text: Annotated[str, Field(min_length=1, max_length=LONGEST_ENTRY)], runtime: Runtime
+) -> str:
+    """Correct an entry of memory. number: as listed. text: what is right."""
+    return await ENTRIES.change(runtime, [number], text)
+
+
+async def _question(args: Json, runtime: Runtime) -> str | None:
+    kept = await ENTRIES.read(runtime, [*map(str, args["numbers"])])
+    items = "; ".join(ENTRIES.worded(value, "") for value in kept.values())
+    return said("delete", runtime.state["lang"], items=items) if items else None
+
+
+@traits(always=True, effect="write", repeatable=True, undo=ENTRIES, confirm="always", question=_question)
+@tool
+async def delete_memory(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
+    """Delete entries of memory. numbers: as listed."""
+    return await ENTRIES.change(runtime, numbers, "")

@@ -1,0 +1,152 @@
+"""A team's own folders: searched beside the shipped ones, which can be switched off."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import prompts
+from app.cli import command_line
+from app.extensions import Extensions, use
+from tests.support.places import ROOT
+
+DIALOG = '''"""A clinic."""
+
+from dialogs import Dialog
+from dialogs.clinic.wording import ABOUT
+
+dialog = Dialog(tool="visit_the_clinic", description=ABOUT, observers=["supervisor", "calm"])
+'''
+OBSERVER = '''"""Sees nothing."""
+
+from agents.conversation.scene import Scene
+from agents.state.verdict import STAY, Verdict
+from observers import Observer
+
+
+async def pre_check(scene: Scene) -> Verdict:
+    """Stay."""
+    return STAY
+
+
+observer = Observer(pre_check=pre_check)
+'''
+FILES = {
+    "dialogs/clinic/__init__.py": DIALOG,
+    "dialogs/clinic/wording.py": '"""Words."""\n\nABOUT = "Used for visits to the clinic."\n',
+    "observers/calm.py": OBSERVER,
+    "prompts/en/clinic/prompt.md": "You speak for a clinic.",
+    "prompts/en/clinic/cards/visit_the_clinic.md": "- I want to see a doctor\n",
+    "prompts/en/clinic/standin.toml": 'topic = ["clinic"]\n',
+    "prompts/en/observers/calm.md": "Are they calm?\n---\n",
+    "prompts/en/opening.md": "Greet the patient.",
+    "prompts/en/texts.toml": 'yes = "Certainly"\n',
+    "prompts/de/language.toml": 'names = ["Deutsch"]\n',
+}
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """Return a folder of a team's own."""
+    folder = tmp_path / "own"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def run(folder: Path, *arguments: str, code: int = 0, **settings: str) -> str:
+    """Run the application in a process of its own; return what it prints."""
+    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{folder.parent}/try.db", "LLM_MODEL": "local:rules"}
+    environment |= {"EXTENSIONS": str(folder), "APP_LANG": "en", **settings}
+    command = [sys.executable, "-m", "app", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_folder_of_ones_own_is_searched(own: Path) -> None:
+    """Its dialog, its observer, its language and its texts are there, and the shipped dialogs are not."""
+    report = json.loads(run(own, "check", "--json", SHIPPED_DIALOGS="none"))
+    assert [(dialog["name"], dialog["observers"]) for dialog in report["dialogs"]] == [
+        ("clinic", ["supervisor", "calm"])
+    ]
+    assert [observer["name"] for observer in report["observers"]] == ["calm", "finished", "supervisor"]
+    assert report["faults"] == []
+    assert (
+        "own/prompts/ru/clinic/cards/visit_the_clinic.md is missing: dialog clinic has no examples of requests"
+        in (report["warnings"])
+    )
+    assert "clinic" in run(own, "ask", "I want to see a doctor", SHIPPED_DIALOGS="none")
+    assert "visit_the_clinic" in run(own, "tools", SHIPPED_DIALOGS="none")
+    assert "calm.pre_check" in run(own, "graph", SHIPPED_DIALOGS="none")
+    assert run(own, "ask", "hello", APP_LANG="de")
+
+
+@pytest.mark.slow
+def test_a_mistake_in_it_is_named(own: Path) -> None:
+    """The line says which of its files is wrong, and where."""
+    (own / "dialogs" / "clinic" / "wording.py").write_text("from math import pie\n", "utf-8")
+    said = run(own, "graph", code=2)
+    assert "own/dialogs/clinic/wording.py, line 1: ImportError: cannot import name 'pie'" in said
+
+
+@pytest.mark.slow
+def test_an_installed_package_brings_dialogs(own: Path) -> None:
+    """A package that is installed with an entry point is searched, too; one that is none is a line at the start."""
+    package = own.rename(own.with_name("clinic_package"))
+    (package / "__init__.py").write_text("", "utf-8")
+    about = package.parent / "clinic-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: clinic\nVersion: 1.0\n", "utf-8")
+    entry = about / "entry_points.txt"
+    entry.write_text("[dialog_supervisor.dialogs]\nclinic = clinic_package\n", "utf-8")
+    path = str(package.parent)
+    assert "clinic" in run(package, "check", EXTENSIONS="", PYTHONPATH=path)
+    entry.write_text("[dialog_supervisor.dialogs]\nclinic = nowhere\n", "utf-8")
+    said = run(package, "check", code=2, EXTENSIONS="", PYTHONPATH=path)
+    assert "the entry point clinic of dialog_supervisor.dialogs must name a package, found 'nowhere'" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"EXTENSIONS": "own/nowhere"}, "EXTENSIONS: Value error, there is no folder"),
+        ({"SHIPPED_DIALOGS": "gardener"}, "SHIPPED_DIALOGS: Value error, there is no dialog 'gardener'"),
+        ({"EXTENSIONS": "own"}, "observers/finished is in"),
+    ],
+)
+def test_a_wrong_setting_or_a_taken_name_is_one_line(
+    own: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    settings: dict[str, str],
+    fault: str,
+) -> None:
+    """Every command ends with a line that says what is wrong, and with exit code 2."""
+    monkeypatch.chdir(own.parent)
+    (own / "observers" / "finished.py").write_text(OBSERVER, "utf-8")
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert command_line.main(["tools"]) == 2
+    said = capsys.readouterr().err
+    assert fault in said
+    assert said.count("\n") == 1
+
+
+def test_own_texts_go_first(own: Path) -> None:
+    """A text of an extension takes the place of a shipped one, and of a table only the entries that it has."""
+    shipped = prompts.table("texts", "en")
+    try:
+        use(Extensions(_env_file=None, extensions=(own,), shipped_dialogs="none"))
+        assert prompts.prompt("opening", "en") == "Greet the patient."
+        assert prompts.table("texts", "en") == {**shipped, "yes": "Certainly"}
+        assert prompts.languages() == ["en", "de", "ru"]
+        assert set(prompts.files("en", "*/prompt.md").values()) == {own / "prompts"}
+    finally:
+        use(Extensions(_env_file=None))
+    assert prompts.table("texts", "en") == shipped

@@ -1,0 +1,1 @@
+"""The profile: what is told, noted, shown, exported and deleted."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from langgraph.store.base import BaseStore
 
@@ -116,6 +117,12 @@ def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
 
 def _examples(dialog: Speaker, lang: str) -> tuple[str, ...]:
     phrases = (*card(dialog.tool, lang)[1], *(phrase for tool in dialog.tools for phrase in texts_of(tool, lang)[1]))
+    return _without_slots(phrases)
+
+
+# Every turn asks for the same examples; there are hundreds of them.
+@lru_cache(maxsize=200)
+def _without_slots(phrases: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_SLOT.sub(" ", phrase) for phrase in phrases)
 
 

@@ -60,7 +60,7 @@ class BrokenReply(DialogSupervisorError):
 
 
 class GarbledReply(BrokenReply):
-    """A model's reply is made of marks, of calls that are none, or of its instructions."""
+    """A model's reply is made of marks, of texts that only look like calls, or of its instructions."""
 
 
 class UselessReply(DialogSupervisorError):

@@ -118,7 +118,7 @@ class AnswerText:
         """Return what may be shown now that this piece has come.
 
         Raises:
-            GarbledReply: it has the form of a call and is none, or repeats our instructions.
+            GarbledReply: it only looks like a call, or it repeats our instructions.
         """
         self._buffer += piece
         return self._read(is_last=False)
@@ -243,7 +243,7 @@ class AnswerText:
     def _show(self, size: int, text: str | None = None) -> str:
         """Take so many characters from the buffer and add them to the answer, or `text` in their place.
 
-        White space before the answer is no part of it.
+        The answer begins behind the white space.
         """
         taken, self._buffer = self._buffer[:size], self._buffer[size:]
         text = taken if text is None else text

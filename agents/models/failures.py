@@ -130,15 +130,15 @@ def server_words(failure: Exception, heard: Sequence[str]) -> str:
         return ""
     body = getattr(failure, "body", None)
     fields = body.get("error", body) if isinstance(body, Mapping) else {}
-    said = fields.get("message") if isinstance(fields, Mapping) else fields
-    words = " ".join(re.split(r"[{\[\\]", str(said or ""))[0].split())
+    reason = fields.get("message") if isinstance(fields, Mapping) else fields
+    words = " ".join(re.split(r"[{\[\\]", str(reason or ""))[0].split())
     small, texts = words.casefold(), [" ".join(text.casefold().split()) for text in heard]
-    whole = "\n".join(texts)
+    all_texts = "\n".join(texts)
     ends = [
-        place for place in range(len(small)) if len(run := small[place : place + QUOTED]) == QUOTED and run in whole
+        place for place in range(len(small)) if len(run := small[place : place + QUOTED]) == QUOTED and run in all_texts
     ]
     ends += [small.find(text) for text in texts if len(text) > 1 and text in small]
-    ends += [quote.start() for quote in QUOTE.finditer(small) if quote[1] in whole]
+    ends += [quote.start() for quote in QUOTE.finditer(small) if quote[1] in all_texts]
     clean = KEY.sub("…", words[: min(ends, default=MOST_SAID)][:MOST_SAID]).strip()
     return f": {''.join(char for char in clean if char.isprintable())}" if clean else ""
 

@@ -48,9 +48,9 @@ class Window:
 
 
 def _counted(texts: Iterable[str]) -> tuple[int, int]:
-    whole = "".join(texts)
-    other = sum(not character.isascii() for character in whole) if not whole.isascii() else 0
-    return len(whole) - other, other
+    text = "".join(texts)
+    other = sum(not character.isascii() for character in text) if not text.isascii() else 0
+    return len(text) - other, other
 
 
 def _bounded(rate: float) -> float:

@@ -82,18 +82,18 @@ class Watching:
     async def _ask(
         self, scene: Scene, state: State, runtime: Runtime[Context], words: Sequence[str] = (), **variables: object
     ) -> str:
-        role, told = observer_prompt(self.name, scene.lang, **variables)
-        told, chain = masked(told, state.get("aliases")), runtime.context.models.chain("observer")
+        role, facts_of_talk = observer_prompt(self.name, scene.lang, **variables)
+        facts_of_talk, chain = masked(facts_of_talk, state.get("aliases")), runtime.context.models.chain("observer")
         dialog, thread = self.prompting.speakers[scene.dialog], runtime.context.thread
         listener = Listener(f"{self.name} observer", emitter(runtime), role="observer", thread=thread, words=words)
         tools: Sequence[ToolSchema] = []
         facts = self.prompting.observer_facts(self.name, scene)
         messages: list[AnyMessage] = [
             SystemMessage(role, additional_kwargs=notes(lang=scene.lang, facts=facts)),
-            HumanMessage(scene.text, additional_kwargs=notes(context=[told])),
+            HumanMessage(scene.text, additional_kwargs=notes(context=[facts_of_talk])),
         ]
         if dialog.agent is None and chain[0].keeps_one_prompt_with(runtime.context.models.chain(dialog.name)[0]):
-            messages, tools = await self.prompting.question(dialog, state, runtime.context, f"{role}\n{told}")
+            messages, tools = await self.prompting.question(dialog, state, runtime.context, f"{role}\n{facts_of_talk}")
         text = (await reply(chain, messages, tools, listener)).text.strip()
         first = WORD.search(text.casefold())
         return next((word for word in words if first and word.casefold() == first[0]), "") if words else text

@@ -160,7 +160,7 @@ def _trimmed(schema: object, left: int) -> object:
     if isinstance(schema, bool):
         return schema
     if not isinstance(schema, Mapping) or not left:
-        raise ValueError("its schema is nested too deeply, or is none")
+        raise ValueError("its schema is nested too deeply, or it is no schema")
     bounded: dict[str, object] = {}
     for keyword, value in schema.items():
         if keyword in TEXTS and isinstance(value, str):

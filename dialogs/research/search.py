@@ -83,7 +83,7 @@ def choose(request: SearchRequest, retrievers: Mapping[str, Retriever]) -> list[
     """Return the retrievers that the model names; else the one whose words stand in a query; else the first.
 
     Raises:
-        NothingFound: there are none, or none of that name.
+        NothingFound: no source is set up, or no source has that name.
     """
     if not retrievers:
         raise NothingFound(sentence("research/phrases", "no_source", request.lang))

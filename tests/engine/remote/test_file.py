@@ -44,8 +44,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "no such dialog": (
         puts("find_orders", speaker="plannr"),
-        "tools.find_orders.speaker: there is no 'plannr'; "
-        "there are supervisor, orders, planner, player, profile, research",
+        "tools.find_orders.speaker: there is no 'plannr'; there are supervisor, orders, planner, ",
     ),
     "a name that is taken": (
         puts("find_orders", name="add_todos"),

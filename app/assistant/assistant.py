@@ -270,10 +270,10 @@ class Assistant(ThreadReader):
         """
         return self._player.stop(thread, user, after_tools=after_tools)
 
-    async def conclude(self, thread: str, user: str | None = None, *, is_group: bool = False) -> None:
-        """Keep what a thread that is left has found out of a user, or of all who wrote there; waits for its turn."""
+    async def conclude(self, thread: str, user: str | None = None) -> None:
+        """Keep what a thread that is stopped has found out of a user, or of all who wrote there; waits for its turn."""
         for person in [user] if user else await self.forgetting.writers(thread):
-            is_shared = is_group or await self.forgetting.is_shared(thread, person)
+            is_shared = await self.forgetting.is_shared(thread, person)
             async with self.memory.locks.hold(thread):
                 values, last = await self._values(thread), await self.memory.transcript.last(thread, person)
                 if values and last:

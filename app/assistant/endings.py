@@ -34,7 +34,7 @@ class Endings:
             await self._tell(state, replace(entry, turn=turn), ended, is_shared=is_shared)
 
     async def of_thread(self, state: State, last: InboxEntry, *, is_shared: bool) -> None:
-        """Tell of all dialogs of a thread that is left; `last` is the last message of the user."""
+        """Tell of all dialogs of a thread that is stopped; `last` is the last message of the user."""
         await self._tell(state, last, [*self.speakers.dialogs], is_shared=is_shared)
 
     async def _tell(self, state: State, entry: InboxEntry, ended: Sequence[str], *, is_shared: bool) -> None:

@@ -82,7 +82,6 @@ async def new(visit: Visit, argument: str, lang: str) -> str:
     """Begin another conversation, or go to an existing one."""
     # The person stays the same: the other thread knows the same about them.
     visit.user = visit.owner
-    await visit.assistant.conclude(visit.thread, visit.owner, is_group=visit.is_shared)
     visit.thread = await visit.door.begin(visit, argument)
     if not await _has_begun(visit):
         await visit.play(visit.turn(None))

@@ -6,8 +6,8 @@ import sys
 from agents.errors import ContractError
 
 try:
-    # These imports take a second or more. Nothing of them is garbage, so looking for it would only cost a tenth of it;
-    # and Ctrl-C meanwhile is no accident to show a stack trace for.
+    # These imports take a second or more. They make no garbage, and a search for it would take a quarter of a start.
+    # Ctrl-C in this time is no accident, so it shows no stack trace.
     gc.disable()
     from app.cli.command_line import main
 

@@ -1,4 +1,4 @@
-"""Folders of a team's own, searched beside the shipped ones for dialogs, observers, prompts and tests."""
+"""Folders of a team's own, searched beside the shipped ones for dialogs, observers and prompts."""
 
 import importlib
 import os

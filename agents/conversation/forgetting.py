@@ -86,8 +86,8 @@ def _wishes(what: str, lang: str) -> frozenset[tuple[str, ...]]:
     ends = [(), *(words.key(end) for end in own.get("from", []))]
     wishes = {(*verb, *words.key(name), *end) for verb in verbs for name in names for end in ends}
     # "Forget me" without its filler is "forget", which only means "never mind".
-    whole = {form for phrase in phrases for form in (words.key(phrase), tuple(words.stems(phrase)))}
-    return frozenset({*whole, *wishes}) - {*verbs}
+    full_phrases = {form for phrase in phrases for form in (words.key(phrase), tuple(words.stems(phrase)))}
+    return frozenset({*full_phrases, *wishes}) - {*verbs}
 
 
 def _words_of(dialog: str, lang: str) -> Mapping[str, Any]:

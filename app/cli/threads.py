@@ -100,8 +100,8 @@ async def system_messages(thread: Thread, messages: Messages = None) -> CommandR
                 form = '{"system_messages": [{"content": "…"}]}'
                 raise UsageError(f"--set: write {form}, at most {MOST} of {LONGEST} characters each") from None
             await set_now.save(store, thread)
-        told = await SystemMessages.of(store, thread)
-    return CommandResult(told.model_dump(), told.texts)
+        messages_now = await SystemMessages.of(store, thread)
+    return CommandResult(messages_now.model_dump(), messages_now.texts)
 
 
 async def _state(assistant: Assistant, thread: str, lang: str) -> dict[str, Any]:
@@ -188,12 +188,12 @@ async def exported(settings: Settings, thread: str, form: str = "markdown") -> s
         lines = await assistant.history(thread)
         state = await assistant.state(thread) if lines else await _state(assistant, thread, settings.app_lang)
         records = await assistant.records(thread)
-        told = await SystemMessages.of(assistant.memory.store, thread)
+        messages_now = await SystemMessages.of(assistant.memory.store, thread)
     forms = (state or {}).get("forms", {})
     if form == "test":
         return await _test(records, lines, settings.app_lang)
     if form == "json":
-        data = {"thread": thread, "contents": contents(lines), "forms": forms, **told.model_dump()}
+        data = {"thread": thread, "contents": contents(lines), "forms": forms, **messages_now.model_dump()}
         return safe_json(data, indent=2) + "\n"
     return conversation_markdown(thread, lines, forms, settings.app_lang)
 

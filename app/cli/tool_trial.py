@@ -147,8 +147,8 @@ def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, object]:
 
 def _value(name: str, raw: str, field: Schema, root: Schema) -> object:
     """Return a value as its parameter takes it: what may be a text or an identifier as it is, all else from JSON."""
-    whole = resolved(field, root)
-    branches = [resolved(branch, root) for branch in whole.get("anyOf") or whole.get("oneOf") or [whole]]
+    schema = resolved(field, root)
+    branches = [resolved(branch, root) for branch in schema.get("anyOf") or schema.get("oneOf") or [schema]]
     if any(branch.get("type") == "string" or MARK in branch or raw in branch.get("enum", ()) for branch in branches):
         return raw
     try:

@@ -273,18 +273,23 @@ class Phrasebook:
 
     def with_verbs(self, wishes: tuple[Match, ...]) -> tuple[Match, ...]:
         """Give a bare noun the verb of the wish before it: "delete all my to-dos and reminders" is two deletions."""
-        whole: list[Match] = []
+        completed_wishes: list[Match] = []
         nouns = vocabulary(self.lang).listed("references.nouns")
         for wish in wishes:
-            if whole and whole[-1].pattern.points and not wish.slots and wish.pattern.literals <= nouns:
-                before = whole[-1].text.split()
+            if (
+                completed_wishes
+                and completed_wishes[-1].pattern.points
+                and not wish.slots
+                and wish.pattern.literals <= nouns
+            ):
+                before = completed_wishes[-1].text.split()
                 texts = (f"{' '.join(before[:end])} {wish.text}" for end in range(len(before) - 1, 0, -1))
                 named = (
                     completed for text in texts if (completed := self._find(text, frozenset())) and completed.slots
                 )
                 wish = next(named, wish)
-            whole.append(wish)
-        return tuple(whole)
+            completed_wishes.append(wish)
+        return tuple(completed_wishes)
 
     def corrected(self, text: str) -> str | None:
         """Return a text whose first word is a verb of the phrases with a slip of one letter, put right; else None."""

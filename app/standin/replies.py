@@ -48,8 +48,8 @@ def examples(now: Situation, most: int = 3) -> str:
     lang = now.lang if carded(now.lang) else FALLBACK
     names = now.own.tools if now.own else [*(helper.tool for helper in now.helpers[:2]), *now.tools]
     phrases = (card(name, lang)[1] for name in names if name not in PROTOCOL)
-    whole = [next((phrase for phrase in of_tool if "{" not in phrase), "") for of_tool in phrases]
-    shown = [sentence("example", now.lang, text=phrase) for phrase in dict.fromkeys(whole) if phrase][:most]
+    without_slots = [next((phrase for phrase in of_tool if "{" not in phrase), "") for of_tool in phrases]
+    shown = [sentence("example", now.lang, text=phrase) for phrase in dict.fromkeys(without_slots) if phrase][:most]
     return sentence("examples", now.lang, examples=", ".join(shown)) if shown else ""
 
 

@@ -44,8 +44,9 @@ async def user_lines(context: Context, store: BaseStore, lang: str) -> Sequence[
     """Return the latest facts of other threads, for the supervisor; a model's summaries are told when asked for."""
     recall = context.services.find(Recall)
     entries = await recall.of(owner(context)) if recall else []
-    told = [entry.text for entry in entries if entry.kind != SUMMARY and entry.thread != context.thread][-MOST_TOLD:]
-    return [said("told", lang, items="; ".join(told)[:LONGEST_TOLD])] if told else []
+    elsewhere = [entry for entry in entries if entry.kind != SUMMARY and entry.thread != context.thread]
+    items = "; ".join(entry.text for entry in elsewhere[-MOST_TOLD:])[:LONGEST_TOLD]
+    return [said("told", lang, items=items)] if items else []
 
 
 class Entries(Items):
@@ -56,8 +57,9 @@ class Entries(Items):
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return the entries that are there and the user's own."""
         context = runtime.context
-        kept = [it for it in await context.service(Recall).of(owner(context)) if it.user == context.user]
-        return {str(it.number): {"number": it.number, "text": it.text} for it in kept if str(it.number) in keys}
+        entries = await context.service(Recall).of(owner(context))
+        own = {str(entry.number): entry for entry in entries if entry.user == context.user}
+        return {key: {"number": own[key].number, "text": own[key].text} for key in keys if key in own}
 
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Give an entry its text, or delete it."""

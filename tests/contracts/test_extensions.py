@@ -97,7 +97,7 @@ def test_a_mistake_in_it_is_named(own: Path) -> None:
 
 @pytest.mark.slow
 def test_an_installed_package_brings_dialogs(own: Path) -> None:
-    """A package that is installed with an entry point is searched, too; one that is none is a line at the start."""
+    """The application searches installed packages, too; a wrong entry point is one line at the start."""
     package = own.rename(own.with_name("clinic_package"))
     (package / "__init__.py").write_text("", "utf-8")
     about = package.parent / "clinic-1.0.dist-info"

@@ -200,8 +200,8 @@ class Histories:
 
     async def keep(self, messages: Sequence[ChatMessage], answer: str, thread: str) -> None:
         """Note in which thread this was said and answered."""
-        said = [*messages, ChatMessage(role="assistant", content=answer)]
-        await self._store.aput(self._place, _digest(said), {"thread": thread})
+        conversation = [*messages, ChatMessage(role="assistant", content=answer)]
+        await self._store.aput(self._place, _digest(conversation), {"thread": thread})
 
 
 def _digest(messages: Sequence[ChatMessage]) -> str:

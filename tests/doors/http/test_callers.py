@@ -81,7 +81,7 @@ async def test_callers_do_not_meet(assistant: Assistant, script: Script) -> None
     ],
 )
 async def test_faults_of_a_request(client: httpx.AsyncClient, path: str, content: bytes, status: int) -> None:
-    """A body that is broken, too large or too deep, and a path that is none, are refused in one form."""
+    """Every refusal has the same form: of a broken, too large or too deep body, and of an unknown path."""
     answer = await client.post(path, content=content, headers={"content-type": "application/json"})
     assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message"})
 

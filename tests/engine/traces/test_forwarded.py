@@ -43,7 +43,7 @@ async def test_what_stands_beside_a_message_writes_nothing_unasked(chat: Chat, o
 
 @pytest.mark.parametrize("origin", OWN)
 async def test_ones_own_words_are_not_asked_about(chat: Chat, origin: Origin) -> None:
-    """What the user or the assistant has said before is no order of a stranger."""
+    """A write is not asked about if the quoted words are those of the user or of the assistant."""
     chat.expects(supervisor=[PLAN], planner=[[MILK], "Noted."])
     quoted = [Quoted(kind="answer_to_own", by="", text="milk", origin=origin)]
     assert (await chat.says("put that on the list", quoted=quoted)).endswith("planner: Noted.")

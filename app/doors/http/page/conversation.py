@@ -58,8 +58,8 @@ class Conversation:
         waiting = [turn for turn in await self.assistant.unanswered(self.thread, DEVICE) if turn.owner == self.user]
         lines = (await self.assistant.history(self.thread, self.user))[-MOST_LINES:]
         drawn, asked = [], await self.assistant.question(self.thread, self.user)
-        for id, said in groupby((line for line in lines if line.message_id not in ids), lambda line: line.message_id):
-            drawn.append(self._past(id, [*said], asked))
+        for id, spoken in groupby((line for line in lines if line.message_id not in ids), lambda line: line.message_id):
+            drawn.append(self._past(id, [*spoken], asked))
         drawing = Drawing(self.user, self.lang)
         question = drawing.question(asked) if asked and not running else Markup()
         turns = [*running, *(turn for turn in waiting if turn.id not in ids)]

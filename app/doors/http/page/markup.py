@@ -1,7 +1,6 @@
 """HTML of the page: templates that escape everything, and Markdown of answers without any HTML of its own."""
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,9 +26,8 @@ Env = MutableMapping[str, Any]
 
 def draw(name: str, lang: str, /, **values: object) -> Markup:
     """Return a template as HTML; whatever is put into it is cleaned and escaped."""
-    said = partial(sentence, "page")
     template = _TEMPLATES.get_template(f"{name}.html")
-    return Markup(template.render(lang=lang, t=lambda key, **facts: said(key, lang, **facts), **values))
+    return Markup(template.render(lang=lang, t=lambda key, **facts: sentence("page", key, lang, **facts), **values))
 
 
 def has_template(name: str) -> bool:

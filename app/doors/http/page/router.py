@@ -137,9 +137,8 @@ async def undo(talk: Talk, id: NewId) -> str:
 async def choose(talk: Talk, form: Fields, id: NewId) -> str:
     """Answer the open question, once and no other one."""
     full_id = f"{id}{MARK}{form.get('question', '')}"[:LONGEST_NAME]
-    known = await talk.turn(full_id)
-    if known:
-        return talk.running(known)
+    if earlier := await talk.turn(full_id):
+        return talk.running(earlier)
     question = await talk.assistant.question(talk.thread, talk.user)
     if question is None or question.id != form.get("question"):
         raise HTTPException(409)

@@ -70,10 +70,10 @@ class Incoming:
         if gathering is None or len(gathering.updates) > 1:
             return False
         async with gathering.lock:
-            whole = replace(gathering.turn, text=turn.text, quoted=turn.quoted)
-            if not gathering.is_open or not await self._door.assistant.extend(whole):
+            revised = replace(gathering.turn, text=turn.text, quoted=turn.quoted)
+            if not gathering.is_open or not await self._door.assistant.extend(revised):
                 return False
-            gathering.turn, gathering.last = whole, turn.text or ""
+            gathering.turn, gathering.last = revised, turn.text or ""
             return True
 
     def seal(self, place: Place) -> None:
@@ -92,13 +92,13 @@ class Incoming:
             if not gathering.is_open:
                 return False
             between = "\n" if utf16_length(gathering.last) >= LONG_PART else "\n\n"
-            whole = together(gathering.turn, turn, between)
-            if not await self._door.assistant.extend(whole, [update]):
-                if not self._door.assistant.is_too_long(whole):
+            joined = together(gathering.turn, turn, between)
+            if not await self._door.assistant.extend(joined, [update]):
+                if not self._door.assistant.is_too_long(joined):
                     return False
                 # The rest is not answered by itself: the bot tells the writer that the whole message is too long.
-                await self._door.assistant.withdraw(turn.thread, whole.id)
-            gathering.turn, gathering.last, gathering.sent = whole, turn.text or "", place.sent
+                await self._door.assistant.withdraw(turn.thread, joined.id)
+            gathering.turn, gathering.last, gathering.sent = joined, turn.text or "", place.sent
             gathering.updates.append(update)
             gathering.until = _now() + await self._window(turn, album)
             return True

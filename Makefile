@@ -54,12 +54,20 @@ check: lint  ## everything a change must pass: lint, and the tests of `make test
 	$(RUN) -m coverage report --include="$(CORE)" --skip-covered --show-missing
 	$(RUN) -m coverage json --quiet --include="$(CORE)" -o - | $(RUN) -m tests.support.core_branches
 
+own: install  ## lint, types and tests of your own folders, those of EXTENSIONS
+	$(RUN) -m tests.support.own_folders
+
+reference: install  ## write docs/reference.md from docstrings, settings, commands and events
+	$(RUN) -m tests.support.reference
+
 size: install  ## count the non-blank lines of the product, room by room
 	@$(RUN) -m tests.support.size
 
 lock: install  ## pin the dependencies anew
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --extra mcp -o requirements-mcp.txt
+	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --extra a2a -o requirements-a2a.txt
+	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --extra postgres -o requirements-postgres.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --group dev -o requirements-dev.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --group bench -o requirements-bench.txt
 
@@ -76,4 +84,4 @@ bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/
 bench-pair: install  ## compare the CPU per turn with another checkout (OTHER=DIR)
 	$(RUN) -m benchmarks.pair --other $(OTHER)
 
-.PHONY: help install chat demo setup test test-slow test-all quick lint check size lock bench bench-pair
+.PHONY: help install chat demo setup test test-slow test-all quick lint check own reference size lock bench bench-pair

@@ -3,6 +3,7 @@
 DialogSupervisorError
 ├── ConfigError          the operator: one line on stderr, exit 2
 │   └── UnusableDatabase the same, with exit code 74
+├── DatabaseError        the operator: the database cannot be read or written; the message stays open
 ├── ContractError        the developer: a dialog, observer, tool or prompt breaks a rule; raised at start
 ├── UsageError           the caller: this request cannot be carried out as it was put
 ├── BrokenState          the operator: what is stored of a thread cannot be read; it is rebuilt from its transcript
@@ -15,9 +16,9 @@ DialogSupervisorError
 from dataclasses import dataclass
 from typing import Literal
 
-Trouble = Literal["busy", "cut_length", "garbled", "key_refused", "refused", "too_long", "unavailable"]
+Trouble = Literal["busy", "cut_length", "garbled", "key_refused", "refused", "spent", "too_long", "unavailable"]
 """What a model suffers from; "refused": it will not answer; "too_long": it takes less text than it was given;
-"cut_length": its limit of length was reached before it had said anything; "garbled": it wrote no words for a user."""
+"cut_length": its limit came before any words; "garbled": no words for a user; "spent": the day has no more."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class ConfigError(DialogSupervisorError, ValueError):
 
 class UnusableDatabase(ConfigError):
     """The file of `DATABASE_URL` cannot be opened, or is damaged; the message says why and what to do."""
+
+
+class DatabaseError(DialogSupervisorError):
+    """The database cannot be used or refuses a statement; the cause is the error of its driver."""
 
 
 class ContractError(DialogSupervisorError, TypeError):

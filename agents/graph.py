@@ -37,11 +37,11 @@ class Edge(Runnable[State, list[str]]):
     def __init__(self, choose: Callable[[State], list[str]]) -> None:
         self.choose, self.name = choose, choose.__name__
 
-    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> list[str]:
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: object) -> list[str]:
         """Return the next nodes."""
         return self.choose(input)
 
-    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> list[str]:
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: object) -> list[str]:
         """Return the next nodes at once, not from a thread."""
         return self.choose(input)
 
@@ -97,14 +97,14 @@ class Wiring:
         return ["settle" if self.settling.due(state) else END]
 
     def after_tools(self, state: State) -> list[str]:
-        """Go to `ask` if a tool waits for the user, to `settle` if a dialog ended by an answer, else to the holder.
+        """Go to `ask` if a tool waits for the user, to `settle` if a dialog ended or named another, else to the holder.
 
         A round that was ended with words is an answer.
         """
         if state.get("pending"):
             return ["ask"]
         verdict, holder = state.get("verdict"), holder_of(state)
-        if verdict and verdict["kind"] == "finished" and state["said"]:
+        if verdict and (verdict["kind"] == "switch" or (verdict["kind"] == "finished" and state["said"])):
             return ["settle"]
         return self.after_answer(state) if isinstance(messages_of(state, holder)[-1], AIMessage) else [holder]
 
@@ -142,6 +142,7 @@ def build_graph(
     observers_first: bool = False,
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
+    unspared = [name for name, observer in observers.items() if observer.always and not observer.spared]
     graph = StateGraph(State, context_schema=Context)
     serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
     prompting = Prompting(speakers, shelf_of := shelves(speakers))
@@ -156,7 +157,7 @@ def build_graph(
 
     pre_checks = [f"{name}.pre_check" for name in watchers]
     recognisers = serving.recognise, serving.shortcuts.leading
-    routing = Routing(watchers, gate or trained_gate(), *recognisers, speakers, drafts=not observers_first)
+    routing = Routing(watchers, gate or trained_gate(), *recognisers, speakers, unspared, drafts=not observers_first)
     graph.add_edge(START, "route")
     aside = ["ask", "settle", "shortcut", "undo"]
     add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
@@ -171,7 +172,8 @@ def build_graph(
         if speaker.history == "summarise":
             checks.append(f"{name}.summary")
             add(f"{name}.summary", Summing(speaker), wiring.after_answer, [END, "settle"])
-        after = [END, tools, "settle", *checks, *([] if speaker.is_supervisor else ["verdict", SUPERVISOR])]
+        after = [END, tools, "settle", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
+        after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
         add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
         after = [END, "ask", "settle", *(everyone if speaker.is_supervisor else [name, SUPERVISOR])]
         add(tools, ToolCalls(speaker, speakers, shelf_of.get(name)), wiring.after_tools, after)

@@ -36,6 +36,10 @@ class Key:
         """
         return name if "operate" in self.scopes else f"{self.name}:{name}"
 
+    def user(self, name: str | None) -> str | None:
+        """Return the name under which a user is kept; None if none is named."""
+        return self.inside(name) if name else None
+
     def outside(self, name: str) -> str | None:
         """Return what the caller calls a thread that is kept so; None if it is not theirs."""
         if "operate" in self.scopes:

@@ -31,6 +31,7 @@ class Extensions(BaseSettings):
 
     extensions: Annotated[tuple[Path, ...], NoDecode] = ()
     shipped_dialogs: Annotated[frozenset[str] | Literal["all", "none"], NoDecode] = "all"
+    lab_folder: Path = Path("var/lab")
 
     @field_validator("extensions", mode="before")
     @classmethod

@@ -12,8 +12,10 @@ from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import ThreadInfo, TranscriptLine, writers_of
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
+from app.audit import Deed
 from app.texts import say, with_list
 from app.tool_card import ToolCard
+from app.usage.usage import DayOfModel
 from prompts import form_texts, language, title_of
 
 LONGEST_FIRST_LINE = 40
@@ -85,6 +87,18 @@ def note_lines(notes: Sequence[Note]) -> list[str]:
         for note in notes
     )
     return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
+
+
+def deed_lines(deeds: Sequence[Deed]) -> list[str]:
+    """Return what operators did, one a line, below a headline."""
+    rows = ((moment(deed.at_ms), *(clean(text) or "-" for text in deed[1:])) for deed in deeds)
+    return columns([("AT", "WHO", "WHAT", "THREAD", "ABOUT", "OUTCOME"), *rows])
+
+
+def usage_lines(days: Sequence[DayOfModel]) -> list[str]:
+    """Return what models were used, a day and a model a line, below a headline."""
+    head = ("DAY (UTC)", "MODEL", "CALLS", "INPUT", "CACHED", "OUTPUT", "MONEY", "LARGEST TURN")
+    return columns([head, *(tuple(map(str, (*day[:6], f"{day.money:.4f}", day.largest))) for day in days)])
 
 
 def tool_lines(cards: Sequence[ToolCard]) -> list[str]:
@@ -175,7 +189,7 @@ def moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def _pending(value: Sequence[Mapping[str, Any]]) -> str:
+def _pending(value: Sequence[Mapping[str, object]]) -> str:
     """Return what the user was asked, each question with its answers."""
     asked = [Interrupt(**question) for question in value]
     return "; ".join(f"{it.kind}: {it.prompt} [{answers(it)}] (--question {it.id})" for it in asked) or "-"
@@ -200,7 +214,7 @@ def _nested(value: object) -> str:
     return f"({_fact(value)})" if isinstance(value, dict) and value else _fact(value)
 
 
-def labelled_values(form: Mapping[str, Any], dialog: str, lang: str) -> list[str]:
+def labelled_values(form: Mapping[str, object], dialog: str, lang: str) -> list[str]:
     """Return the values of a form that are known, each behind its label."""
     labels = form_texts(dialog, lang)
     return [f"{labels.get(name, {}).get('label', name)} – {_fact(value)}" for name, value in form.items() if value]

@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from logging.handlers import MemoryHandler
 from types import TracebackType
 
@@ -75,12 +76,21 @@ def log_on_stderr(*, detailed: bool, content: bool = False, held: bool = False, 
         log.flush()
 
 
+_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
+
+
 @contextmanager
 def silence() -> Iterator[None]:
-    """Keep everything out of the log, for what is tried to see whether it goes wrong."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
+    """Keep what this task logs out of the log, and what the tasks log that it begins; others are heard meanwhile."""
+    for handler in (*logging.root.handlers, logging.lastResort):
+        if handler:
+            handler.addFilter(_is_heard)
+    token = _SILENT.set(True)
     try:
         yield
     finally:
-        logging.disable(before)
+        _SILENT.reset(token)
+
+
+def _is_heard(_: logging.LogRecord) -> bool:
+    return not _SILENT.get()

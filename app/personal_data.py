@@ -47,7 +47,7 @@ async def personal_data(assistant: Assistant, user: str, lang: str) -> PersonalD
     exports = [dialog.export for dialog in assistant.specialists if dialog.export]
     sections = [section for export in exports for section in await export(assistant.services, user, lang)]
     kinds_elsewhere = {*OF_DOORS, *(section.key for section in sections)}
-    items: dict[str, dict[str, Mapping[str, Any]]] = {}
+    items: dict[str, dict[str, Mapping[str, object]]] = {}
     place = namespace_of(user)
     for item in await assistant.memory.store.asearch(place, limit=MOST_ITEMS):
         kind = ".".join(item.namespace[len(place) :])

@@ -15,13 +15,15 @@ from agents.events import (
     Event,
     Images,
     ModelStart,
+    Observed,
     PrivateMessage,
     Replied,
     Sources,
     ToolEnd,
     trace,
 )
-from agents.events.views import Document, View, read_view
+from agents.events.views import Document, View, read_view, stored_view
+from agents.state.verdict import By, Kind
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.help import ASKING
 from agents.toolkit.result import ToolResult
@@ -30,7 +32,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 
 LARGEST_RECORD = 40_000
 """Characters of a turn's record; of a larger one is only kept that it was too large."""
-LARGEST_VIEW = 4_000
+LARGEST_VIEW = 20_000
 """Characters of a view that is recorded; of a larger one only its line is kept."""
 
 
@@ -76,7 +78,19 @@ class Traced:
     kind: Literal["line"] = "line"
 
 
-Step = Annotated[Reply | Answered | Viewed | Traced, Field(discriminator="kind")]
+@dataclass(frozen=True)
+class Decided:
+    """A decision on who holds the conversation, with its reason."""
+
+    observer: str
+    verdict: Kind
+    target: str | None
+    reason: str
+    by: By
+    kind: Literal["decision"] = "decision"
+
+
+Step = Annotated[Reply | Answered | Viewed | Decided | Traced, Field(discriminator="kind")]
 
 
 class Record(BaseModel):
@@ -99,7 +113,7 @@ class Record(BaseModel):
     @property
     def trace(self) -> str:
         """The lines of the trace, but for the user's."""
-        return "\n".join(line for step in self.steps if (line := _line(step)) is not None)
+        return "\n".join(line for step in self.steps if (line := line_of(step)) is not None)
 
 
 class Recording:
@@ -137,6 +151,8 @@ class Recording:
                 steps.append(Answered(speaker, tool, dict(args), ok, event.object, findings))
             case View():
                 steps.append(_view(event))
+            case Observed():
+                steps.append(Decided(event.observer, event.verdict, event.target, event.reason, event.by))
             case Sources() | Images():
                 findings = {name: value for name, value in event.body().items() if name != "id"}
                 self._findings.setdefault(event.id, {}).update(findings)
@@ -182,16 +198,23 @@ def _view(view: View) -> Step:
     return Viewed(body) if len(str(body)) <= LARGEST_VIEW else Traced(str(view))
 
 
-def _line(step: Step) -> str | None:
+def event_of(step: Step) -> Event | None:
+    """Return the event that a step keeps in full; None if it keeps none, or a view that is no longer known."""
+    facts = {name: value for name, value in asdict(step).items() if name not in ("kind", "findings")}
     match step:
         case Answered():
-            facts = {name: value for name, value in asdict(step).items() if name not in ("kind", "findings")}
-            return str(ToolEnd(**facts))
+            return ToolEnd(**facts)
         case Viewed(body):
-            return str(read_view(body))
-        case Traced(line):
-            return line
+            return stored_view(body)
+        case Decided():
+            return Observed(**facts)
     return None
+
+
+def line_of(step: Step) -> str | None:
+    """Return the line of a step in a trace; None if it has none."""
+    event = event_of(step)
+    return step.line if isinstance(step, Traced) else trace([event]) or None if event else None
 
 
 def _without_failure(steps: Sequence[Step]) -> list[Step]:

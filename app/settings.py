@@ -23,7 +23,8 @@ from app.api_keys import Key, read_keys
 from app.extensions import Extensions, use
 from app.files import read_env
 from app.standin import make_chat
-from prompts import languages
+from app.usage import DailyLimits, Price, read_prices
+from prompts import FALLBACK, languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
 PERMISSION = re.compile(r"[\w.:-]+")
@@ -43,12 +44,15 @@ class Settings(Extensions):
     openai_base_url: str | None = None
     model_timeout: float = Field(default=60, gt=0)
     model_retries: int = Field(default=2, ge=0, le=10)
+    model_failures: int = Field(default=5, ge=0)
+    model_rest: float = Field(default=30, gt=0)
     reply_length: int = Field(default=200_000, ge=1_000)
     reply_seconds: float = Field(default=600, gt=0)
     rules_length: int = Field(default=1_000, ge=100, le=4_000)
     database_url: str = "sqlite:///var/dialogs.db"
+    workers: bool = False
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
-    app_lang: str = "en"
+    app_lang: str = FALLBACK
     api_keys: Annotated[tuple[Key, ...], NoDecode] = ()
     memory_callback_url: AnyHttpUrl | None = None
     memory_callback_secret: SecretStr | None = None
@@ -57,6 +61,10 @@ class Settings(Extensions):
     memory_forwarding: Forwarding = "standard"
     silence_seconds: int = Field(default=0, ge=0)
     silence_times: int = Field(default=1, ge=1, le=10)
+    seat_wait: int = Field(default=0, ge=0)
+    seat_away: int = Field(default=1_800, ge=0)
+    operator_chat: int | None = None
+    operator_users: Annotated[frozenset[int] | Literal["*"], NoDecode] = "*"
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
     remote_tools: Path | None = None
@@ -76,9 +84,18 @@ class Settings(Extensions):
     attached_length: int = Field(default=20_000, ge=0, le=1_000_000)
     message_length: int = Field(default=16_000, ge=100, le=1_000_000)
     turns_per_hour: int = Field(default=120, ge=0)
+    turns_at_once: int = Field(default=500, ge=1)
+    turns_waiting: int = Field(default=500, ge=0)
     calls_per_reply: int = Field(default=20, ge=1, le=200)
     turn_calls: int = Field(default=18, ge=2, le=200)
     turn_tokens: int = Field(default=500_000, ge=0)
+    user_tokens_per_day: int = Field(default=0, ge=0)
+    user_money_per_day: float = Field(default=0, ge=0)
+    tokens_per_day: int = Field(default=0, ge=0)
+    money_per_day: float = Field(default=0, ge=0)
+    llm_prices: Annotated[dict[str, Price], NoDecode] = Field(default_factory=dict)
+    audit_days: int = Field(default=365, ge=1)
+    usage_days: int = Field(default=90, ge=2)
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
@@ -110,6 +127,12 @@ class Settings(Extensions):
             raise ValueError("write role=model, separated by commas")
         return {name.strip(): model.strip() for name, _, model in pairs}
 
+    @field_validator("llm_prices", mode="before")
+    @classmethod
+    def _prices(cls, value: object) -> object:
+        """Read "openai:gpt-x=1.25/10, openai:gpt-y=0.25/0.025/2"."""
+        return read_prices(filter(str.strip, value.split(","))) if isinstance(value, str) else value
+
     @field_validator("llm_parameters", mode="before")
     @classmethod
     def _json(cls, value: object) -> object:
@@ -135,7 +158,7 @@ class Settings(Extensions):
             granted[user] = frozenset(words.split())
         return granted
 
-    @field_validator("telegram_allowed_users", mode="before")
+    @field_validator("telegram_allowed_users", "operator_users", mode="before")
     @classmethod
     def _numbers(cls, value: object) -> object:
         """Read "12345, 67890", or "*" for everybody; nothing at all lets nobody in."""
@@ -181,6 +204,11 @@ class Settings(Extensions):
     def limits(self) -> Limits:
         """How much a turn, or a user, may use up."""
         return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})
+
+    @property
+    def daily_limits(self) -> DailyLimits:
+        """How much of models a user, and all users together, may use in a day."""
+        return DailyLimits(**{part.name: getattr(self, part.name) for part in fields(DailyLimits)})
 
     @property
     def silence(self) -> Silence:

@@ -5,14 +5,14 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from agents.memory.inbox import TranscriptLine
+from agents.memory.inbox import PERSON, TranscriptLine
 from agents.state.person import ASR
 
 COMMAND = "command"
 """The source of what nobody typed or said: a tap, a slash command, a reminder."""
 SOURCES = {
     "user": (ASR, "message", COMMAND),
-    "assistant": ("llm", "greeting", "llm failure", COMMAND, "silence"),
+    "assistant": ("llm", "greeting", "llm failure", COMMAND, "silence", PERSON),
 }
 """The sources that a message can have, by role."""
 COUNTED_AS = {"forwarded": "message"}

@@ -4,9 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from string import Template
 
 from langchain_core.tools import BaseTool
 
+from agents.errors import UsageError
 from agents.events.views import KINDS
 from agents.language.identifiers import Schema, shown
 from agents.state.talk import Json
@@ -16,7 +19,8 @@ from agents.toolkit.result import schema_of
 from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Traits, traits_of
-from prompts import FALLBACK, PromptError, card_file, carded, named, prompt, translated
+from app.files import replace_file
+from prompts import FALLBACK, PromptError, card, card_file, carded, files, lacking, named, prompt, translated
 
 PLAIN_TRAITS = (
     *("effect", "repeatable", "transaction", "permission"),
@@ -104,6 +108,8 @@ def _together(schemas: Sequence[Schema]) -> Schema:
 
 LONGEST_DESCRIPTION = 1024
 """Characters; a provider takes no more."""
+AT_TIMES = (*FINDING, "call_a_person")
+"""Tools that there are only where they are needed, or where a setting allows them."""
 LONGEST_EXAMPLE = 200
 _SLOT = re.compile(r"\{([^{}]*)\}")
 
@@ -121,7 +127,8 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
             if complete or name in tools or name in FINDING:
                 lines += _of_file(name, lang, tools.get(name, []))
         lines += [fault for name in sorted(tools) for fault in _of_source(tools[name][0], lang)]
-        lines += [fault for name in speakers.dialogs for fault in _of_dialog(name, lang)]
+        lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
+        lines += _of_prompts(lang)
     return lines
 
 
@@ -141,6 +148,46 @@ def text_faults(text: str, allowed: Sequence[str]) -> list[str]:
     return faults + [fault for example in examples for fault in _of_example(example, allowed)]
 
 
+def changed_card(
+    text: str, description: str | None = None, added: Sequence[str] = (), removed: Sequence[str] = ()
+) -> str:
+    """Return a card's text with another description (None: the same), fewer and more examples.
+
+    Raises:
+        UsageError: a line of the description is an example, or there is no example to be removed.
+    """
+    if description and re.search("^ *-", description, re.MULTILINE):
+        raise UsageError("no line of a description may begin with a dash: such a line is an example")
+    lines = [line.rstrip() for line in text.splitlines()]
+    for example in removed:
+        if (line := f"- {example.strip()}") not in lines:
+            raise UsageError(f"there is no example {example!r}")
+        lines.remove(line)
+    if description is not None:
+        examples = [line for line in lines if line.startswith("- ")]
+        lines = [*description.strip().splitlines(), "", *examples]
+    if added and lines and lines[-1] and not lines[-1].startswith("- "):
+        lines.append("")
+    lines += [f"- {' '.join(example.split())}" for example in added]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def write_card(path: Path, before: str, after: str, parameters: Sequence[str]) -> bool:
+    """Write a card; return False if its text is the same as before. Its examples may have the parameters in braces.
+
+    Raises:
+        UsageError: the text is no card; nothing is written.
+    """
+    if after == before:
+        return False
+    if problems := text_faults(after, parameters):
+        raise UsageError(problems[0])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, after)
+    card.cache_clear()
+    return True
+
+
 def _of_example(example: str, allowed: Sequence[str]) -> Iterator[str]:
     if len(example) > LONGEST_EXAMPLE:
         yield f"the example {example[:40]!r}… has {len(example)} characters, {LONGEST_EXAMPLE} is the most"
@@ -154,7 +201,7 @@ def _of_example(example: str, allowed: Sequence[str]) -> Iterator[str]:
 
 def _of_file(name: str, lang: str, tools: Sequence[BaseTool]) -> list[str]:
     path = card_file(name, lang)
-    if not tools and name not in FINDING:
+    if not tools and name not in AT_TIMES:
         return [f"{named(path)} describes a tool that no speaker has"]
     try:
         text = path.read_text("utf-8-sig")
@@ -172,13 +219,25 @@ def _of_source(tool: BaseTool, lang: str) -> Iterator[str]:
         yield f"{texts.source}.description.{lang}: it has {length} characters, {LONGEST_DESCRIPTION} is the most"
 
 
+def _with_files(speakers: Speakers) -> Mapping[str, Speaker]:
+    """Return the dialogs whose prompts are files."""
+    return {name: dialog for name, dialog in speakers.dialogs.items() if not dialog.roles}
+
+
 def _of_dialog(name: str, lang: str) -> Iterator[str]:
     try:
         prompt(f"{name}/prompt", lang)
     except PromptError as wrong:
         yield f"{wrong}, which no dialog's prompt gets"
     except ValueError:
-        yield f"prompts/{lang}/{name}/prompt.md has a $ that begins no variable: write $$"
+        # What is wrong with its text is told with that of all prompts.
+        return
+
+
+def _of_prompts(lang: str) -> Iterator[str]:
+    for path in (folder / lang / name for name, folder in files(lang, "**/*.md").items() if "cards" not in name.parts):
+        if not Template(path.read_text("utf-8", "replace")).is_valid():
+            yield f"{named(path)} has a $ that begins no variable: write $$"
 
 
 def _of_tool(tool: BaseTool) -> Iterator[str]:
@@ -209,8 +268,30 @@ def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
     return [line for lang in langs for line in _missing(speakers, lang)]
 
 
+MOST_NAMED = 12
+"""Files, or entries of a file, that a warning names."""
+
+
+def _untranslated(lang: str) -> Iterator[str]:
+    """Yield what a language takes from the fallback: whole files in a line, then entries of tables."""
+    names = [path.as_posix() for path in files(FALLBACK, "**/*") if path.suffix in (".md", ".toml")]
+    own = {path.as_posix() for path in files(lang, "**/*")}
+    # Lines of their own tell of dialogs' prompts and of cards.
+    absent = [name for name in names if name not in own and "cards/" not in name and not name.endswith("/prompt.md")]
+    if absent:
+        yield f"prompts/{lang} lacks {len(absent)} of the files, {FALLBACK} is used: {_few(absent)}"
+    for name in sorted(own.intersection(name for name in names if name.endswith(".toml"))):
+        if entries := lacking(name.removesuffix(".toml"), lang):
+            yield f"prompts/{lang}/{name} lacks {len(entries)} of the entries, {FALLBACK} is used: {_few(entries)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], "…"])
+
+
 def _missing(speakers: Speakers, lang: str) -> Iterator[str]:
-    for name, dialog in speakers.dialogs.items():
+    yield from _untranslated(lang)
+    for name, dialog in _with_files(speakers).items():
         if lang not in translated(f"{name}/prompt"):
             yield f"prompts/{lang}/{name}/prompt.md is missing: the {FALLBACK} prompt is used"
         entry = card_file(dialog.tool, lang, name)

@@ -33,9 +33,10 @@ from agents.models import Models
 from app.composition import dialogs_of, tables_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import Settings, read_settings
+from app.usage import Price, read_prices
 from benchmarks.judge_cases import SETS, Talk, sets_in, talks_of
 from benchmarks.judge_labels import LABELS, Labels
-from benchmarks.judge_report import Price, read_prices, rows_of
+from benchmarks.judge_report import rows_of
 from benchmarks.judge_speakers import prompt_files, prompts_with
 from benchmarks.judge_stage import Outcome, Stage
 from benchmarks.report import arguments, show

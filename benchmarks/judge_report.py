@@ -3,48 +3,10 @@
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from agents.errors import ConfigError
-from benchmarks.counts import CACHED
-from benchmarks.judge_stage import Outcome, Tokens
+from app.usage import Price, Tokens
+from benchmarks.judge_stage import Outcome
 from benchmarks.report import Row
-
-MILLION = 1_000_000
-
-
-@dataclass(frozen=True)
-class Price:
-    """What a model costs, for a million tokens, in any currency."""
-
-    input: float
-    cached: float
-    output: float
-
-    def of(self, tokens: Tokens) -> float:
-        """Return what calls cost."""
-        fresh = tokens.input - tokens.cached
-        return (fresh * self.input + tokens.cached * self.cached + tokens.output * self.output) / MILLION
-
-
-def read_prices(entries: Sequence[str]) -> dict[str, Price]:
-    """Read "openai:gpt-x=1.25/10" (input/output) or "openai:gpt-x=1.25/0.125/10" (input/cached/output).
-
-    Raises:
-        ConfigError: an entry says something else.
-    """
-    prices = {}
-    for entry in entries:
-        model, _, text = entry.rpartition("=")
-        try:
-            numbers = [float(number) for number in text.split("/")]
-        except ValueError:
-            numbers = []
-        if not model or len(numbers) not in (2, 3) or min(numbers) < 0:
-            raise ConfigError(f"--price takes MODEL=INPUT/OUTPUT or MODEL=INPUT/CACHED/OUTPUT, found {entry!r}")
-        first, *cached, last = numbers
-        prices[model] = Price(first, cached[0] if cached else CACHED * first, last)
-    return prices
 
 
 def rows_of(outcomes: Sequence[Outcome], prices: Mapping[str, Price]) -> list[Row]:

@@ -19,6 +19,7 @@ from app.assistant.run import config_of
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.settings import Settings
+from app.usage import Tokens
 from benchmarks.judge_cases import Case, SwitchCase, Talk, WishCase
 from benchmarks.judge_labels import Labels
 from benchmarks.judge_speakers import speakers_of
@@ -26,23 +27,6 @@ from prompts import languages
 
 OBSERVER = " observer"
 """How the speaker of an observer's model call ends, in events."""
-
-
-@dataclass
-class Tokens:
-    """What calls of one model took, in tokens; 0 where a provider counts none."""
-
-    calls: int = 0
-    input: int = 0
-    cached: int = 0
-    output: int = 0
-
-    def add(self, other: "Tokens") -> None:
-        """Count other calls with these."""
-        self.calls += other.calls
-        self.input += other.input
-        self.cached += other.cached
-        self.output += other.output
 
 
 @dataclass

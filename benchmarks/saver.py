@@ -28,7 +28,7 @@ ROUNDS = 3
 @asynccontextmanager
 async def stock(memory: Memory) -> AsyncIterator[Memory]:
     """Put LangGraph's own saver in the place of ours, on the same file."""
-    async with AsyncSqliteSaver.from_conn_string(str(memory.path)) as saver:
+    async with AsyncSqliteSaver.from_conn_string(str(memory.storage.path)) as saver:
         yield replace(memory, saver=cast(Saver, saver))
 
 

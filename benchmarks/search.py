@@ -6,7 +6,8 @@ A section is found if it stands among the first five; of sections with the same 
 
 Then both books are indexed as they are, and asked what people ask (`search_questions.toml`): in the book's words, with
 typing errors, and in other words than the book's, without and with a list of synonyms (`synonyms.txt`). A question is
-answered if its page stands among the first five, in whichever of the two languages.
+answered if its page stands among the first five, in whichever of the two languages. Python's documentation
+(`apt-get install python3.11-doc`), which is English, is asked in the same way (`search_questions_python.toml`).
 """
 
 import asyncio
@@ -32,11 +33,13 @@ from dialogs.research.retrievers import Means
 from dialogs.research.retrievers.documents import Documents
 
 HANDBOOK = Path("/usr/share/doc/debian-handbook/html")
+PYTHON = Path("/usr/share/doc/python3.11/html")
 BOOKS = {"en": "en-US", "ru": "ru-RU"}
 BARS = {"en": 0.72, "ru": 0.68}
 """The least recall."""
 QUESTIONS, LIST = Path(__file__).with_name("search_questions.toml"), Path(__file__).with_name("synonyms.txt")
 LIMIT = 5
+PYTHON_QUESTIONS = Path(__file__).with_name("search_questions_python.toml")
 SHORTEST = 200
 """Characters of a section's text."""
 _NUMBERED = re.compile(r"([\dA-Z]+(?:\.\d+)+)\.\s*(.+)")
@@ -141,13 +144,13 @@ class Answered:
     first: int
 
 
-def ask(data: Path, folder: Path) -> list[Answered]:
-    """Index the books below a folder and ask every question, without and with synonyms."""
+def ask(books: Mapping[str, Path], asked: Path, folder: Path) -> list[Answered]:
+    """Index books below a folder, each under its name, and ask a file's questions, without and with synonyms."""
     index = DocumentIndex(folder / "books.db")
     index.note(HELP, REMOVED)
-    for lang, name in BOOKS.items():
-        index_folder(index, data / name, f"{lang}/", lambda *_: None)
-    questions = tomllib.loads(QUESTIONS.read_text("utf-8"))
+    for name, book in books.items():
+        index_folder(index, book, f"{name}/", lambda *_: None)
+    questions = tomllib.loads(asked.read_text("utf-8"))
     hits, first = defaultdict[tuple[str, str], list[int]](list), dict[tuple[str, str], int]()
     for synonyms in ("", LIST.read_text("utf-8")):
         index.path.with_suffix(".synonyms.txt").write_text(synonyms, "utf-8")
@@ -178,14 +181,17 @@ def main() -> int:
     """Measure each language's book, and ask the questions; return 1 if a book is below its bar."""
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, default=HANDBOOK, metavar="DIR", help="default: %(default)s")
+    parser.add_argument("--python", type=Path, default=PYTHON, metavar="DIR", help="default: %(default)s")
     chosen = parser.parse_args()
     figures = []
     for lang, name in BOOKS.items():
         with tempfile.TemporaryDirectory() as folder:
             figures.append(asyncio.run(measure(lang, sections(chosen.data / name), Path(folder))))
     show(table(figures), as_json=chosen.json)
-    with tempfile.TemporaryDirectory() as folder:
-        show(questions_table(ask(chosen.data, Path(folder))), as_json=chosen.json)
+    handbook = {lang: chosen.data / name for lang, name in BOOKS.items()}
+    for books, asked in ((handbook, QUESTIONS), ({"python": chosen.python}, PYTHON_QUESTIONS)):
+        with tempfile.TemporaryDirectory() as folder:
+            show(questions_table(ask(books, asked, Path(folder))), as_json=chosen.json)
     return int(any(measured.recall < BARS[measured.lang] for measured in figures))
 
 

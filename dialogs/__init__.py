@@ -4,24 +4,31 @@ It defines `dialog`. The name of the file or the folder is the dialog's name; it
 `prompts/<lang>/<name>/prompt.md`. An agent graph (`agent=create_agent(…)`) has its prompt there as well.
 """
 
+import pkgutil
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
 from typing import get_args
 
 import typer
 from langchain_core.tools import BaseTool
+from langgraph.prebuilt import ToolNode
+from langgraph.pregel import Pregel
 from pydantic_settings import BaseSettings
 
 import prompts
 from agents.discovery import load_each
 from agents.errors import ContractError
 from agents.memory.connection import Tables
+from agents.models.factory import Parameters
 from agents.state.message_notes import Forwarding
 from agents.toolkit.commands import SlashCommand
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Resume, Speaker
+from agents.toolkit.traits import Traits, traits_of
 from prompts import variables
 
 
@@ -47,9 +54,15 @@ class Dialog(Speaker):
     """
 
     name: str = ""
+    """Leave it out: it is set when the dialog is found."""
     tool: str = field()
     description: str = field()
     observers: Sequence[str] = ("supervisor", "finished")
+    """The observers that watch it, by name."""
+    model: str = ""
+    """Its own model, such as `openai:gpt-5-mini`; empty: as it is set."""
+    parameters: Parameters | None = None
+    """Those of its model, over those that are set."""
     settings: type[BaseSettings] | None = None
     """What an operator can set for it, in environment variables or `.env`; this type finds the service."""
     tables: Tables | None = None
@@ -76,6 +89,8 @@ class Dialog(Speaker):
             raise ContractError(f"Dialog.resume must be one of {get_args(Resume)}, found {self.resume!r}")
         if self.forwarding not in (None, *get_args(Forwarding)):
             raise ContractError(f"Dialog.forwarding must be one of {get_args(Forwarding)}, found {self.forwarding!r}")
+        if fault := self.agent and _misfit(self.agent):
+            raise ContractError(f"Dialog.agent {fault} (docs/langgraph-agents.md)")
         others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
         if others:
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
@@ -97,6 +112,42 @@ class Dialog(Speaker):
         return replace(self, name=name)
 
 
+def tools_in(package: str) -> list[BaseTool]:
+    """Return the tools in the folder `tools/` of a dialog, which gives its `__name__`: one in each file, named like it.
+
+    Raises:
+        ContractError: a file defines no tool of its name.
+    """
+    folder, tools = Path(str(import_module(package).__file__)).with_name("tools"), list[BaseTool]()
+    for name in sorted(module.name for module in pkgutil.iter_modules([str(folder)])):
+        tool = getattr(import_module(f"{package}.tools.{name}"), name, None)
+        if not isinstance(tool, BaseTool):
+            raise ContractError(f"tools/{name}.py must define a tool called {name}, found {tool!r}")
+        tools.append(tool)
+    return tools
+
+
+def _misfit(agent: object) -> str:
+    """Return why an agent graph cannot be a dialog; empty if it can."""
+    if not isinstance(agent, Pregel):
+        return f"must be a compiled LangGraph graph, found {agent!r}"
+    if "messages" not in agent.get_input_jsonschema().get("properties", {}):
+        return "must take `messages` as its input"
+    if agent.interrupt_before_nodes or agent.interrupt_after_nodes:
+        return "has breakpoints (`interrupt_before`, `interrupt_after`): let a node call `interrupt()` instead"
+    inner = [graph for _, graph in agent.get_subgraphs(recurse=True) if isinstance(graph, Pregel)]
+    nodes = [node.bound for graph in (agent, *inner) for node in graph.nodes.values()]
+    tools = [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
+    if name := next((tool.name for tool in tools if _promises(traits_of(tool))), ""):
+        return f"calls {name}, whose traits promise what holds in `Dialog(tools=…)` alone: leave them out in a graph"
+    return ""
+
+
+def _promises(traits: Traits) -> bool:
+    """Tell whether traits promise what only our own tool node can keep: once, asked first, for the user alone."""
+    return traits.effect == "write" or traits.kind != "general" or bool(traits.permission) or traits.private
+
+
 def discover(languages: Collection[str], observers: Collection[str]) -> dict[str, Dialog]:
     """Load every dialog by file name: of this folder, unless it is switched off, and of those of extensions.
 
@@ -109,7 +160,7 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:
             raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")
-        if dialog.agent is None:
+        if dialog.agent is None and not dialog.roles:
             for lang in languages:
                 variables(f"{name}/prompt", lang)
     return dialogs

@@ -5,12 +5,16 @@ The file name is the observer's name; its prompt is `prompts/<lang>/observers/<n
 "stay" counts.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import prompts
 from agents.conversation.scene import Observer
 from agents.discovery import ROOT, load_each
+from agents.toolkit.speaker import Speaker, Speakers
 from prompts import observer_file, variables
 
-__all__ = ["Observer", "discover"]
+__all__ = ["Observer", "discover", "watched"]
 
 
 def discover(languages: list[str]) -> dict[str, Observer]:
@@ -28,3 +32,16 @@ def discover(languages: list[str]) -> dict[str, Observer]:
         for lang in languages:
             variables(observer_file(name), lang)
     return dict(sorted(observers.items()))
+
+
+def watched(speakers: Speakers, observers: Mapping[str, Observer]) -> Speakers:
+    """Return the speakers with the observers that are always on, each after those that the speaker names."""
+    of_dialogs = [name for name, observer in observers.items() if observer.always]
+    of_all = [name for name in of_dialogs if observers[name].always == "everywhere"]
+
+    def joined(speaker: Speaker) -> Speaker:
+        names = (*speaker.observers, *(of_all if speaker.is_supervisor else of_dialogs))
+        return replace(speaker, observers=tuple(dict.fromkeys(names)))
+
+    dialogs = {name: joined(dialog) for name, dialog in speakers.dialogs.items()}
+    return replace(speakers, supervisor=joined(speakers.supervisor), dialogs=dialogs)

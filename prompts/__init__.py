@@ -7,12 +7,14 @@ is searched first: its files, and the entries of its TOML files, take the place 
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from string import Template
 from typing import Any
 
 FALLBACK = "en"
+WORD_KEYED = ("contractions", "numbers")
+"""Sections of tables whose keys are words of the language itself; they are taken whole."""
 FOLDER = Path(__file__).parent
 EXTENSIONS: tuple[Path, ...] = ()
 """The folders of a team's own dialogs, observers and prompts, as the application has set them."""
@@ -30,6 +32,10 @@ class Language:
     """Its alphabet in small letters, as in a regular expression ("a-z"); empty if its script says nothing."""
     stemmer: str = ""
     """Its stemmer in the `snowballstemmer` package; empty if its words are compared whole."""
+    decimal: str = "."
+    """The sign before the decimals of a number."""
+    spaced: bool = True
+    """Whether blanks stand between its words; if not, its single characters are compared."""
 
 
 class PromptError(LookupError):
@@ -116,9 +122,23 @@ def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
 def table(name: str, lang: str) -> dict[str, Any]:
     """Return a TOML file of a language ("words", "profile/form"); what it lacks is taken from the fallback's file.
 
-    Only whole entries at the top of the file are taken, so a list is never mixed from two languages.
+    Sections are completed key by key, but for those of `WORD_KEYED`. A list is never mixed from two languages.
     """
-    return {**_toml(_folders(), FALLBACK, name), **_toml(_folders(), lang, name)}
+    return {**_completed(_folders(), lang, name)}
+
+
+@cache
+def _completed(folders: tuple[Path, ...], lang: str, name: str) -> dict[str, Any]:
+    return _merged(_toml(folders, FALLBACK, name), _toml(folders, lang, name))
+
+
+def _merged(entries: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, object]:
+    """Return entries with others in their place, key by key in sections."""
+    merged = {**entries, **own}
+    for key in (entries.keys() & own.keys()).difference(WORD_KEYED):
+        if isinstance(entries[key], dict) and isinstance(own[key], dict):
+            merged[key] = _merged(entries[key], own[key])
+    return merged
 
 
 @cache
@@ -164,7 +184,7 @@ def form_texts(name: str, lang: str) -> dict[str, Any]:
 
 def read_anew() -> None:
     """Forget what was read of prompts and cards: their files have changed."""
-    for reader in (card, _languages, _observer_file, _template, _toml):
+    for reader in (card, _completed, _languages, _observer_file, _template, _toml):
         reader.cache_clear()
 
 
@@ -188,7 +208,23 @@ def translated(name: str) -> list[str]:
 def language(lang: str) -> Language:
     """Return what is known of a language."""
     entries = _toml(_folders(), lang, "language")
-    return Language(tuple(entries.get("names", ())), entries.get("letters", ""), entries.get("stemmer", ""))
+    facts = {name: str(entries[name]) for name in ("letters", "stemmer", "decimal") if name in entries}
+    return Language(tuple(entries.get("names", ())), **facts, spaced=bool(entries.get("spaced", True)))
+
+
+def lacking(name: str, lang: str) -> list[str]:
+    """Return the entries of a TOML file that a language lacks: "bye", or "reply.lang_is" of a section."""
+    return _lacking(_toml(_folders(), FALLBACK, name), _toml(_folders(), lang, name))
+
+
+def _lacking(entries: Mapping[str, object], own: Mapping[str, Any], place: str = "") -> list[str]:
+    names: list[str] = []
+    for key, entry in entries.items():
+        if key not in own:
+            names.append(f"{place}{key}")
+        elif isinstance(entry, dict) and isinstance(own[key], dict) and key not in WORD_KEYED:
+            names += _lacking(entry, own[key], f"{place}{key}.")
+    return names
 
 
 def has_table(name: str, lang: str) -> bool:
@@ -246,7 +282,7 @@ def _template(name: str, lang: str) -> Template:
 def _toml(folders: tuple[Path, ...], lang: str, name: str) -> dict[str, Any]:
     paths = [_file((folder,), lang, f"{name}.toml") for folder in reversed(folders)]
     tables = [tomllib.loads(path.read_text("utf-8")) for path in paths if path]
-    return {key: entry for entries in tables for key, entry in entries.items()}
+    return reduce(_merged, tables, {})
 
 
 def _is_name(lang: str) -> bool:

@@ -14,7 +14,7 @@ import pytest
 import prompts
 from agents.conversation.gate import Gate
 from agents.events import Event, trace
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
 from agents.models import Models
 from agents.models.script import Line, Script
 from agents.state.limits import Limits
@@ -25,27 +25,36 @@ from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import dialogs_of, make_help, open_services, tables_of
+from app.composition.databases import open_database
 from app.permissions import NOBODY_MAY, Permissions
 from app.recording import Answer, with_answers, with_strangers
+from app.seat.seats import Seats
 from app.settings import Settings
+from app.usage import DailyLimits, Price
+from app.usage.usage import Usage
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
 from prompts import card
 from tests.support.compiled import compiled, discovered
+from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_order import order_faults
 from tests.support.training import trained_once
 
 
 class Chat:
-    """A thread on a real SQLite file, with a script behind the graph."""
+    """A thread in a real database, with a script behind the graph."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, url: str | None = None) -> None:
         self.path, self.script = path, Script()
+        self.url = url
+        """The address of the database; without it `path` is its file."""
         self.speakers, self.observers = discovered()
         self.gate: Gate | None = untrained_gate
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
         self.limits = Limits()
+        self.daily, self.prices = DailyLimits(), dict[str, Price]()
+        """How much models may be used in a day, and what they cost."""
         self.services: list[object] = []
         """Services that are found before those of the dialogs."""
         self.now: Callable[[], float] = time.time
@@ -87,14 +96,20 @@ class Chat:
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew, as a fresh process would."""
         async with (
-            open_memory(f"sqlite:///{self.path}", self.now, tables=tables_of(dialogs_of())) as memory,
-            open_services(dialogs_of(), memory, *self.services) as services,
+            open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(dialogs_of())) as memory,
+            open_services(dialogs_of(), memory, self._seats(memory), self._usage(memory), *self.services) as services,
         ):
             help = await make_help(self.settings, memory)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
             options |= {"services": services, "models": self.models}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
+
+    def _seats(self, memory: Memory) -> Seats:
+        return Seats(memory, wait=self.settings.seat_wait, away=self.settings.seat_away)
+
+    def _usage(self, memory: Memory) -> Usage:
+        return Usage(memory.database, memory.now, self.daily, self.prices)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -130,7 +145,7 @@ def compose(
     """Put an assistant together whose models play a script, unless it is given others."""
     graph = compiled(memory, speakers, observers, gate, direct_switch)
     models = models or script.models(["supervisor", "observer", *speakers.dialogs])
-    languages = Languages("en", ("en", "ru"))
+    languages = Languages("en", tuple(prompts.languages()))
     player = TurnPlayer(
         graph,
         memory,
@@ -176,10 +191,42 @@ def no_authorities() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Start a PostgreSQL server; skip the test where there is none."""
+    try:
+        with running() as server:
+            yield server
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+
+
+ON_POSTGRES = ("open_question", "persons", "restart", "resume", "time_travel", "undo", "writes")
+TRACES = {f"tests.engine.traces.test_{name}" for name in ON_POSTGRES}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests of the storage, and the traces that write most, on PostgreSQL as well, unless they need a file."""
+    is_chosen = metafunc.module.__name__.startswith("tests.engine.unit.memory.") or metafunc.module.__name__ in TRACES
+    needs_file = "path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
+    if is_chosen and "database" in metafunc.fixturenames and not needs_file:
+        kinds = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
+        metafunc.parametrize("database", kinds, indirect=True)
+
+
 @pytest.fixture
-def chat(tmp_path: Path) -> AsyncIterator[Chat] | Any:
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the address of a fresh database: a SQLite file, unless the test asks for "postgres"."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        return f"sqlite:///{tmp_path / 'dialogs.db'}"
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return server.fresh()
+
+
+@pytest.fixture
+def chat(tmp_path: Path, database: str) -> AsyncIterator[Chat] | Any:
     """A new conversation; lines that nobody spoke fail the test, and prompts that a strict chat template refuses."""
-    talk = Chat(tmp_path / "dialogs.db")
+    talk = Chat(tmp_path / "dialogs.db", None if database.startswith("sqlite") else database)
     yield talk
     assert talk.script.left() == {}
     asked_with = [asked.messages for asked in talk.script.asked if asked.messages]

@@ -92,7 +92,7 @@ def _wishes(what: str, lang: str) -> frozenset[tuple[str, ...]]:
 
 def _words_of(dialog: str, lang: str) -> Mapping[str, Any]:
     """Return how people ask to forget a dialog's form: phrases for all of it ("whole"), names of its fields."""
-    words: Mapping[str, Any] = table(f"{dialog}/phrases", lang).get("forget", {})
+    words: Mapping[str, object] = table(f"{dialog}/phrases", lang).get("forget", {})
     return words
 
 

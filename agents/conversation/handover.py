@@ -19,7 +19,8 @@ from agents.state.message_notes import notes
 from agents.state.person import Switch, Wish
 from agents.state.talk import Status
 from agents.state.verdict import Kind
-from agents.toolkit.handover_tools import HAND_BACK, missing
+from agents.toolkit.handover_tools import HAND_BACK
+from agents.toolkit.questions.form import missing
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import form_texts, phrase, title_of
 
@@ -207,13 +208,22 @@ class HandoverCalls:
             change.add(self.speaker.name, message)
 
     def hand_off(self, change: Change, target: str) -> None:
-        """Pass the user's message on; from one dialog to another by way of the supervisor, who is told for whom."""
+        """Pass the user's message on; where too many have passed it on, the supervisor is told for whom it is."""
         text = (change.state["heard"]["text"] or "")[:LONGEST_BRIEF]
         if not self.speaker.is_supervisor:
-            wish = text if target == SUPERVISOR else f"{target}: {text}"
-            self._leave(change, wish)
+            self._pass_on(change, text, target)
         elif change.state.get("hops", 0) < MAX_HOPS:
             take_over(change, self.speakers[target], text)
+
+    def _pass_on(self, change: Change, wish: str, target: str) -> None:
+        dialog, hops = self.speakers.by_tool(target), change.state.get("hops", 0)
+        name = dialog.name if dialog else target
+        is_known = name in self.speakers.dialogs and name != self.speaker.name and hops < MAX_HOPS
+        self._leave(change, wish if is_known or name == SUPERVISOR else f"{target}: {wish}", name if is_known else None)
+        if is_known:
+            # `settle` begins it at once.
+            next_wish: Wish = {"dialog": name, "brief": wish}
+            change.put(wishes=[next_wish, *change.state.get("wishes", [])])
 
     def handed_off(self, message: ToolMessage, goto: str, lang: str) -> tuple[ToolMessage, str]:
         """Return what the model reads of another library's hand-off, and the speaker that it means.
@@ -259,16 +269,17 @@ class HandoverCalls:
         self.answer(change, calls, "accepted")
         # The next speaker gives an answer of its own, so the view is shown now.
         change.show_stored(self.speaker.name)
-        if wish := _argument(calls[0], "wish"):
-            self._leave(change, wish)
+        wish, target = _argument(calls[0], "wish"), _argument(calls[0], "target") or SUPERVISOR
+        if wish or target != SUPERVISOR:
+            self._pass_on(change, wish, target)
             return
         spoken = change.state["said"]
         self._decide(change, "finished")
         finish(change, self.speaker, spoken[-1]["text"][:LONGEST_SUMMARY] if spoken else "")
 
-    def _leave(self, change: Change, wish: str) -> None:
+    def _leave(self, change: Change, wish: str, target: str | None = None) -> None:
         """Give the conversation back with a wish; a dialog that has not said anything yet is not gone back to."""
-        self._decide(change, "supervisor", wish)
+        self._decide(change, "switch" if target else "supervisor", wish, target)
         messages = messages_of(change.state, self.speaker.name)
         has_spoken = any(isinstance(message, AIMessage) and message.text for message in messages)
         (pause if has_spoken else finish)(change, self.speaker, "", wish)
@@ -280,9 +291,9 @@ class HandoverCalls:
         )
         return any(isinstance(it, ToolMessage) and it.name == HAND_BACK and it.status == "error" for it in messages)
 
-    def _decide(self, change: Change, kind: Kind, reason: str = "") -> None:
-        change.decide(self.speaker.name, kind, reason, by="dialog")
-        change.put(verdict={"kind": kind, "target": None, "reason": reason})
+    def _decide(self, change: Change, kind: Kind, reason: str = "", target: str | None = None) -> None:
+        change.decide(self.speaker.name, kind, reason, target, by="dialog")
+        change.put(verdict={"kind": kind, "target": target, "reason": reason})
 
 
 def _argument(call: ToolCall, name: str) -> str:

@@ -23,10 +23,10 @@ from agents.state.person import Heard
 from agents.state.talk import Talk
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import Schemas, ToolSchema, examples_of, texts_of
-from agents.toolkit.handover_tools import missing
+from agents.toolkit.questions.form import missing
 from agents.toolkit.shelf import Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import phrase, prompt, prompts_of_all, title_of
+from prompts import FALLBACK, phrase, prompt, prompts_of_all, title_of
 
 
 class Prompting:
@@ -130,9 +130,9 @@ class Prompting:
         heard = state["heard"]
         if any(message.id == heard["id"] for message in reversed(history)):
             return []
-        # An agent graph has a prompt of its own, and hears the user as they are.
-        parts = [] if speaker.agent else self._of_the_message(speaker, state, context)
-        lasting = [] if speaker.agent else self._lasting(speaker, state, context)
+        # An agent graph has a prompt of its own: it hears the user, what was beside their words, and the operator.
+        parts = _quoted(state) if speaker.agent else self._of_the_message(speaker, state, context)
+        lasting = context.system_messages if speaker.agent else self._lasting(speaker, state, context)
         mask = partial(masked, numbered=state.get("aliases"))
         parts, lasting = [*map(mask, parts)], [*map(mask, lasting)]
         if heard["text"] is None:
@@ -156,7 +156,8 @@ class Prompting:
         """
         common = prompt("common", lang)
         if not speaker.is_supervisor:
-            return f"{common}\n\n{prompt('dialog', lang)}\n\n{prompt(f'{speaker.name}/prompt', lang)}"
+            own = speaker.roles.get(lang) or speaker.roles.get(FALLBACK) or prompt(f"{speaker.name}/prompt", lang)
+            return f"{common}\n\n{prompt('dialog', lang)}\n\n{own}"
         helpers = {dialog.tool: described(dialog, lang) for dialog in self.speakers.dialogs.values()}
         helpers |= {title_of(name, lang): phrase("dialog_absent", lang) for name in self.speakers.absent}
         tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
@@ -197,11 +198,7 @@ class Prompting:
         """Return what is said of the user's message alone: who writes, what it answers, instructions."""
         lang = state["lang"]
         parts = [phrase("who_writes", lang, name=name_of(state, context.user))] if context.is_shared else []
-        parts += [
-            phrase(f"quoted_{quoted['kind']}", lang, by=quoted["by"] or "?", text=quoted["text"])
-            for quoted in state["heard"].get("quoted", [])
-            if quoted["kind"] not in SHOWN
-        ]
+        parts += _quoted(state)
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
             parts.append(" ".join(prompts_of_all("opening", lang)))
         if state.get("undone"):
@@ -210,6 +207,15 @@ class Prompting:
         if waiting and not speaker.is_supervisor:
             parts.append(phrase("another_wish", lang))
         return parts
+
+
+def _quoted(state: State) -> list[str]:
+    """Return what a model is told of what stands beside a message, but for its files."""
+    return [
+        phrase(f"quoted_{quoted['kind']}", state["lang"], by=quoted["by"] or "?", text=quoted["text"])
+        for quoted in state["heard"].get("quoted", [])
+        if quoted["kind"] not in SHOWN
+    ]
 
 
 async def told_by(dialog: Speaker, context: Context, lang: str) -> Context:

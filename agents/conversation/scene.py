@@ -4,6 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 from langgraph.store.base import BaseStore
 
@@ -14,7 +15,7 @@ from agents.state.citations import uncited
 from agents.state.message_notes import notes_of
 from agents.state.verdict import Verdict
 from agents.toolkit.descriptions import texts_of
-from agents.toolkit.handover_tools import missing
+from agents.toolkit.questions.form import missing
 from agents.toolkit.shelf import at_hand
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import card
@@ -84,6 +85,10 @@ class Observer:
     when: Callable[[Scene], bool] | None = None
     """A cheap local test. The observer is asked where it holds, whatever the gate says, and nowhere else. Without it
     the observer is asked before an answer if the gate lets the message through, and after every answer."""
+    always: Literal["dialogs", "everywhere"] | None = None
+    """Whether it watches every dialog, or the supervisor too, without being named in one."""
+    spared: bool = False
+    """Whether the gate, and an answer that fits what was asked, may spare an observer that is always on."""
 
     def __post_init__(self) -> None:
         if self.pre_check is None and self.post_check is None:

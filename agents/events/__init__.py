@@ -184,10 +184,13 @@ class Error(Event, type="error"):
 class TurnEnd(Event, type="turn.end"):
     """The turn is over and stored."""
 
+    omitted = ("held_by",)
     is_active: bool
     dialog: str | None
     waiting: bool = False
     """Whether a tool waits for the user."""
+    held_by: str = ""
+    """The person who has taken the conversation over and reads the message; empty while the assistant answers."""
     model_calls: int = 0
     ms: int = 0
 
@@ -333,7 +336,10 @@ class Images(Event, type="images"):
         return f"images: {'; '.join(image['title'] or image['url'] for image in self.images)}"
 
 
-TRACED = ["turn.start", "handover", "tool.end", "interrupt", "error", "view", "sources", "images", "private", "forget"]
+TRACED = (
+    *("turn.start", "handover", "tool.end", "interrupt", "error"),
+    *("view", "sources", "images", "private", "forget", "mocked"),
+)
 """The types of the events that are always in a trace."""
 
 

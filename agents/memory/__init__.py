@@ -1,20 +1,21 @@
-"""The SQLite file: checkpoints, long-term items, inbox, transcript, notices, notes and done writes."""
+"""The database: checkpoints, long-term items, inbox, transcript, notices, notes and done writes."""
 
 import shutil
-import sqlite3
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal, Protocol
 
 from langchain_core.runnables import RunnableConfig
 
-from agents.errors import BrokenState, ConfigError, UnusableDatabase, UsageError
+from agents.errors import BrokenState, ConfigError, DatabaseError, UnusableDatabase, UsageError
 from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
-from agents.memory.checkpointer import KEPT_TURNS, Keep, Saver
+from agents.memory.checkpointer import KEPT_TURNS, WITHIN, Keep, Saver
+from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import ENGINE, Connection, Tables, connect, migrate
 from agents.memory.feedback import Feedback
 from agents.memory.forgettings import Forgettings
@@ -42,12 +43,29 @@ HINTS = {
 }
 
 
+class Storage(Protocol):
+    """Where a database is, and what each kind of database does in a way of its own."""
+
+    path: Path
+    """The database file, or what stands for it; the index of documents and the prompt's history lie beside it."""
+    locks: ThreadLocks
+
+    def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AbstractAsyncContextManager[Connection]:
+        """Open a connection; with "NORMAL" a power cut may lose the last commits. Raises DatabaseError."""
+
+    def check(self) -> None:
+        """Raise OSError when the database is not there any more, or is another one than was opened."""
+
+    async def scrub(self, connection: Connection) -> bool:
+        """Overwrite what was deleted, as far as this kind of database can; False if somebody prevents it."""
+
+
 @dataclass(eq=False)
 class Memory:
     """The parts of one database."""
 
-    path: Path
-    """The database file; the lock file and the prompt's history lie beside it."""
+    storage: Storage
+    locks: ThreadLocks
     saver: Saver
     store: Store
     transcript: Transcript
@@ -58,19 +76,11 @@ class Memory:
     updates: Updates
     feedback: Feedback
     forgettings: Forgettings
-    locks: ThreadLocks
     database: Connection
-    """A connection for tools that keep tables of their own in the file."""
-    inode: tuple[int, int]
-    """The opened file; another file may later have its name."""
+    """A connection for tools that keep tables of their own in the database."""
     now: Callable[[], float]
     erasers: list[Eraser] = field(default_factory=list)
     """Delete what the tables of dialogs hold of a thread and its users."""
-
-    def check_file(self) -> None:
-        """Raise FileNotFoundError when the database was deleted or replaced since it was opened."""
-        if not self.path.exists() or _inode(self.path) != self.inode:
-            raise FileNotFoundError(f"{self.path} was deleted or replaced while it was in use; start again")
 
     async def forget(self, thread: str, *, keeps_people: bool = False) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
@@ -111,6 +121,7 @@ class Memory:
         Returns False if there was nothing. The caller holds the thread. Raises the same as `forget`.
         """
         was_said = await self.transcript.erase_part(thread, user, TO)
+        await self.saver.adelete_thread(f"{thread}{WITHIN}{user}")
         await self.ledger.erase_part(thread, user)
         await self.undo.erase_part(thread, user)
         await self.feedback.erase(thread, user)
@@ -152,8 +163,7 @@ class Memory:
             await erase(thread, users)
 
     async def _scrub(self) -> None:
-        await self.database.execute("VACUUM")
-        if not await self.database.truncate():
+        if not await self.storage.scrub(self.database):
             raise UsageError("Another process is reading the database; the thread's last bytes go when it closes.")
 
 
@@ -179,12 +189,13 @@ async def open_memory(
         try:
             try:
                 _prepare(path)
-                memory = await _opened(path, stack, now, keep, tables)
-            except (OSError, sqlite3.Error):
+                memory = await stack.enter_async_context(memory_in(SqliteFile(path), now, keep, tables))
+            except (OSError, DatabaseError):
                 if not reads or not path.is_file():
                     raise
-                memory = await _opened(_copy(path, copies), stack, now, keep, tables)
-        except (OSError, sqlite3.Error) as error:
+                copy = SqliteFile(_copy(path, copies))
+                memory = await stack.enter_async_context(memory_in(copy, now, keep, tables))
+        except (OSError, DatabaseError) as error:
             raise UnusableDatabase(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
         yield memory
 
@@ -216,41 +227,69 @@ def _prepare(path: Path) -> None:
         raise OSError("the file has a second name, a hard link, under which it could be damaged; remove one of them")
 
 
-async def _opened(
-    path: Path, stack: AsyncExitStack, now: Callable[[], float], keep: Keep, tables: Sequence[Tables]
-) -> Memory:
-    locks = ThreadLocks(path)
-    # Two processes that create the same file at once would run the same migrations.
-    async with locks.hold(""):
-        saver = await stack.enter_async_context(Saver.from_conn_string(str(path), keep))
-        database = await stack.enter_async_context(connect(str(path)))
-        for each in (*TABLES, *tables):
-            await database.read(partial(migrate, each))
-        for_writes = await stack.enter_async_context(connect(str(path)))
-    stack.push_async_callback(_empty_log, saver.connection)
-    return Memory(
-        path=path,
-        saver=saver,
-        store=Store(database),
-        transcript=Transcript(database),
-        ledger=Ledger(for_writes, locks, now),
-        notes=Notes(database),
-        undo=UndoLog(database, now),
-        updates=Updates(database),
-        feedback=Feedback(database),
-        forgettings=Forgettings(database),
-        notices=Notices(database, now),
-        locks=locks,
-        database=database,
-        inode=_inode(path),
-        now=now,
-    )
+@asynccontextmanager
+async def memory_in(
+    storage: Storage, now: Callable[[], float], keep: Keep, tables: Sequence[Tables]
+) -> AsyncIterator[Memory]:
+    """Open the database of a storage; see `open_memory`. Raises ConfigError, DatabaseError or OSError."""
+    locks = storage.locks
+    async with AsyncExitStack() as stack:
+        # Two processes that open a new database at once would run the same migrations.
+        async with locks.hold(""):
+            # A power cut may lose a step. The step is done again, because the turn's message is stored elsewhere.
+            checkpoints = await stack.enter_async_context(storage.connect("NORMAL"))
+            database = await stack.enter_async_context(storage.connect("FULL"))
+            for each in (CHECKPOINTS, *TABLES, *tables):
+                await database.read(partial(migrate, each))
+            for_writes = await stack.enter_async_context(storage.connect("FULL"))
+        yield Memory(
+            storage=storage,
+            locks=locks,
+            saver=Saver(checkpoints, keep=keep),
+            store=Store(database),
+            transcript=Transcript(database),
+            ledger=Ledger(for_writes, locks, now),
+            notes=Notes(database),
+            undo=UndoLog(database, now),
+            updates=Updates(database),
+            feedback=Feedback(database),
+            forgettings=Forgettings(database),
+            notices=Notices(database, now),
+            database=database,
+            now=now,
+        )
 
 
-async def _empty_log(database: Connection) -> None:
-    """Empty the log, unless another process reads it: then that process empties it, and nobody waits."""
-    await database.execute("PRAGMA busy_timeout=1000")
-    await database.truncate()
+class SqliteFile(Storage):
+    """One SQLite file, with the lock file beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.locks = path, ThreadLocks(path)
+        self._inode: tuple[int, int] | None = None
+        """The opened file; another file may later have its name."""
+
+    @asynccontextmanager
+    async def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AsyncIterator[Connection]:
+        """See `Storage`."""
+        async with connect(str(self.path), synchronous) as connection:
+            self._inode = _inode(self.path)
+            try:
+                yield connection
+            finally:
+                if synchronous == "NORMAL":
+                    # Another process that reads the log empties it, and nobody waits.
+                    await connection.execute("PRAGMA busy_timeout=1000")
+                    await connection.truncate()
+
+    def check(self) -> None:
+        """See `Storage`."""
+        if not self.path.exists() or _inode(self.path) != self._inode:
+            raise FileNotFoundError(f"{self.path} was deleted or replaced while it was in use; start again")
+
+    async def scrub(self, connection: Connection) -> bool:
+        """Write the file anew without what was deleted, and empty the log."""
+        await connection.execute("VACUUM")
+        return await connection.truncate()
 
 
 def database_path(url: str) -> Path:

@@ -2,13 +2,11 @@
 
 import asyncio
 import json
-import sqlite3
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from functools import partial
-from typing import Any, Literal, Self, cast
+from contextlib import suppress
+from typing import Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -27,7 +25,8 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.utils import search_where
 
 from agents.errors import BrokenState
-from agents.memory.connection import Connection, Row, Tables, connect, migrate
+from agents.memory.connection import Connection, Row, Session, Tables
+from agents.state.talk import No
 
 Keep = int | Literal["all"]
 """How many turns of a thread can be gone back to; "all" keeps every step of every turn."""
@@ -37,6 +36,9 @@ LEAST_PACKED = 1000
 """Bytes from which on a value is packed."""
 ROUNDS = 4
 """Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
+WITHIN = "\x1f"
+"""Stands in the name of a thread that is a part of another one, behind the name of that one."""
+NOES = "noes "
 LONGEST_VALUE = 64 * 1024 * 1024
 """Bytes that a value may unpack to: a forged one must not fill the memory."""
 
@@ -65,10 +67,19 @@ PENDING = """
 SELECT task_id, channel, type, value FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
 ORDER BY task_id, idx
 """
-PUT = f"""
-INSERT OR REPLACE INTO checkpoints ({COLUMNS}, source, run_id, root_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+REPLACE = """
+ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id) DO UPDATE
+SET parent_checkpoint_id = excluded.parent_checkpoint_id, type = excluded.type, checkpoint = excluded.checkpoint,
+metadata = excluded.metadata, source = excluded.source, run_id = excluded.run_id, root_id = excluded.root_id
 """
-PUT_WRITE = "INSERT OR {} INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+REPLACE_WRITE = """
+ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) DO UPDATE
+SET task_path = excluded.task_path, channel = excluded.channel, type = excluded.type, value = excluded.value
+"""
+PUT = f"""
+INSERT INTO checkpoints ({COLUMNS}, source, run_id, root_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {REPLACE}
+"""
+PUT_WRITE = "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
 STEPS = f"""
 DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id IN (
     SELECT parent_checkpoint_id FROM checkpoints WHERE {HERE} AND source = 'loop')
@@ -94,16 +105,21 @@ SUPERSEDED = """
 DELETE FROM checkpoints WHERE thread_id = ?1 AND position NOT IN (
     SELECT max(position) FROM checkpoints WHERE thread_id = ?1 GROUP BY checkpoint_ns)
 """
-DELETE_THREAD = "DELETE FROM checkpoints WHERE thread_id = ?"
+# Behind a thread's name and `WITHIN` stand the names of threads that go with it.
+DELETE_THREAD = f"""
+DELETE FROM checkpoints WHERE thread_id = ?1 OR (thread_id > ?1 || '{WITHIN}' AND thread_id < ?1 || ' ')
+"""
+DELETE_WRITES = DELETE_THREAD.replace("checkpoints", "writes", 1)
 DELETE_RUN = "DELETE FROM checkpoints WHERE run_id = ? RETURNING thread_id"
 COPY = f"""
-INSERT OR REPLACE INTO checkpoints ({COLUMNS}, source, run_id, root_id)
+INSERT INTO checkpoints ({COLUMNS}, source, run_id, root_id)
 SELECT ?2, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, source, run_id, root_id
-FROM checkpoints WHERE thread_id = ?1 ORDER BY position
+FROM checkpoints WHERE thread_id = ?1 ORDER BY position {REPLACE}
 """
-COPY_WRITES = """
-INSERT OR REPLACE INTO writes
+COPY_WRITES = f"""
+INSERT INTO writes
 SELECT ?2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value FROM writes WHERE thread_id = ?1
+{REPLACE_WRITE}
 """
 
 
@@ -117,20 +133,26 @@ class Packing(JsonPlusSerializer):
 
     def dumps_typed(self, obj: object) -> tuple[str, bytes]:
         """Return the kind and the bytes of `obj`."""
-        kind, data = super().dumps_typed(obj)
+        noes = [place for place, it in enumerate(obj) if isinstance(it, No)] if isinstance(obj, list) else []
+        # Msgpack keeps a no as any other text, which would count as true.
+        kind, data = super().dumps_typed([noes, obj] if noes else obj)
+        kind = NOES + kind if noes else kind
         # Most values are the writes of a step, of some bytes. A higher level takes twice the time for a tenth less.
         return (kind, data) if len(data) < LEAST_PACKED else (PACKED + kind, zlib.compress(data, 1))
 
     def loads_typed(self, data: tuple[str, bytes]) -> object:
         """Return what `dumps_typed` made a kind and bytes of. Raises zlib.error or ValueError if they are broken."""
         kind, packed = data
+        if kind.startswith(NOES):
+            noes, answers = cast(list[list[object]], self.loads_typed((kind.removeprefix(NOES), packed)))
+            return [No(it) if place in noes else it for place, it in enumerate(answers)]
         if not kind.startswith(PACKED):
             return super().loads_typed(data)
         stream = zlib.decompressobj()
         plain = stream.decompress(packed, LONGEST_VALUE)
         if not stream.eof:
             raise ValueError("a value that is cut off, or too long")
-        return super().loads_typed((kind.removeprefix(PACKED), plain))
+        return self.loads_typed((kind.removeprefix(PACKED), plain))
 
 
 class Saver(BaseCheckpointSaver[int]):
@@ -138,13 +160,15 @@ class Saver(BaseCheckpointSaver[int]):
 
     With `keep="all"` every checkpoint stays. With a number of turns, the steps of a turn go when the next one begins,
     and the oldest turn goes with them. So pending work at the end of a turn stays with that turn. Graphs with a
-    `DeltaChannel` need "all", because such a channel is read from the steps.
+    `DeltaChannel` need "all", because such a channel is read from the steps. Raises ValueError for any other `keep`.
 
     The latest checkpoint is not the one with the highest id: ids come from the clock, and a process whose clock is
     behind would answer a turn that the next turn does not know.
     """
 
     def __init__(self, connection: Connection, *, keep: Keep = KEPT_TURNS) -> None:
+        if keep != "all" and keep < 1:
+            raise ValueError(f'keep must be "all" or a number of turns, found {keep!r}')
         super().__init__(serde=Packing())
         self.connection = connection
         self.keep = keep
@@ -152,21 +176,6 @@ class Saver(BaseCheckpointSaver[int]):
         """The place and id of each checkpoint whose next checkpoint is being written."""
         self._unpacked = deque[tuple[Stored, CheckpointTuple]](maxlen=1)
         """The checkpoint that was read last: each turn reads it twice, the second time by a copy of this saver."""
-
-    @classmethod
-    @asynccontextmanager
-    async def from_conn_string(cls, conn_string: str, keep: Keep = KEPT_TURNS) -> AsyncIterator[Self]:
-        """Open the database file at `conn_string` and make its tables; close it at the end.
-
-        `keep` is how many turns of a thread can be gone back to, or "all" for every step of every turn.
-        Raises ValueError when it is neither.
-        """
-        if keep != "all" and keep < 1:
-            raise ValueError(f'keep must be "all" or a number of turns, found {keep!r}')
-        # A power cut may lose a step. The step is done again, because the turn's message is stored elsewhere.
-        async with connect(conn_string, synchronous="NORMAL") as connection:
-            await connection.read(partial(migrate, TABLES))
-            yield cls(connection, keep=keep)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint of a thread with its pending writes: that of the id in `config`, or the latest.
@@ -176,7 +185,7 @@ class Saver(BaseCheckpointSaver[int]):
         """
         place, id = _place(config), get_checkpoint_id(config)
 
-        def select(database: sqlite3.Connection) -> Stored | None:
+        def select(database: Session) -> Stored | None:
             row = database.execute(NAMED if id else LATEST, (*place, id) if id else place).fetchone()
             return (row, database.execute(PENDING, row[:3]).fetchall()) if row else None
 
@@ -194,7 +203,7 @@ class Saver(BaseCheckpointSaver[int]):
         self,
         config: RunnableConfig | None,
         *,
-        filter: dict[str, Any] | None = None,
+        filter: dict[str, object] | None = None,
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
@@ -246,7 +255,8 @@ class Saver(BaseCheckpointSaver[int]):
         # not among it, and would take it for done. So beside an error only what is no result counts.
         if any(channel == ERROR for channel, _ in writes):
             writes = [write for write in writes if write[0] in WRITES_IDX_MAP]
-        put = PUT_WRITE.format("REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE")
+        replaces = all(channel in WRITES_IDX_MAP for channel, _ in writes)
+        put = PUT_WRITE + (REPLACE_WRITE if replaces else "ON CONFLICT DO NOTHING")
         rows = [
             (*place, task_id, task_path, WRITES_IDX_MAP.get(channel, index), channel, *self.serde.dumps_typed(value))
             for index, (channel, value) in enumerate(writes)
@@ -258,8 +268,8 @@ class Saver(BaseCheckpointSaver[int]):
         await self._run((LAST_TURN, (thread, "")), (ORPHANS, (thread,)))
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete all checkpoints and writes of a thread."""
-        await self._run((DELETE_THREAD, (thread_id,)), (ORPHANS, (thread_id,)))
+        """Delete all checkpoints and writes of a thread, and of those within it."""
+        await self._run((DELETE_THREAD, (thread_id,)), (DELETE_WRITES, (thread_id,)))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what the runs of these ids have saved, in all threads."""
@@ -277,11 +287,11 @@ class Saver(BaseCheckpointSaver[int]):
 
         Raises ValueError when the strategy is another one.
         """
-        statements = {"keep_latest": SUPERSEDED, "delete": DELETE_THREAD}
+        statements = {"keep_latest": (SUPERSEDED, ORPHANS), "delete": (DELETE_THREAD, DELETE_WRITES)}
         if strategy not in statements:
             raise ValueError(f"strategy must be one of {', '.join(statements)}, found {strategy!r}")
         for thread in thread_ids:
-            await self._run((statements[strategy], (thread,)), (ORPHANS, (thread,)))
+            await self._run(*((sql, (thread,)) for sql in statements[strategy]))
 
     async def _is_followed(self, place: tuple[str, str, str | None]) -> bool:
         # For most steps LangGraph begins the checkpoint a few rounds of the loop later.
@@ -294,7 +304,7 @@ class Saver(BaseCheckpointSaver[int]):
     async def _run(self, *statements: tuple[str, Row]) -> None:
         """Run all statements in one transaction, or none."""
 
-        def run(database: sqlite3.Connection) -> None:
+        def run(database: Session) -> None:
             for sql, values in statements:
                 database.execute(sql, values)
 

@@ -1,23 +1,60 @@
-"""Connections to the SQLite file, and transactions that are done completely or not at all.
+"""Connections to a database, and transactions that are done completely or not at all.
 
+Statements are written for SQLite, in a form that other databases accept or have translated for them.
 Each owner of tables lists the steps that make its tables, and tables only go forward.
 """
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
-from agents.errors import ConfigError
+from agents.errors import ConfigError, DatabaseError
 
 ENGINE = "engine"
 """The owner of the engine's tables; their version is also the file's `user_version`."""
 OWNERS = "CREATE TABLE IF NOT EXISTS owners (owner TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID"
 VERSION = "SELECT version FROM owners WHERE owner = ?"
+SET_VERSION = "INSERT INTO owners VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET version = excluded.version"
+Row = tuple[Any, ...]
+Values = Sequence[object] | Mapping[str, object]
+
+
+class _Cursor(Protocol):
+    """The rows of a statement, as `sqlite3.Cursor` has them."""
+
+    @property
+    def rowcount(self) -> int: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Session(Protocol):
+    """What a piece of work uses, as `sqlite3.Connection` has it; without BEGIN each statement is committed at once."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction was begun."""
+
+    def execute(self, sql: str, values: Values = (), /) -> _Cursor:
+        """Run a statement with values for `?`, `?1` or `:name`."""
+
+    def executemany(self, sql: str, rows: Iterable[Values], /) -> _Cursor:
+        """Run a statement once for each row of values."""
+
+    def executescript(self, script: str, /) -> object:
+        """Run several statements without values; a transaction that was begun is committed before."""
+
+    def rollback(self) -> None:
+        """Undo the transaction, if there is one."""
+
+    def close(self) -> None:
+        """Close the connection."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +69,7 @@ class Tables:
     """
 
 
-def migrate(tables: Tables, database: sqlite3.Connection) -> None:
+def migrate(tables: Tables, database: Session) -> None:
     """Run the steps that an owner's tables lack, all of them or none; the caller keeps other processes away.
 
     Raises:
@@ -51,7 +88,7 @@ def migrate(tables: Tables, database: sqlite3.Connection) -> None:
     try:
         # A script commits a transaction that was begun before it.
         database.executescript(";\n".join(["BEGIN IMMEDIATE", *tables.steps[version:]]))
-        database.execute("INSERT OR REPLACE INTO owners (owner, version) VALUES (?, ?)", (tables.owner, newest))
+        database.execute(SET_VERSION, (tables.owner, newest))
         if tables.owner == ENGINE:
             database.execute(f"PRAGMA user_version = {newest}")
         database.execute("COMMIT")
@@ -61,9 +98,7 @@ def migrate(tables: Tables, database: sqlite3.Connection) -> None:
 
 
 T = TypeVar("T")
-Work = Callable[[sqlite3.Connection], T]
-Row = tuple[Any, ...]
-Values = Sequence[object] | dict[str, object]
+Work = Callable[[Session], T]
 
 BUSY_MS = 30_000
 WAL_PAGES = 64
@@ -88,21 +123,16 @@ class Connection:
     If the caller is cancelled, work that has not begun is left out, and other work is done to its end.
     """
 
-    def __init__(self, database: str, synchronous: Literal["FULL", "NORMAL"] = "FULL") -> None:
-        self._pragmas = f"{PRAGMAS} PRAGMA synchronous={synchronous};"
-        self._jobs: SimpleQueue[tuple[asyncio.Future[Any], Work[Any]] | None] = SimpleQueue()
-        # No transaction begins by itself; what is done outside of one is committed at once.
-        self._database = sqlite3.connect(
-            database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False
-        )
-        self._thread = Thread(target=self._work_off, name=f"sqlite {database}")
+    def __init__(self, database: Session, faults: type[Exception] = sqlite3.Error) -> None:
+        self._database, self._faults = database, faults
+        self._jobs: SimpleQueue[tuple[asyncio.Future[Any], Work[object]] | None] = SimpleQueue()
+        self._thread = Thread(target=self._work_off, name="database")
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator["Connection"]:
         """Work until the end of the block, and then close the connection."""
         self._thread.start()
         try:
-            await self.read(lambda database: database.executescript(self._pragmas).close())
             yield self
         finally:
             self._jobs.put(None)
@@ -110,7 +140,7 @@ class Connection:
             self._database.close()
 
     async def read(self, work: Work[T]) -> T:
-        """Return what `work` returns; it must not write, unless the caller has begun a transaction."""
+        """Return what `work` returns, which must not write outside of a transaction. Raises DatabaseError."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put((future, work))
         return await future
@@ -118,7 +148,7 @@ class Connection:
     async def write(self, work: Work[T]) -> T:
         """Do `work` in a transaction, its own or one that was begun: all of it or, on any error, nothing."""
 
-        def transaction(database: sqlite3.Connection) -> T:
+        def transaction(database: Session) -> T:
             if database.in_transaction:
                 return _checked(work(database))
             # A deferred transaction that reads first fails at once, whatever the timeout, when another connection has
@@ -148,7 +178,7 @@ class Connection:
             await self.execute("BEGIN IMMEDIATE")
             yield
             # The block may have undone the transaction itself.
-            await self.read(sqlite3.Connection.commit)
+            await self.read(lambda database: database.in_transaction and database.execute("COMMIT") and None)
         except BaseException:
             await self.rollback()
             raise
@@ -156,7 +186,7 @@ class Connection:
     async def rollback(self) -> None:
         """Undo the transaction that was begun, if there is one."""
         # A second cancellation must not leave the transaction open: work that has not begun would be left out.
-        await asyncio.shield(self.read(sqlite3.Connection.rollback))
+        await asyncio.shield(self.read(lambda database: database.rollback()))
 
     async def truncate(self) -> bool:
         """Move the log into the database file and empty it; tell whether nobody prevented that."""
@@ -168,10 +198,14 @@ class Connection:
             future, work = job
             if future.cancelled():
                 continue
+            outcome, error = None, None
             try:
-                outcome, error = _checked(work(self._database)), None
+                outcome = _checked(work(self._database))
             except BaseException as raised:
-                outcome, error = None, raised
+                error = raised
+            if isinstance(error, self._faults):
+                fault, error = error, DatabaseError(" ".join(str(error).split()))
+                error.__cause__ = fault
             # After the loop was closed nobody waits any more.
             with suppress(RuntimeError):
                 future.get_loop().call_soon_threadsafe(_settle, future, outcome, error)
@@ -179,7 +213,7 @@ class Connection:
 
 def _checked(outcome: T) -> T:
     # A cursor that is dropped in another thread resets its statement, which this one may be running again by then.
-    if isinstance(outcome, sqlite3.Cursor):
+    if hasattr(outcome, "fetchone"):
         raise TypeError("a cursor must not leave its connection's thread")
     return outcome
 
@@ -195,9 +229,15 @@ def _settle(future: asyncio.Future[T], outcome: T, error: BaseException | None) 
 
 @asynccontextmanager
 async def connect(database: str, synchronous: Literal["FULL", "NORMAL"] = "FULL") -> AsyncIterator[Connection]:
-    """Open `database`, and close it at the end. With "NORMAL" a power cut may lose the last commits.
+    """Open the SQLite file `database`, and close it at the end. With "NORMAL" a power cut may lose the last commits.
 
-    Raises sqlite3.Error when the file cannot be opened or is no database.
+    Raises DatabaseError when the file cannot be opened or is no database.
     """
-    async with Connection(database, synchronous).opened() as connection:
+    try:
+        # No transaction begins by itself; what is done outside of one is committed at once.
+        opened = sqlite3.connect(database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
+    except sqlite3.Error as fault:
+        raise DatabaseError(str(fault)) from fault
+    async with Connection(opened).opened() as connection:
+        await connection.read(lambda it: it.executescript(f"{PRAGMAS} PRAGMA synchronous={synchronous};") and None)
         yield connection

@@ -1,9 +1,8 @@
 """What people think of answers: which messenger message shows which turn, and the reactions to it."""
 
-import sqlite3
 from dataclasses import dataclass
 
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Session
 from agents.memory.inbox import clean, now_ms
 
 TABLES = """
@@ -15,7 +14,10 @@ CREATE TABLE feedback (
     thread TEXT NOT NULL, message_id TEXT NOT NULL, user TEXT NOT NULL, sign TEXT NOT NULL, at_ms INTEGER NOT NULL,
     PRIMARY KEY (thread, message_id, user)) WITHOUT ROWID;
 """
-SHOWN = "INSERT OR REPLACE INTO shown_messages VALUES (?, ?, ?, ?, ?, ?, ?)"
+SHOWN = """
+INSERT INTO shown_messages VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (door, chat, message) DO UPDATE
+SET thread = excluded.thread, message_id = excluded.message_id, user = excluded.user, at_ms = excluded.at_ms
+"""
 PRUNE = "DELETE FROM shown_messages WHERE door = ? AND chat = ? AND at_ms < ?"
 TURN = "SELECT thread, message_id, user FROM shown_messages WHERE door = ? AND chat = ? AND message = ?"
 OF = "WHERE thread = ? AND message_id = ? AND user = ?"
@@ -43,7 +45,7 @@ class Feedback:
         now = now_ms()
         row = door, chat, message, clean(turn.thread), clean(turn.message_id), clean(turn.user), now
 
-        def note(connection: sqlite3.Connection) -> None:
+        def note(connection: Session) -> None:
             connection.execute(PRUNE, (door, chat, now - KEPT_MS))
             connection.execute(SHOWN, row)
 
@@ -58,7 +60,7 @@ class Feedback:
         """Note a user's sign for a turn and return the former one; None as a sign takes it back."""
         place = turn.thread, turn.message_id, clean(user)
 
-        def rate(connection: sqlite3.Connection) -> str | None:
+        def rate(connection: Session) -> str | None:
             row = connection.execute(f"SELECT sign FROM feedback {OF}", place).fetchone()
             connection.execute(f"DELETE FROM feedback {OF}", place)
             if sign is not None:
@@ -82,7 +84,7 @@ class Feedback:
         await self._erase("user = ?", (clean(user),))
 
     async def _erase(self, condition: str, values: tuple[str, ...]) -> None:
-        def erase(connection: sqlite3.Connection) -> None:
+        def erase(connection: Session) -> None:
             for table in ("shown_messages", "feedback"):
                 connection.execute(f"DELETE FROM {table} WHERE {condition}", values)
 

@@ -5,10 +5,9 @@ same message for a day.
 """
 
 import hashlib
-import sqlite3
 from dataclasses import dataclass
 
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Session
 from agents.memory.inbox import clean, now_ms
 
 TABLES = """
@@ -16,7 +15,7 @@ CREATE TABLE forgettings (
     digest TEXT PRIMARY KEY, thread TEXT NOT NULL, message_id TEXT NOT NULL, user TEXT NOT NULL,
     what TEXT NOT NULL, lang TEXT NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID;
 """
-ADD = "INSERT OR IGNORE INTO forgettings VALUES (?, ?, ?, ?, ?, ?, ?)"
+ADD = "INSERT INTO forgettings VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 OLD = "DELETE FROM forgettings WHERE user = '' AND at_ms < ?"
 COLUMNS = "SELECT thread, message_id, user, what, lang FROM forgettings"
 CLOSE = "UPDATE forgettings SET thread = '', message_id = '', user = ''"
@@ -70,7 +69,7 @@ class Forgettings:
         await self._connection.truncate()
 
 
-def enter(connection: sqlite3.Connection, deletion: Deletion) -> None:
+def enter(connection: Session, deletion: Deletion) -> None:
     """Note what is to be deleted, inside the transaction that closes its message."""
     thread, message_id = clean(deletion.thread), clean(deletion.message_id)
     connection.execute(OLD, (now_ms() - KEPT_MS,))

@@ -3,15 +3,19 @@
 No text is kept here. A row goes with its message when a thread is forgotten.
 """
 
-import sqlite3
 from dataclasses import dataclass
+
+from agents.memory.connection import Session
 
 TABLES = """
 CREATE TABLE gate_log (
     letter INTEGER PRIMARY KEY, model TEXT NOT NULL, score REAL NOT NULL,
     watched INTEGER NOT NULL, leaves INTEGER NOT NULL);
 """
-LOG = "INSERT OR REPLACE INTO gate_log (letter, model, score, watched, leaves) VALUES (?, ?, ?, ?, ?)"
+LOG = """
+INSERT INTO gate_log (letter, model, score, watched, leaves) VALUES (?, ?, ?, ?, ?) ON CONFLICT (letter) DO UPDATE
+SET model = excluded.model, score = excluded.score, watched = excluded.watched, leaves = excluded.leaves
+"""
 TAKE_BACK = """
 UPDATE gate_log SET leaves = 0 WHERE letter = (SELECT max(id) FROM inbox WHERE thread = ? AND id < ?)
 """
@@ -41,7 +45,7 @@ class Outcome:
     """Whether the user took back the change of subject of the turn before."""
 
 
-def log(connection: sqlite3.Connection, thread: str, letter: int, outcome: Outcome) -> None:
+def log(connection: Session, thread: str, letter: int, outcome: Outcome) -> None:
     """Write down what a turn adds, inside the transaction that closes its message."""
     if outcome.takes_back:
         connection.execute(TAKE_BACK, (thread, letter))
@@ -50,7 +54,7 @@ def log(connection: sqlite3.Connection, thread: str, letter: int, outcome: Outco
         connection.execute(LOG, (letter, outcome.model, guess.score, guess.watched, guess.leaves))
 
 
-def logged(connection: sqlite3.Connection, model: str) -> list[Logged]:
+def logged(connection: Session, model: str) -> list[Logged]:
     """Return what was logged with these weights, oldest first."""
     rows = connection.execute(ALL, (model,)).fetchall()
     return [Logged(score, bool(watched), bool(leaves)) for score, watched, leaves in rows]

@@ -64,7 +64,9 @@ UNASKED = "unasked"
 """The source of a line that answers no message, such as a reminder."""
 SILENCE = "silence"
 """The source of the question to a user who says nothing."""
-TOLD = (UNASKED, SILENCE)
+PERSON = "person"
+"""The source of the words of a person who has taken the conversation over."""
+TOLD = (UNASKED, SILENCE, PERSON)
 """The sources of lines that answer no message."""
 TO = "to"
 """The metadata of an answer that others could read: the user who was answered."""

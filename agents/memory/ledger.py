@@ -6,7 +6,6 @@ outcome, whose lock is free, is of a write that was cut off: it may have taken e
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
@@ -15,7 +14,7 @@ from functools import partial
 from typing import Literal
 
 from agents.errors import ContractError
-from agents.memory.connection import Connection, T, Work
+from agents.memory.connection import Connection, Session, T, Work
 from agents.memory.inbox import clean
 from agents.memory.locks import ThreadLocks
 
@@ -28,8 +27,9 @@ CREATE TABLE ledger (
 CREATE INDEX ledger_time ON ledger (max(until_ms, at_ms));
 """
 ENTER = """
-INSERT OR REPLACE INTO ledger (key, thread, user, message, outcome, told, at_ms, until_ms)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO ledger (key, thread, user, message, outcome, told, at_ms, until_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET thread = excluded.thread, user = excluded.user, message = excluded.message,
+outcome = excluded.outcome, told = excluded.told, at_ms = excluded.at_ms, until_ms = excluded.until_ms
 """
 HOLDS = "key = ?1 AND (until_ms > ?2 OR (thread = ?3 AND message = ?4))"
 TELL = "UPDATE ledger SET told = json_patch(told, ?) WHERE key = ?"
@@ -55,12 +55,12 @@ class Write:
     """Seconds in which a later message that asks for it means the same write; with 0 it means a new one."""
 
 
-def _outcome_of(write: Write, at_ms: int, database: sqlite3.Connection) -> str | None:
+def _outcome_of(write: Write, at_ms: int, database: Session) -> str | None:
     entry = _entry("outcome", write, at_ms, database)
     return str(entry) if entry is not None else None
 
 
-def _claim(write: Write, at_ms: int, database: sqlite3.Connection) -> bool:
+def _claim(write: Write, at_ms: int, database: Session) -> bool:
     """Enter that a write is begun; False if it was begun before and the asking model does not know that.
 
     The model is then told, and that is noted: when another reply in the same thread asks again, the write is begun
@@ -74,7 +74,7 @@ def _claim(write: Write, at_ms: int, database: sqlite3.Connection) -> bool:
     return True
 
 
-def _begin(write: Write, at_ms: int, database: sqlite3.Connection) -> tuple[int, bool]:
+def _begin(write: Write, at_ms: int, database: Session) -> tuple[int, bool]:
     """Enter that a write is begun, if it was not; return when it first was (Unix ms), and whether that is now."""
     first_ms = _entry("at_ms", write, at_ms, database)
     if first_ms is not None:
@@ -83,12 +83,12 @@ def _begin(write: Write, at_ms: int, database: sqlite3.Connection) -> tuple[int,
     return at_ms, True
 
 
-def _tell(write: Write, database: sqlite3.Connection) -> None:
+def _tell(write: Write, database: Session) -> None:
     """Enter that the asking model is told that nobody knows whether the write took effect."""
     database.execute(TELL, (json.dumps({write.thread: write.reply}), write.key))
 
 
-def _enter(write: Write, outcome: str | None, at_ms: int, database: sqlite3.Connection) -> None:
+def _enter(write: Write, outcome: str | None, at_ms: int, database: Session) -> None:
     until_ms = at_ms + round(write.lasts * 1000) if write.lasts else 0
     row = write.key, write.thread, write.user, write.message, outcome, "{}", at_ms, until_ms
     database.execute(OUTLIVED, (write.thread, write.message, at_ms))
@@ -96,22 +96,22 @@ def _enter(write: Write, outcome: str | None, at_ms: int, database: sqlite3.Conn
     database.execute(ENTER, row)
 
 
-def _release(key: str, database: sqlite3.Connection) -> None:
+def _release(key: str, database: Session) -> None:
     database.execute("DELETE FROM ledger WHERE key = ?", (key,))
 
 
-def _erase(thread: str, users: Collection[str], database: sqlite3.Connection) -> bool:
+def _erase(thread: str, users: Collection[str], database: Session) -> bool:
     """Delete the entries of a thread, and all those of the users; return False if the thread had none."""
     deleted = database.execute("DELETE FROM ledger WHERE thread = ?", (clean(thread),)).rowcount
     database.executemany("DELETE FROM ledger WHERE user = ?", [(user,) for user in users])
     return deleted > 0
 
 
-def _erase_part(thread: str, user: str, database: sqlite3.Connection) -> None:
+def _erase_part(thread: str, user: str, database: Session) -> None:
     database.execute("DELETE FROM ledger WHERE thread = ? AND user = ?", (clean(thread), clean(user)))
 
 
-def _entry(column: str, write: Write, at_ms: int, database: sqlite3.Connection) -> str | int | None:
+def _entry(column: str, write: Write, at_ms: int, database: Session) -> str | int | None:
     """Return a column of the entry that holds for a write; None if there is no entry, or nothing in it."""
     about = write.key, at_ms, write.thread, write.message
     row = database.execute(f"SELECT {column} FROM ledger WHERE {HOLDS}", about).fetchone()

@@ -53,11 +53,11 @@ class ThreadLocks:
             if self._file.descriptor is None:
                 yield
                 return
-            await _acquire(self._file.descriptor, _offset(thread))
+            await _acquire(self._file.descriptor, number_of(thread))
             try:
                 yield
             finally:
-                fcntl.lockf(self._file.descriptor, fcntl.LOCK_UN, 1, _offset(thread))
+                fcntl.lockf(self._file.descriptor, fcntl.LOCK_UN, 1, number_of(thread))
 
 
 def _is_refused(attempts: RetryCallState) -> bool:
@@ -76,9 +76,9 @@ async def _acquire(descriptor: int, offset: int) -> None:
     fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
 
 
-def _offset(thread: str) -> int:
-    """Return the byte that stands for the thread: 62 bits, so that it fits a signed file offset."""
-    digest = hashlib.blake2b(thread.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def number_of(name: str) -> int:
+    """Return the number that stands for a name: 62 bits, so that it fits a signed file offset."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 2
 
 

@@ -2,10 +2,9 @@
 
 import asyncio
 import hashlib
-import sqlite3
 from dataclasses import dataclass
 
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Session
 from agents.memory.inbox import clean, now_ms
 
 TABLES = """
@@ -54,7 +53,7 @@ class Notes:
         thread, call = clean(thread), clean(call)
         user_hash = hashlib.sha256(clean(user).encode()).hexdigest()
 
-        def insert(connection: sqlite3.Connection) -> bool:
+        def insert(connection: Session) -> bool:
             if connection.execute(SAME_CALL, (thread, call)).fetchone():
                 return True
             connection.execute(DROP_COUNTS, (now - DAY_MS,))

@@ -18,10 +18,10 @@ CREATE TABLE notices (
     at_ms INTEGER NOT NULL, told_ms INTEGER, PRIMARY KEY (user, key)) WITHOUT ROWID;
 CREATE INDEX notices_due ON notices (at_ms) WHERE told_ms IS NULL;
 """
-ADD = "INSERT OR IGNORE INTO notices (user, key, thread, text, lang, at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+ADD = "INSERT INTO notices (user, key, thread, text, lang, at_ms) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 DUE = """
 SELECT user, key, thread, at_ms FROM notices
-WHERE told_ms IS NULL AND at_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 AND NOT thread GLOB ?4
+WHERE told_ms IS NULL AND at_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread) AND NOT glob(?4, thread)
 ORDER BY at_ms, key
 """
 STILL_DUE = "SELECT text, lang FROM notices WHERE user = ? AND key = ? AND told_ms IS NULL"
@@ -47,6 +47,9 @@ class Due:
 
 class NoticeSource(ABC):
     """Something that has things to tell; the clock rings each of them once."""
+
+    is_stored = False
+    """Whether what it tells stands in the transcript, under its id, before it is delivered."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now

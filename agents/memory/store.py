@@ -1,10 +1,8 @@
 """The long-term store: LangGraph's interface over one table, whose batches are done completely or not at all."""
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 from langgraph.store.base import (
     BaseStore,
@@ -19,7 +17,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Session
 
 TABLES = """
 CREATE TABLE store (
@@ -76,7 +74,7 @@ class Store(BaseStore):
         return await self._connection.write(lambda database: database.execute(sql, values).rowcount)
 
 
-def _done(op: Op, database: sqlite3.Connection) -> Result:
+def _done(op: Op, database: Session) -> Result:
     match op:
         case GetOp():
             return _item(op, database)
@@ -91,7 +89,7 @@ def _done(op: Op, database: sqlite3.Connection) -> Result:
     return None
 
 
-def _item(op: GetOp, database: sqlite3.Connection) -> Item | None:
+def _item(op: GetOp, database: Session) -> Item | None:
     row = database.execute(GET, (".".join(op.namespace), op.key)).fetchone()
     if row is None:
         return None
@@ -102,7 +100,7 @@ def _item(op: GetOp, database: sqlite3.Connection) -> Item | None:
     return Item(value=value, key=op.key, namespace=op.namespace, created_at=created, updated_at=updated)
 
 
-def _value(text: str) -> dict[str, Any] | None:
+def _value(text: str) -> dict[str, object] | None:
     """Return a stored value; None for a damaged one, which counts as missing."""
     try:
         value = json.loads(text)
@@ -111,7 +109,7 @@ def _value(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _found(op: SearchOp, database: sqlite3.Connection) -> list[SearchItem]:
+def _found(op: SearchOp, database: Session) -> list[SearchItem]:
     if op.query:
         raise NotImplementedError("items cannot be searched by meaning")
     rows = database.execute(SEARCH, {"prefix": ".".join(op.namespace_prefix)})
@@ -125,7 +123,7 @@ def _found(op: SearchOp, database: sqlite3.Connection) -> list[SearchItem]:
     return fitting[op.offset : op.offset + op.limit]
 
 
-def _namespaces(op: ListNamespacesOp, database: sqlite3.Connection) -> list[Namespace]:
+def _namespaces(op: ListNamespacesOp, database: Session) -> list[Namespace]:
     prefixes = database.execute("SELECT DISTINCT prefix FROM store").fetchall()
     namespaces = [tuple(prefix.split(".")) for (prefix,) in prefixes]
     fitting = {

@@ -4,14 +4,14 @@ Functions that take a database run in the thread of a connection, inside a trans
 """
 
 import json
-import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.errors import UsageError
 from agents.memory import forgettings, gate_log, updates
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Session
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean, now_ms
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
@@ -44,11 +44,11 @@ LINES = """
 SELECT role, speaker, text, turn, message_id, at_ms, metadata FROM (
     SELECT * FROM transcript WHERE thread = ?1 AND (?2 IS NULL OR message_id = ?2) AND id >= coalesce(
         (SELECT line FROM inbox WHERE thread = ?1 AND message_id = ?2), 0)
-    ORDER BY id DESC LIMIT ?3) ORDER BY id
+    ORDER BY id DESC LIMIT ?3) AS newest ORDER BY id
 """
 ADD_LINE = """
 INSERT INTO transcript (thread, turn, message_id, role, speaker, text, at_ms, metadata)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 """
 STATE = """
 SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHERE thread = ? AND message_id = ?
@@ -56,11 +56,11 @@ SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHER
 CLOSE = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL, quoted = NULL WHERE id = ?"
 
 
-def _open_entries(database: sqlite3.Connection, thread: str) -> list[InboxEntry]:
+def _open_entries(database: Session, thread: str) -> list[InboxEntry]:
     return [InboxEntry(*row) for row in database.execute(f"{ENTRIES} AND status = 'open' ORDER BY id", (thread,))]
 
 
-def _accept(database: sqlite3.Connection, entry: InboxEntry) -> InboxEntry:
+def _accept(database: Session, entry: InboxEntry) -> InboxEntry:
     names = entry.thread, entry.message_id, entry.user, entry.source
     row = database.execute(f"{ENTRIES} AND message_id = ?", names[:2]).fetchone()
     if row is None:
@@ -73,7 +73,7 @@ def _accept(database: sqlite3.Connection, entry: InboxEntry) -> InboxEntry:
     return stored
 
 
-def _close(database: sqlite3.Connection, entry: InboxEntry, lines: Sequence[TranscriptLine]) -> int:
+def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]) -> int:
     """Append the missing lines, set status and turn; return the row of the inbox."""
     place = clean(entry.thread), clean(entry.message_id)
     state = database.execute(STATE, place).fetchone()
@@ -82,7 +82,7 @@ def _close(database: sqlite3.Connection, entry: InboxEntry, lines: Sequence[Tran
     row, user, text, source, received_ms, first, status, quoted = state
     written: Counter[tuple[str, str, str]] = Counter()
     if status != "open":
-        written.update((line.role, line.speaker, line.text) for line in _lines_of(database, *place, limit=-1))
+        written.update((line.role, line.speaker, line.text) for line in _lines_of(database, *place))
     if text is not None:
         metadata = {"source": source, **({"quoted": json.loads(quoted)} if quoted else {})}
         heard = TranscriptLine("user", user, text, entry.turn, entry.message_id, received_ms, metadata)
@@ -97,7 +97,8 @@ def _close(database: sqlite3.Connection, entry: InboxEntry, lines: Sequence[Tran
     return int(row)
 
 
-def _tell(database: sqlite3.Connection, thread: str, line: TranscriptLine) -> TranscriptLine:
+def append_told(database: Session, thread: str, line: TranscriptLine) -> TranscriptLine:
+    """Append an unasked line to the last turn and return it; do nothing if its id exists."""
     if lines := _lines_of(database, thread, line.message_id, limit=1):
         return lines[0]
     (turn,) = database.execute("SELECT coalesce(max(turn), 0) FROM transcript WHERE thread = ?", (thread,)).fetchone()
@@ -106,16 +107,17 @@ def _tell(database: sqlite3.Connection, thread: str, line: TranscriptLine) -> Tr
     return line
 
 
-def _lines_of(database: sqlite3.Connection, thread: str, message_id: str | None, limit: int) -> list[TranscriptLine]:
-    """Return the last lines of a thread or of one message, oldest first; with a limit of -1 all."""
+def _lines_of(database: Session, thread: str, message_id: str | None, limit: int = sys.maxsize) -> list[TranscriptLine]:
+    """Return the last lines of a thread or of one message, oldest first."""
     rows = database.execute(LINES, (thread, message_id, limit)).fetchall()
     return [TranscriptLine(*[*row[:-1], json.loads(row[-1])]) for row in rows]
 
 
-def _append(database: sqlite3.Connection, thread: str, line: TranscriptLine) -> int | None:
+def _append(database: Session, thread: str, line: TranscriptLine) -> int:
     metadata = clean(json.dumps(line.metadata, ensure_ascii=False))
     values = thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata
-    return database.execute(ADD_LINE, values).lastrowid
+    (row,) = database.execute(ADD_LINE, values).fetchone()
+    return int(row)
 
 
 RECORDED_TURNS = 300
@@ -139,7 +141,7 @@ SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transc
 # A message that was tried again has a line for each try.
 RECORD = """
 INSERT INTO records (letter, record) VALUES (?, ?)
-ON CONFLICT DO UPDATE SET record = record || char(10) || excluded.record
+ON CONFLICT (letter) DO UPDATE SET record = records.record || '\n' || excluded.record
 """
 RECORDS = """
 SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
@@ -176,7 +178,7 @@ class Transcript:
         """
         storable = _storable(entry)
 
-        def accept(database: sqlite3.Connection) -> InboxEntry:
+        def accept(database: Session) -> InboxEntry:
             stored = _accept(database, storable)
             if stored.status in ("open", "failed"):
                 updates.link(database, stored.thread, stored.message_id, update_ids)
@@ -191,7 +193,7 @@ class Transcript:
         """
         storable = _storable(entry)
 
-        def extend(database: sqlite3.Connection) -> bool:
+        def extend(database: Session) -> bool:
             values = storable.text, storable.source, storable.quoted, storable.thread, storable.message_id
             is_open = database.execute(EXTEND, values).rowcount > 0
             if is_open:
@@ -203,7 +205,7 @@ class Transcript:
     async def withdraw(self, thread: str, message_id: str) -> None:
         """Take an open message out of the inbox that will not be answered; its updates are closed."""
 
-        def withdraw(database: sqlite3.Connection) -> None:
+        def withdraw(database: Session) -> None:
             place = clean(thread), clean(message_id)
             if database.execute(WITHDRAW, place).rowcount:
                 updates.close_with(database, *place)
@@ -214,7 +216,7 @@ class Transcript:
         """Do what `accept` does; return the open messages that came before this one, oldest first, and then it."""
         storable = _storable(entry)
 
-        def accept(database: sqlite3.Connection) -> list[InboxEntry]:
+        def accept(database: Session) -> list[InboxEntry]:
             stored = _accept(database, storable)
             waiting = _open_entries(database, storable.thread)
             return waiting[: waiting.index(stored) + 1] if stored in waiting else [stored]
@@ -256,7 +258,7 @@ class Transcript:
         """
         lines = [replace(line, text=clean(line.text), turn=turn, message_id=entry.message_id) for line in lines]
 
-        def close(database: sqlite3.Connection) -> None:
+        def close(database: Session) -> None:
             row = _close(database, replace(entry, status=status, turn=turn), lines)
             if record is not None and turn <= RECORDED_TURNS:
                 database.execute(RECORD, (row, clean(record)))
@@ -272,7 +274,7 @@ class Transcript:
     async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
         """Append an unasked line to the last turn and return it; do nothing if its id exists."""
         line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
-        return await self._connection.write(lambda database: _tell(database, clean(thread), line))
+        return await self._connection.write(lambda database: append_told(database, clean(thread), line))
 
     async def take_back(self, thread: str, message_id: str) -> None:
         """Delete a line that `tell` has appended and that did not reach the user."""
@@ -291,7 +293,7 @@ class Transcript:
     ) -> list[TranscriptLine]:
         """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""
         message = None if message_id is None else clean(message_id)
-        most = -1 if limit is None else limit
+        most = sys.maxsize if limit is None else limit
         return await self._connection.read(lambda database: _lines_of(database, clean(thread), message, most))
 
     async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
@@ -320,7 +322,7 @@ class Transcript:
     async def erase(self, thread: str) -> None:
         """Delete inbox and transcript of the thread."""
 
-        def delete(database: sqlite3.Connection) -> None:
+        def delete(database: Session) -> None:
             for sql in ERASE:
                 database.execute(sql, (clean(thread),))
 
@@ -332,7 +334,7 @@ class Transcript:
         `note` is the key of a line's metadata that names the user whom a line was for.
         """
 
-        def delete(database: sqlite3.Connection) -> int:
+        def delete(database: Session) -> int:
             values = {"thread": clean(thread), "user": clean(user), "note": f"$.{note}"}
             return sum(database.execute(sql, values).rowcount for sql in ERASE_PART)
 

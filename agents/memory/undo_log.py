@@ -1,12 +1,11 @@
 """The undo log: what each call of a tool has written, so that the user can take it back for a day."""
 
 import json
-import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Session
 from agents.memory.inbox import clean
 
 Changes = Mapping[str, tuple[Any, Any]]
@@ -29,7 +28,7 @@ ON CONFLICT (thread, message, speaker, tool, call) DO UPDATE SET record = exclud
 """
 OLD = "DELETE FROM undo_log WHERE at_ms <= ?"
 LAST = """
-SELECT message FROM undo_log WHERE thread = ?1 AND user = ?2 AND at_ms > ?3 AND undone_by = '' AND message <> ?4
+SELECT message, record FROM undo_log WHERE thread = ?1 AND user = ?2 AND at_ms > ?3 AND undone_by = '' AND message <> ?4
 ORDER BY id DESC LIMIT 1
 """
 CLAIM = """
@@ -96,14 +95,14 @@ class UndoLog:
         A call that is repeated after a crash would take its own work for what was there before.
         """
 
-        def merged(record: dict[str, Any]) -> dict[str, Any]:
+        def merged(record: dict[str, Any]) -> dict[str, object]:
             items = record.setdefault("items", {})
             items[kind] = {**{key: [*pair] for key, pair in changes.items()}, **items.get(kind, {})}
             return record
 
         await self._enter(write, merged)
 
-    async def note(self, write: ToolWrite, record: Mapping[str, Any]) -> None:
+    async def note(self, write: ToolWrite, record: Mapping[str, object]) -> None:
         """Enter a call that was done, unless it is entered already."""
         await self._enter(write, lambda entry: entry or dict(record))
 
@@ -112,25 +111,27 @@ class UndoLog:
         write = ToolWrite(thread=thread, user=user, message=message, speaker="", tool=FORGOTTEN, call="")
         await self.note(write, {})
 
-    async def changes(self, write: ToolWrite, kind: str) -> dict[str, tuple[Any, Any]]:
+    async def changes(self, write: ToolWrite, kind: str) -> dict[str, tuple[object, object]]:
         """Return what a call was about to change in items of a kind before this try; empty if that was nothing."""
         rows = await self._connection.execute(OF_CALL, _values(write))
         items = json.loads(rows[0][0]).get("items", {}) if rows else {}
         return {key: (before, after) for key, (before, after) in items.get(kind, {}).items()}
 
-    async def claim(self, thread: str, user: str, by: str, message: str | None) -> list[LoggedWrite]:
+    async def claim(self, thread: str, user: str, by: str, message: str | None, *, gone: bool) -> list[LoggedWrite]:
         """Give the writes of one message, the latest first, to the message that takes them back.
 
-        `message` None: of the last one in the thread that wrote. The same message always claims the same writes, so
-        that an undo that was cut off goes on with them.
+        `message` None: of the last one in the thread that wrote; with `gone` only if that one deleted or changed
+        something. The same message always claims the same writes, so that an undo that was cut off goes on with them.
         """
         since = self._now_ms() - DAY_MS
         thread, user, by = clean(thread), clean(user), clean(by)
 
-        def claim(connection: sqlite3.Connection) -> list[LoggedWrite]:
+        def claim(connection: Session) -> list[LoggedWrite]:
             rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
             if not rows:
                 last = connection.execute(LAST, (thread, user, since, by)).fetchone()
+                if gone and last and _only_added(last[1]):
+                    return []
                 source = clean(message) if message is not None else last and last[0]
                 connection.execute(CLAIM, (by, thread, user, source, since))
                 rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
@@ -164,10 +165,10 @@ class UndoLog:
         """Delete what was written in a user's settings."""
         await self._connection.execute(OF_SETTINGS, (clean(user),))
 
-    async def _enter(self, write: ToolWrite, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    async def _enter(self, write: ToolWrite, change: Callable[[dict[str, object]], dict[str, object]]) -> None:
         values = _values(write)
 
-        def enter(connection: sqlite3.Connection) -> None:
+        def enter(connection: Session) -> None:
             connection.execute(OLD, (self._now_ms() - DAY_MS,))
             row = connection.execute(OF_CALL, values).fetchone()
             record = json.dumps(change(json.loads(row[0]) if row else {}), ensure_ascii=False)
@@ -180,5 +181,9 @@ class UndoLog:
 
 
 def _values(write: ToolWrite) -> dict[str, object]:
-    names = ("thread", "user", "message", "speaker", "tool", "call")
-    return {name: clean(getattr(write, name)) for name in names}
+    return {name: clean(text) for name, text in asdict(write).items()}
+
+
+def _only_added(record: str) -> bool:
+    pairs = [pair for changes in json.loads(record).get("items", {}).values() for pair in changes.values()]
+    return bool(pairs) and all(before is None for before, _ in pairs)

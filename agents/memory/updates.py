@@ -5,11 +5,10 @@ only, so that the same update is known when it comes again.
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Session
 from agents.memory.inbox import clean, now_ms
 
 TABLES = """
@@ -19,7 +18,7 @@ CREATE TABLE updates (
 CREATE INDEX updates_open ON updates (door) WHERE body IS NOT NULL;
 CREATE TABLE update_doors (id INTEGER PRIMARY KEY AUTOINCREMENT, door TEXT NOT NULL UNIQUE);
 """
-ADD = "INSERT INTO updates (digest, door, received_ms, body, thread) VALUES (?, ?, ?, ?, ?)"
+ADD = "INSERT INTO updates (digest, door, received_ms, body, thread) VALUES (?, ?, ?, ?, ?) RETURNING id"
 COLUMNS = "SELECT id, body, answer, thread, message_id, received_ms FROM updates"
 CLOSE = "UPDATE updates SET body = NULL, answer = NULL, thread = NULL, message_id = NULL"
 LINK = "UPDATE updates SET thread = ?, message_id = ? WHERE id = ?"
@@ -51,9 +50,9 @@ class Updates:
     async def enter(self, door: str) -> bool:
         """Note that a door uses the database; tell whether it was the first. Drop rows that were closed long ago."""
 
-        def enter(connection: sqlite3.Connection) -> bool:
+        def enter(connection: Session) -> bool:
             connection.execute("DELETE FROM updates WHERE body IS NULL AND received_ms < ?", (now_ms() - KEPT_MS,))
-            connection.execute("INSERT OR IGNORE INTO update_doors (door) VALUES (?)", (door,))
+            connection.execute("INSERT INTO update_doors (door) VALUES (?) ON CONFLICT DO NOTHING", (door,))
             (first,) = connection.execute("SELECT door FROM update_doors ORDER BY id LIMIT 1").fetchone()
             return bool(first == door)
 
@@ -63,11 +62,11 @@ class Updates:
         """Store an update, if it is not there, and return it as stored; `key` is its own within the door."""
         digest = _digest(door, key)
 
-        def take(connection: sqlite3.Connection) -> StoredUpdate:
+        def take(connection: Session) -> StoredUpdate:
             if row := connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone():
                 return StoredUpdate(*row)
-            cursor = connection.execute(ADD, (digest, door, now_ms(), clean(body), thread))
-            return StoredUpdate(cursor.lastrowid or 0, clean(body), thread=thread)
+            (id,) = connection.execute(ADD, (digest, door, now_ms(), clean(body), thread)).fetchone()
+            return StoredUpdate(id, clean(body), thread=thread)
 
         return await self._connection.write(take)
 
@@ -95,12 +94,12 @@ class Updates:
         await self._connection.write(lambda connection: close_with(connection, clean(thread), clean(message_id)))
 
 
-def link(connection: sqlite3.Connection, thread: str, message_id: str, ids: Sequence[int]) -> None:
+def link(connection: Session, thread: str, message_id: str, ids: Sequence[int]) -> None:
     """Make updates a part of a message of the inbox; they are closed with it."""
     connection.executemany(LINK, [(thread, message_id, id) for id in ids])
 
 
-def close_with(connection: sqlite3.Connection, thread: str, message_id: str) -> None:
+def close_with(connection: Session, thread: str, message_id: str) -> None:
     """Close the updates that are a part of a message."""
     connection.execute(f"{CLOSE} WHERE body IS NOT NULL AND thread = ? AND message_id = ?", (thread, message_id))
 

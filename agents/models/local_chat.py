@@ -43,10 +43,10 @@ class LocalChat(BaseChatModel):
 
     def bind_tools(
         self,
-        tools: Sequence[ToolSchema | type | Callable[..., Any] | BaseTool],
+        tools: Sequence[ToolSchema | type | Callable[..., object] | BaseTool],
         *,
         tool_choice: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Offer these tools; which to use is always the model's choice."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)

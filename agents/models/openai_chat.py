@@ -18,7 +18,7 @@ class CompatibleChat(ChatOpenAI):
     """Chat completions of any server that speaks OpenAI's protocol, more or less."""
 
     def _convert_chunk_to_generation_chunk(
-        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, object] | None
     ) -> ChatGenerationChunk | None:
         delta = _delta(chunk)
         if delta is not None:
@@ -36,14 +36,14 @@ class CompatibleChat(ChatOpenAI):
         return generation
 
 
-def _delta(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
+def _delta(chunk: Mapping[str, object]) -> dict[str, object] | None:
     choices = chunk.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     delta = choice.get("delta") if isinstance(choice, dict) else None
     return delta if isinstance(delta, dict) else None
 
 
-def _calls(delta: Mapping[str, Any]) -> dict[str, object]:
+def _calls(delta: Mapping[str, object]) -> dict[str, object]:
     """Return the tool calls of a piece, each with an index and its arguments as a string."""
     calls = delta.get("tool_calls")
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
@@ -51,7 +51,7 @@ def _calls(delta: Mapping[str, Any]) -> dict[str, object]:
     return {"tool_calls": [_call(call) for call in calls]}
 
 
-def _call(call: dict[str, Any]) -> dict[str, Any]:
+def _call(call: dict[str, object]) -> dict[str, object]:
     function = call.get("function")
     if not isinstance(function, dict):
         return call

@@ -284,7 +284,7 @@ def _contexts(message: AnyMessage) -> Sequence[str]:
     return notes_of(message).get("context", [])
 
 
-def _pictures(message: AnyMessage) -> Sequence[Any]:
+def _pictures(message: AnyMessage) -> Sequence[object]:
     return notes_of(message).get("pictures", [])
 
 
@@ -292,7 +292,7 @@ def _showing(message: AnyMessage) -> AnyMessage:
     """Return the message with its pictures behind the words that they stand beside."""
     if not (pictures := _pictures(message)):
         return message
-    blocks: list[Mapping[str, Any]] = [TextContentBlock(type="text", text=message.text)] if message.text else []
+    blocks: list[Mapping[str, object]] = [TextContentBlock(type="text", text=message.text)] if message.text else []
     return message.model_copy(update={"content": [*blocks, *pictures]})
 
 

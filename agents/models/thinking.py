@@ -9,7 +9,6 @@ import base64
 import json
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from typing_extensions import TypedDict
@@ -26,7 +25,7 @@ class Signed(TypedDict):
     """What one reply's provider wants back."""
 
     model: str
-    blocks: list[dict[str, Any]]
+    blocks: list[dict[str, object]]
     """Signed blocks of thinking, in their order."""
     calls: dict[str, str]
     """Signatures of calls, by their place among the reply's calls."""
@@ -36,7 +35,7 @@ class SignedThoughts:
     """Gathers the signed parts of a reply while it streams."""
 
     def __init__(self) -> None:
-        self._blocks: dict[object, dict[str, Any]] = {}
+        self._blocks: dict[object, dict[str, object]] = {}
         self._signatures: dict[str, str] = {}
 
     def take(self, chunk: AIMessageChunk) -> None:

@@ -52,7 +52,7 @@ class Asking:
         heard: Heard = {"id": state["heard"]["id"], "text": str(answer), "source": CHOICE}
         change = Change(state)
         is_writer = runtime.context.user == state.get("writer", runtime.context.user)
-        if is_writer and (reading := read(state, heard, self.speakers)):
+        if is_writer and (reading := read(state, heard, self.speakers, runtime.context)):
             take(change, reading, heard, self.speakers)
         return change.emit(runtime)
 
@@ -78,18 +78,20 @@ def gone(change: Change) -> None:
     change.put(listener=None)
 
 
-def read(state: State, heard: Heard, speakers: Speakers) -> Reading | None:
+def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> Reading | None:
     """Return what a message answers to the question on the screen; None if it is about something else."""
     pending, lang, text = state["pending"][0], state["lang"], (heard["text"] or "").strip()
     value = returned(pending, text, heard["source"])
     if value is None and heard["source"] == PAGE:
         return None
+    form = _traits(pending, speakers).form
     given = GivenAnswer(
         pending,
         text if value is None else value,
         lang,
+        lambda values: context.fitting(form, pending["tool"], lang, values),
         is_sure=value is not None or heard["source"] == CHOICE,
-        form=_traits(pending, speakers).form,
+        form=form,
         is_elsewhere=lambda: is_elsewhere(text, state, speakers),
     )
     reading = None if value == "" else read_answer(given)
@@ -137,10 +139,10 @@ def left(change: Change) -> None:
 
 def _give(change: Change, pending: Pending, value: object, heard: Heard, traits: Traits) -> None:
     """Give a call its result: the option that the user took, or the values that they filled in."""
-    aliases = Aliases(change.state.get("aliases"))
+    aliases = Aliases(change.state.get("aliases"), change.state.get("labels"))
     text = written(aliases.hide(value, schema_of(traits.result)))
     _close(change, pending, text, ok=True, id=heard["id"])
-    change.put(aliases=aliases.by_kind)
+    change.put(aliases=aliases.by_kind, labels=aliases.labels)
 
 
 def _close(change: Change, pending: Pending, text: str, *, ok: bool, id: str | None, noted: Json | None = None) -> None:

@@ -59,6 +59,8 @@ class Watching:
             verdict = Verdict(reason=verdict.reason)
         elif verdict.kind == "switch" and verdict.target not in speakers.dialogs:
             verdict = replace(verdict, kind="supervisor")
+        if dialog.is_supervisor and verdict.kind in ("supervisor", "finished"):
+            verdict = replace(verdict, kind="stay")
         kind, target, reason = verdict.kind, verdict.target, verdict.reason
         emitter(runtime)(Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer"))
         context.ballot.cast(self.name, verdict)
@@ -102,7 +104,7 @@ class Watching:
 class Judging:
     """Act on the verdict: the dialog goes on, or another speaker handles the same message.
 
-    With `direct` a dialog that the verdict names takes over at once; every other change goes to the supervisor.
+    With `direct`, or by a binding verdict, a dialog that it names takes over at once; else the supervisor decides.
     """
 
     def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
@@ -116,8 +118,10 @@ class Judging:
         change.put(listener=dialog.name)
         if not verdict.stays:
             leave = handover.finish if verdict.kind == "finished" else handover.pause
-            leave(change, dialog, verdict.target or verdict.reason)
-            takes_over = self.direct and verdict.kind == "switch" and state.get("hops", 0) < MAX_HOPS
+            if not dialog.is_supervisor:
+                leave(change, dialog, verdict.target or verdict.reason)
+            may_hop = verdict.kind == "switch" and state.get("hops", 0) < MAX_HOPS
+            takes_over = may_hop and (self.direct or verdict.binding)
             target = self.speakers.dialogs.get(verdict.target or "") if takes_over else None
             handover.straight(change, target, loser=dialog.name)
         return {"asked": [], "votes": Overwrite([]), "verdict": None, **change.emit(runtime)}

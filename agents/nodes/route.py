@@ -64,12 +64,13 @@ class Routing:
         recognise: Recognise,
         leads: Leads,
         speakers: Speakers,
+        unspared: Collection[str] = (),
         *,
         drafts: bool = True,
     ) -> None:
         """With `drafts` a dialog that is likely to go on is asked beside its observers, else always after them."""
         self.speakers, self.watchers, self.gate, self.drafts = speakers, watchers, gate, drafts
-        self.recognise, self.leads = recognise, leads
+        self.recognise, self.leads, self.unspared = recognise, leads, unspared
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Begin the turn."""
@@ -84,7 +85,8 @@ class Routing:
             if "summary" not in talk and len(talk.get("messages", [])) > GROW:
                 change.talk(name, messages=cut(talk["messages"]))
         keep_up(change, self.speakers)
-        self._decide(change)
+        self._decide(change, runtime.context)
+        self._watch(change)
         update = change.emit(runtime)
         holder = handover.hold(begun.get("dialog"))
         anew: dict[str, object] = {"votes": Overwrite([]), "said": Overwrite(update.get("said", []))}
@@ -92,7 +94,7 @@ class Routing:
             anew["talks"] = Overwrite(change.state["talks"])
         return {**FRESH, **own, **holder, **PASSING, "turn": turn, **update, **anew}
 
-    def _decide(self, change: Change) -> None:
+    def _decide(self, change: Change, context: Context) -> None:
         """Take the message as the answer to a tool's question, if it is one; else decide which speaker hears it."""
         state = change.state
         chosen = state["heard"]["source"] in ANSWERS
@@ -101,7 +103,7 @@ class Routing:
         elif state["heard"]["text"] is None:
             # The user said nothing, so the question stays; it is put on the screen again.
             ask.announce(change)
-        elif reading := self._answer(state):
+        elif reading := self._answer(state, context):
             change.decide("answer", "stay", "answers what a tool asked")
             # "Done" is an answer, and so is what a button says.
             lists = takes_leave(state["heard"]["text"], state["lang"])
@@ -119,14 +121,27 @@ class Routing:
             ask.left(change)
             self._choose(change)
 
-    def _answer(self, state: State) -> Reading | None:
+    def _watch(self, change: Change) -> None:
+        """Let the observers that nothing spares watch the message, whoever hears it."""
+        state, asked, listener = change.state, change.state.get("asked", []), change.state.get("listener")
+        is_heard = not state.get("agreed") and state["heard"]["text"] is not None
+        names = self._unspared(state, listener, self.watchers) if listener and is_heard else []
+        if more := [name for name in names if name not in asked]:
+            change.put(asked=[*asked, *more], drafting=state["drafting"] if asked else self.drafts)
+
+    def _unspared(self, state: State, speaker: str, watchers: Watchers) -> list[str]:
+        """Return those of the observers that nothing spares who want to see the message."""
+        names = [name for name in self.speakers[speaker].observers if name in self.unspared and name in watchers]
+        return names and called(names, watchers, Guess(1.0, ""), scene_of(self.speakers[speaker], state, self.speakers))
+
+    def _answer(self, state: State, context: Context) -> Reading | None:
         """Return what the message answers to the open question; None if it is about something else."""
         heard = state["heard"]
         if not is_own(heard) or not is_meant(state["pending"][0], heard) or self._insists(state):
             return None
         if not has_words(heard, state["lang"]) or (heard["source"] not in ANSWERS and self._leaves_question(state)):
             return None
-        return ask.read(state, heard, self.speakers)
+        return ask.read(state, heard, self.speakers, context)
 
     def _insists(self, state: State) -> bool:
         """Tell whether the user takes leave of a dialog again, after they did so in the message before."""
@@ -153,9 +168,12 @@ class Routing:
     def _leaves_question(self, state: State) -> bool:
         """Tell whether a message that plainly asks for a dialog is no answer to the open question, whoever asked it.
 
-        The gate has to agree, as within a dialog: "plan my week" may well be filled in.
+        The gate has to agree, as within a dialog: "plan my week" may well be filled in. What an observer that nothing
+        spares has to see is no answer either: a tool alone would hear it.
         """
         entry, pending = self.speakers.by_tool(state.get("shortcut") or ""), state["pending"][0]
+        if self._unspared(state, pending["speaker"], {name: test for name, test in self.watchers.items() if test}):
+            return True
         if entry is None or entry.name == pending["speaker"]:
             return False
         scene = replace(scene_of(self.speakers[pending["speaker"]], state, self.speakers), reply=pending["prompt"])
@@ -177,8 +195,7 @@ class Routing:
     def _take_back(self, change: Change) -> bool:
         """Take back a switch, or what was written; tell whether the message asks for it."""
         state = change.state
-        switched = state.get("switched")
-        if switched and switch.is_taken_back(switched, state, self.speakers):
+        if (switched := state.get("switched")) and switch.is_taken_back(switched, state, self.speakers):
             switch.taken_back(change, switched, self.speakers)
             return True
         if switch.takes_back(state):
@@ -246,7 +263,8 @@ class Routing:
         elif not observers:
             change.decide("gate", "stay", guess.reason, by="gate")
         else:
-            change.put(asked=observers, drafting=self.drafts and guess.leaves < HIGH)
+            # What an agent graph does in a draft could not be taken back.
+            change.put(asked=observers, drafting=self.drafts and guess.leaves < HIGH and dialog.agent is None)
 
 
 def called(names: Sequence[str], watchers: Watchers, guess: Guess, scene: Scene) -> list[str]:

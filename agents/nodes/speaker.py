@@ -27,11 +27,12 @@ from agents.memory.store import namespace_of
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
-from agents.nodes.agent import AgentCall
 from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of
 from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
 from agents.state.history import GROW, cut, cut_harder
 from agents.state.message_notes import IN_WORDS, notes
+from agents.state.talk import TalkUpdate
+from agents.toolkit.agent_graph import AgentGraphs, AgentTurn
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.handover_tools import HAND_BACK, names_user
 from agents.toolkit.speaker import Speaker
@@ -125,7 +126,7 @@ class Speaking:
                     return {"verdict": verdict.plain()}
             if view is None:
                 draft.release()
-            message, lost = await task
+            message, update = await task
             draft.end()
         except ModelUnavailable as failure:
             if not self._is_stuck(failure, context):
@@ -141,8 +142,7 @@ class Speaking:
                 await task
         change = Change(state)
         change.put(verdict=None)
-        if lost:
-            change.talk(name, messages=history[lost:])
+        change.talk(name, **update)
         change.add(name, *news)
         # Of the calls that are too many the first one stays, and is answered with a refusal.
         calls = message.tool_calls[: context.limits.calls_per_reply + 1]
@@ -150,10 +150,8 @@ class Speaking:
         id = message.id if calls else None
         self._write(change, message.model_copy(update={"tool_calls": calls, "id": id}), view)
         self._count(change, message)
-        if not waiting:
-            return change.emit(runtime)
         # The votes that were waited for are counted, and none of them speaks of the answer.
-        return {**change.emit(runtime), "asked": [], "votes": Overwrite([])}
+        return {**change.emit(runtime), **({"asked": [], "votes": Overwrite([])} if waiting else {})}
 
     def _spent(self, state: State, runtime: Runtime[Context]) -> Update:
         """Say that the turn may ask no model any more; what was done stands in the history, so that it can go on."""
@@ -169,7 +167,7 @@ class Speaking:
     def _is_stuck(self, failure: ModelUnavailable, context: Context) -> bool:
         """Tell whether a dialog fails for the second time, and another speaker may do better."""
         [own, *_], [leading, *_] = (context.models.chain(name) for name in (self.speaker.name, SUPERVISOR))
-        is_outage = failure.trouble in OUTAGES and own is leading
+        is_outage = failure.trouble == "spent" or (failure.trouble in OUTAGES and own is leading)
         return context.has_failed and not (is_outage or self.speaker.is_supervisor)
 
     def _count(self, change: Change, message: AIMessage) -> None:
@@ -182,15 +180,14 @@ class Speaking:
 
     async def _reply(
         self, state: State, context: Context, history: list[AnyMessage], draft: Draft
-    ) -> tuple[AIMessage, int]:
-        """Return the reply, and how many messages had to be cut from the history before the model took it."""
+    ) -> tuple[AIMessage, TalkUpdate]:
+        """Return the reply, and what else it changes: a history that was cut for the model, an agent's own keys."""
         if self.speaker.agent is not None:
-            noted = notes(lang=state["lang"], forwarding="custom") if self.speaker.is_custom else {}
-            call = AgentCall(self.speaker.name, draft.emit, draft.hear, noted)
-            return await call(self.speaker.agent, history), 0
+            turn = AgentTurn(self.speaker, state, context, history, draft.emit, draft.hear)
+            return await context.service(AgentGraphs).ask(turn)
         kept = self._fitting(state, context, history)
         try:
-            return await self._ask(state, context, kept, draft), len(history) - len(kept)
+            return await self._ask(state, context, kept, draft), self._cut(state, len(history) - len(kept))
         except ModelUnavailable as failure:
             # The failure may have told how large the window is.
             fitting = self._fitting(state, context, kept)
@@ -199,7 +196,10 @@ class Speaking:
                 raise
         LOG.warning("thread %s: %s goes on with a shorter history", context.thread, self.speaker.name)
         draft.emit(Error(code=RETRY, text=""))
-        return await self._ask(state, context, shorter, draft), len(history) - len(shorter)
+        return await self._ask(state, context, shorter, draft), self._cut(state, len(history) - len(shorter))
+
+    def _cut(self, state: State, lost: int) -> TalkUpdate:
+        return {"messages": messages_of(state, self.speaker.name)[lost:]} if lost else {}
 
     def _fitting(self, state: State, context: Context, history: list[AnyMessage]) -> list[AnyMessage]:
         """Return as much of the history as fits into the window of the speaker's model."""

@@ -33,7 +33,7 @@ from agents.state.talk import Json, Pending
 from agents.toolkit.call import goes_in_circles
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context, ToolState
-from agents.toolkit.handover_tools import entry_tool
+from agents.toolkit.handover_tools import entry_of
 from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import Question, ToolResult, taken
@@ -189,7 +189,7 @@ class Serving:
         marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
-        entry_cards = [card_of(entry_tool(it.tool, it.description)) for it in everyone if it.tool]
+        entry_cards = [card_of(entry_of(it)) for it in everyone if it.tool]
         entries = [replace(card, shortcut=direct) for card in entry_cards]
         self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
         # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.

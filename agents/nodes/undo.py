@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Update
 from agents.conversation.prompt import human
+from agents.language.text.vocabulary import is_said
 from agents.memory.ledger import Busy, Doubtful, Write
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.nodes.tools import remember_form, tool_state
@@ -42,36 +43,35 @@ class TakingBack:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return what was said, with the forms and the language as they were before."""
-        context, message = runtime.context, state["undoing"] or None
-        writes = (
-            await context.undo.claim(context.thread, context.user, state["heard"]["id"], message)
-            if context.undo
-            else []
-        )
+        context, message, id = runtime.context, state["undoing"] or None, state["heard"]["id"]
+        # "Bring it back" never takes away what is there.
+        gone = message is None and is_said("bring_back", state["heard"]["text"] or "")
+        log, emit = context.undo, emitter(runtime)
+        writes = await log.claim(context.thread, context.user, id, message, gone=gone) if log else []
         total: TakenBack = {}
-        texts, change = list[str](), Change(state)
+        texts, change, writers = list[str](), Change(state), {self._owner(write)[0].name for write in writes}
         for write in writes:
             speaker, tool = self._owner(write)
             visible = tool_state(speaker, self.speakers, change.state)
-            tool_runtime = ToolRuntime(
-                visible, context, {}, stream_writer=emitter(runtime), tool_call_id=write.call, store=runtime.store
+            of_tool = ToolRuntime(
+                visible, context, {}, stream_writer=emit, tool_call_id=write.call, store=runtime.store
             )
             is_fact = write.tool == REMEMBER and "items" in write.record
             if write.tool == FORGOTTEN:
                 texts.append(phrase("undo_forgotten", visible["lang"]))
             elif kinds := [FACTS] if is_fact else traits_of(tool).items if tool else ():
-                total = both(await _put_back(write, kinds, tool_runtime), total)
-                await self._keep(change, speaker, tool_runtime)
+                total = both(await _put_back(write, kinds, of_tool), total)
+                await self._keep(change, speaker, of_tool)
             else:
-                texts.append(await _inverted(write, tool, tool_runtime))
+                texts.append(await _inverted(write, tool, of_tool))
         lang = change.state["lang"]
         answer = "\n".join(dict.fromkeys([*sentences(total, lang), *texts]))
         if not answer and message is None:
-            answer = phrase("undo_nothing", lang)
+            answer = phrase("undo_nothing_gone" if gone else "undo_nothing", lang)
         if answer:
-            self._tell(change, answer, {self._owner(write)[0].name for write in writes})
-        for name in {self._owner(write)[0].name for write in writes}:
-            change.talk(name, settled=state["heard"]["id"])
+            self._tell(change, answer, writers)
+        for name in writers:
+            change.talk(name, settled=id)
         change.put(undoing=None)
         return change.emit(runtime)
 
@@ -131,11 +131,9 @@ async def _inverted(write: LoggedWrite, tool: BaseTool | None, runtime: RuntimeO
     async def ready() -> None:
         return
 
-    context, message = runtime.context, runtime.state["heard"]["id"]
+    context, id = runtime.context, runtime.state["heard"]["id"]
     key = hashlib.sha256(f"undo {write.id}".encode()).hexdigest()
-    own_write = Write(
-        key=key, thread=context.thread, user=context.user, message=message, reply=message, how="once", lasts=LASTS
-    )
+    own_write = Write(key=key, thread=context.thread, user=context.user, message=id, reply=id, how="once", lasts=LASTS)
     try:
         text = await ledger.once(own_write, perform, ready=ready, harmless=(Refused,))
     except Refused as refusal:

@@ -39,7 +39,7 @@ class Facts(TypedDict, total=False):
     tools: Sequence[str]
     examples: Mapping[str, Sequence[str]]
     """What people say who want a tool, by the tool's name."""
-    form: Mapping[str, Any] | None
+    form: Mapping[str, object] | None
     fields: Sequence[str]
     missing: Sequence[str]
     name: str
@@ -110,7 +110,7 @@ class Notes(TypedDict, total=False):
     served: str
     """On an answer that a tool gave without a model: the tool's name."""
     told: str
-    """On a message that answers nothing: its source, "unasked" or "silence". What was asked before stays open."""
+    """On a message that answers nothing: its source, as `TOLD` lists them. What was asked before stays open."""
     trouble: str
     """On the result of a failed call: what went wrong ("unknown", "arguments", "failed", "refused")."""
     rescued: str
@@ -121,7 +121,7 @@ class Notes(TypedDict, total=False):
     """On the role of a prompt: what the prompt says, as data."""
 
 
-def notes(**values: Unpack[Notes]) -> dict[str, Any]:
+def notes(**values: Unpack[Notes]) -> dict[str, object]:
     """Return notes as a message takes them: `SystemMessage(text, additional_kwargs=notes(brief="…"))`."""
     return {**values}
 

@@ -29,9 +29,10 @@ class Origin(StrEnum):
     FILE = "file"
     TITLE = "title"
     CONTACT = "contact"
+    OPERATOR = "operator"
 
 
-OWN = (Origin.USER, Origin.ASSISTANT)
+OWN = (Origin.USER, Origin.ASSISTANT, Origin.OPERATOR)
 """The origins of words that are no order of a stranger; any other one is of somebody else."""
 
 
@@ -47,6 +48,7 @@ QuotedKind = Literal[
     "voice",
     "location",
     "contact",
+    "handed_back",
 ]
 
 

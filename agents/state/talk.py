@@ -13,6 +13,15 @@ Json = dict[str, Any]
 """A JSON object whose keys its writer knows: a form's values, a view's fields, the arguments of a call."""
 
 
+class No(str):
+    """A user's no as a tool gets it: the words, which count as false, since many tools only ask whether it is true."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+
 class Talk(TypedDict, total=False):
     """What one speaker remembers."""
 
@@ -23,6 +32,8 @@ class Talk(TypedDict, total=False):
     status: Status
     version: int
     """The dialog's `version` when this talk was last used."""
+    inside: Json
+    """The values of the own keys of an agent graph."""
     offered: bool
     """Whether the user was already asked if this paused dialog goes on."""
     settled: str

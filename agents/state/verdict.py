@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-Kind = Literal["stay", "switch", "supervisor", "finished"]
+Kind = Literal["stay", "switch", "supervisor", "finished", "person"]
 By = Literal["free", "gate", "observer", "dialog"]
 
 
@@ -17,6 +17,7 @@ class StoredVerdict(TypedDict):
     kind: Kind
     target: str | None
     reason: str
+    binding: NotRequired[bool]
 
 
 class Vote(StoredVerdict):
@@ -30,24 +31,26 @@ class Verdict:
     """One opinion on who holds the conversation next, with its reason."""
 
     kind: Kind = "stay"
-    """Stay; switch to `target`; give the message to the supervisor; or the dialog has reached its goal."""
+    """Stay; switch to `target`; to the supervisor; the dialog has reached its goal; or stay, and call a person."""
     target: str | None = None
     """The dialog or tool that the user wants instead, if the observer knows it."""
     reason: str = ""
+    binding: bool = False
+    """Whether `target` hears the message at once, also where the supervisor's model decides (`DIRECT_SWITCH=0`)."""
 
     @property
     def stays(self) -> bool:
         """Whether the dialog keeps the conversation."""
-        return self.kind == "stay"
+        return self.kind in ("stay", "person")
 
     def plain(self) -> StoredVerdict:
         """Return the verdict as plain data, for the state."""
-        return {"kind": self.kind, "target": self.target, "reason": self.reason}
+        return {"kind": self.kind, "target": self.target, "reason": self.reason, "binding": self.binding}
 
 
 def read_votes(votes: Iterable[Vote]) -> dict[str, Verdict]:
     """Return the verdicts of votes, by observer."""
-    return {vote["observer"]: Verdict(vote["kind"], vote["target"], vote["reason"]) for vote in votes}
+    return {it["observer"]: Verdict(it["kind"], it["target"], it["reason"], it.get("binding", False)) for it in votes}
 
 
 STAY = Verdict()

@@ -26,6 +26,7 @@ Put the tools into `Dialog(tools=...)` or `SUPERVISOR_TOOLS`.
 from agents.events.views import CardList, Document, Entry, Link, Notice, Player, Table
 from agents.language.identifiers import Opaque
 from agents.toolkit.context import Runtime
+from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.result import Answer, Failed, Misused, Option, Refused, TooMany, choice, request, result
 from agents.toolkit.traits import Traits, traits
 
@@ -47,6 +48,7 @@ __all__ = [
     "TooMany",
     "Traits",
     "choice",
+    "hand_back",
     "request",
     "result",
     "traits",

@@ -12,7 +12,7 @@ from langchain_core.messages import AnyMessage
 from langchain_core.tools import InjectedToolArg
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime as NodeRuntime
-from pydantic import GetCoreSchemaHandler
+from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
@@ -31,7 +31,7 @@ from agents.state.person import Heard
 from agents.state.talk import Json, Pending
 from agents.state.verdict import Ballot
 from agents.toolkit.help import HelpChain
-from agents.toolkit.services import Service, Services
+from agents.toolkit.services import FieldReader, Service, Services
 from agents.toolkit.source_book import SourceBook
 
 
@@ -123,11 +123,16 @@ class Context:
     held: list[CitedText] = field(default_factory=list)
     """The draft that is held back; transcripts keep it if the turn is stopped meanwhile."""
     notes: Notes | None = None
-    """Notes for a person; None where there are none."""
+    """Notes for a person; None if nobody reads notes."""
     contents: Contents = field(default_factory=Contents)
     services: Services = field(default_factory=Services)
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
+
+    def fitting(self, form: type[BaseModel] | None, owner: str, lang: str, values: Json) -> Json:
+        """Return values of the form of a dialog or a tool in the kinds of its fields, read as people write them."""
+        reader, now = self.services.find(FieldReader), datetime.fromtimestamp(self.now(), self.zone)
+        return reader.fitting(form, owner, lang, values, now) if reader and form else values
 
     def service(self, kind: type[Service]) -> Service:
         """Return the service of a type, such as a dialog's own tables. Raises LookupError if there is none."""

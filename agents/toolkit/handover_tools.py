@@ -11,11 +11,12 @@ from typing import Annotated, Any
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.types import Command
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SkipValidation, ValidationError, create_model
 
+from agents.state import SUPERVISOR
 from agents.toolkit.context import Runtime
-from agents.toolkit.questions.form import size_of
+from agents.toolkit.descriptions import Texts, with_texts
+from agents.toolkit.questions.form import extra, misfits, missing, size_of
 from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import Traits, with_traits
@@ -24,14 +25,16 @@ from prompts import phrase
 
 HAND_BACK = "hand_back"
 FILL_FORM = "fill_form"
+UNREAD: Any = SkipValidation, PlainSerializer(lambda value: value)  # As the model gave it; `fill` reads it.
 NAMES_USER = "names_user"
 """Marks, in `json_schema_extra`, the field of a remembered form that says what to call the user."""
 
 
 @tool(HAND_BACK)
-def hand_back(wish: str = "") -> str:
+def hand_back(wish: str = "") -> Command[str]:
     """Give the conversation back: the goal is reached, or the user wants something else (wish: in their words)."""
-    return wish
+    # It is run in agent graphs alone.
+    return Command(goto=SUPERVISOR, graph=Command.PARENT, update={"wish": wish})
 
 
 @cache
@@ -44,6 +47,11 @@ def entry_tool(name: str, description: str) -> BaseTool:
     return StructuredTool.from_function(enter, name=name, description=description)
 
 
+def entry_of(dialog: Speaker) -> BaseTool:
+    """Return the tool that hands over to a dialog, with the examples that the dialog brings."""
+    return with_texts(entry_tool(dialog.tool, dialog.description), Texts(examples=dialog.examples))
+
+
 @cache
 def form_tool(form: type[BaseModel]) -> BaseTool:
     """Return the tool that fills a dialog's form.
@@ -51,7 +59,7 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
     Fields the model leaves out keep their values; a list replaces the former list.
     """
     optional: dict[str, Any] = {
-        name: (field.annotation | None, Field(default=None, description=field.description))  # type: ignore[operator]
+        name: (Annotated[field.annotation | None, *UNREAD], Field(default=None, description=field.description))  # type: ignore[operator]
         for name, field in form.model_fields.items()
     }
     config = ConfigDict(arbitrary_types_allowed=True)
@@ -63,7 +71,12 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         for name, value in new.items():
             if (length := size_of(value)) > most:
                 raise Misused(phrase("field_long", runtime.state["lang"], field=name, most=most, length=length))
-        filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
+        lang = runtime.state["lang"]
+        new = runtime.context.fitting(form, runtime.state.get("speaker", ""), lang, new)
+        try:
+            filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
+        except ValidationError as wrong:
+            raise Misused("; ".join(f"{name}: {why}" for name, why in misfits(form, wrong, lang).items())) from None
         await entered(runtime, FORM, form_changes(runtime, {name: filled[name] for name in new}))
         names, open_names = ", ".join(new) or "-", ", ".join(missing(form, filled)) or "-"
         note = phrase("form_filled", runtime.state["lang"], filled=names, missing=open_names)
@@ -77,21 +90,11 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
     return with_traits(filling, Traits(effect="write", repeatable=True, undo=FORM))
 
 
-def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
-    """Return the fields to ask for that have no value yet, in the form's order."""
-    asked = (name for name, field in form.model_fields.items() if _extra(field, "asked") is not False)
-    return [name for name in asked if values.get(name) in (None, "", [], {})]
-
-
 def names_user(speaker: Speaker, values: Mapping[str, object]) -> str:
     """Return what to call the user, from the form's field that is marked with `NAMES_USER`; empty if it is unknown."""
     fields = speaker.form.model_fields if speaker.form else {}
-    marked = [name for name, field in fields.items() if _extra(field, NAMES_USER) is True]
+    marked = [name for name, field in fields.items() if extra(field, NAMES_USER) is True]
     return next((str(values[name]) for name in marked if values.get(name)), "")
-
-
-def _extra(field: FieldInfo, name: str) -> object:
-    return field.json_schema_extra.get(name) if isinstance(field.json_schema_extra, dict) else None
 
 
 def revise(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, object]:

@@ -2,7 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TypeVar
+
+from pydantic import BaseModel
+
+from agents.state.talk import Json
 
 Service = TypeVar("Service")
 
@@ -31,6 +36,14 @@ class Services:
     def every(self, kind: type[Service]) -> list[Service]:
         """Return all services of a type, in the order in which they were added."""
         return [service for service in self._services if isinstance(service, kind)]
+
+
+class FieldReader(ABC):
+    """Whoever reads the values of forms as people write them; a service that is found by this type."""
+
+    @abstractmethod
+    def fitting(self, form: type[BaseModel], owner: str, lang: str, values: Json, now: datetime) -> Json:
+        """Return values in the kinds of their fields; `owner` is the dialog or the tool that asks for them."""
 
 
 class Alarms(ABC):

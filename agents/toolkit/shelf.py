@@ -13,19 +13,21 @@ from functools import cached_property
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool, StructuredTool, tool
+from pydantic import BaseModel
 
 from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
 from agents.state.talk import Json
+from agents.toolkit.agent_graph import ask_user
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import parameters, signature, texts_of
-from agents.toolkit.handover_tools import entry_tool, form_tool, hand_back
+from agents.toolkit.handover_tools import entry_of, form_tool, hand_back
 from agents.toolkit.help import HelpRequest
 from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits, traits_of
-from prompts import languages, phrase
+from prompts import FALLBACK, languages, phrase
 
 FIND, CALL = "find_tools", "call_tool"
 FINDING = (FIND, CALL)
@@ -102,7 +104,7 @@ def card_of(tool: BaseTool) -> Card:
     texts = {lang: texts_of(tool, lang) for lang in languages()}
     return Card(
         name=tool.name,
-        descriptions={"en": tool.description} | {lang: text for lang, (text, _) in texts.items() if text},
+        descriptions={FALLBACK: tool.description} | {lang: text for lang, (text, _) in texts.items() if text},
         examples={lang: examples for lang, (_, examples) in texts.items()},
         parameters=list(parameters(tool).get("properties", {})),
         shortcut=traits_of(tool).shortcut,
@@ -122,7 +124,7 @@ def tools_of(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
 
 def entry_tools(speakers: Speakers) -> list[BaseTool]:
     """Return the tools by which the supervisor hands over to the dialogs."""
-    return [entry_tool(dialog.tool, dialog.description) for dialog in speakers.dialogs.values()]
+    return [entry_of(dialog) for dialog in speakers.dialogs.values()]
 
 
 def _protocol_tools(speaker: Speaker, speakers: Speakers, finding: Sequence[BaseTool] = ()) -> list[BaseTool]:
@@ -130,11 +132,18 @@ def _protocol_tools(speaker: Speaker, speakers: Speakers, finding: Sequence[Base
     if speaker.is_supervisor:
         return [*entry_tools(speakers), *finding, help]
     form = [form_tool(speaker.form)] if speaker.form else []
-    return [*form, *finding, hand_back, help]
+    asking = [ask_user] if speaker.agent else []
+    return [*form, *finding, *asking, hand_back, help]
 
 
-@tool(CALL)
-def call_tool(name: str, runtime: Runtime, args: Json | None = None) -> str:
+class _NamedCall(BaseModel):
+    # LangChain renames a function's parameter `args`, and takes it for a list.
+    name: str
+    args: Json = {}
+
+
+@tool(CALL, args_schema=_NamedCall)
+def call_tool(name: str, runtime: Runtime, args: Json) -> str:
     """Call a tool by its card. name: as on the card. args: its parameters by name."""
     # `meant` puts the named tool in its place; only a call without a valid name comes here.
     raise Misused(phrase("tool_unknown", runtime.state["lang"], tool=name, known=FIND))

@@ -46,6 +46,10 @@ class Speaker:
     """The name of the tool by which the supervisor hands over to a dialog."""
     description: str = ""
     """What a dialog is used for: begins with "Used for …"; the supervisor and the observers read it."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Its prompt by language, in place of the file; a language without one takes that of the fallback."""
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By language, what people say who want it, where it has no card."""
     observers: Sequence[str] = ()
     resume: Resume = "ask"
     """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
@@ -70,7 +74,7 @@ class Speaker:
     agent: Runnable[Any, Any] | None = None
     """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
 
-    It hears the dialog's history. Compile it without a checkpointer: the thread keeps what was said.
+    It hears the dialog's history, and is given a checkpointer of ours; `app.agent_graphs` runs it.
     """
 
     @property

@@ -27,7 +27,8 @@ from langgraph.errors import GraphInterrupt
 from langgraph.func import entrypoint
 from langgraph.types import Command, Send, interrupt
 
-from agents.toolkit.questions.options import INTERRUPT, agreed, yes_or_no
+from agents.state.talk import No
+from agents.toolkit.questions.options import INTERRUPT, NO, YES, agreed, yes_or_no
 from agents.toolkit.result import Failed, Option, Question, ToolResult, in_json, plain
 from agents.toolkit.traits import traits_of
 
@@ -121,26 +122,17 @@ def _text(answer: object, *, declared: bool) -> object:
         return answer
 
 
-class No(str):
-    """A user's no as a tool gets it: the words, which count as false, since many tools only ask whether it is true."""
-
-    __slots__ = ()
-
-    def __bool__(self) -> bool:
-        return False
-
-
 @contextmanager
 def answering(texts: Sequence[str], lang: str) -> Iterator[None]:
     """Let the interrupts of the tools that are called during the block have these answers."""
-    token = _ANSWERS.set([_value(text, lang) for text in texts])
+    token = _ANSWERS.set([answer_given(text, lang) for text in texts])
     try:
         yield
     finally:
         _ANSWERS.reset(token)
 
 
-def _value(text: str, lang: str) -> object:
+def answer_given(text: str, lang: str) -> object:
     """Return an answer as `interrupt()` returns it: an object that was sent as JSON, else the user's words."""
     if text.lstrip().startswith(("{", "[")):
         try:
@@ -224,11 +216,13 @@ def question_of(interrupted: GraphInterrupt, call: ToolCall) -> ToolMessage:
     named = value.get("options") if isinstance(value, Mapping) else None
     if not isinstance(named, Mapping) or not all(isinstance(text, str) for pair in named.items() for text in pair):
         named = {}
-    options = [Option(label, answer) for answer, label in named.items()]
-    return answer_to(call, ToolResult(question=Question(_prompt(value), options, kind=INTERRUPT)))
+    is_review = [*named] == [YES, NO]
+    options = [Option(label, answer, id=answer if is_review else "") for answer, label in named.items()]
+    return answer_to(call, ToolResult(question=Question(prompt_of(value), options, kind=INTERRUPT)))
 
 
-def _prompt(value: object) -> str:
+def prompt_of(value: object) -> str:
+    """Return the question of an `interrupt()` in words."""
     if isinstance(value, Mapping):
         value = next((value[name] for name in PROMPT_KEYS if isinstance(value.get(name), str)), value)
     try:

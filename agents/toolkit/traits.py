@@ -89,7 +89,9 @@ class Traits:
     result: type[BaseModel] | Schema | None = None
     """What comes back: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None
+    """What the user fills in, of a breaker."""
     view: str = ""
+    """The kind of the view that it shows, such as "cards"; empty for none."""
     permission: str = ""
     """What the user must be permitted to do; empty for everybody."""
     check: StateCheck | None = None

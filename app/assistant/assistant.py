@@ -1,12 +1,10 @@
 """The entry for every door: `Assistant.play` takes a user message through the graph, once."""
 
-import json
 import logging
-import sqlite3
 import uuid
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -16,7 +14,7 @@ from langgraph.types import Overwrite
 from agents.conversation.forgetting import worded
 from agents.conversation.persons import seen_by
 from agents.conversation.prompt import Prompting
-from agents.errors import UsageError
+from agents.errors import DatabaseError, UsageError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, now_ms
@@ -24,6 +22,7 @@ from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences
 from agents.models import Model
 from agents.state import SUPERVISOR, State
+from agents.state.limits import Limits
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant.clocks import Clock, Deliver
@@ -31,10 +30,13 @@ from app.assistant.closing import TERMINAL
 from app.assistant.endings import Endings
 from app.assistant.forgetter import Forgetter
 from app.assistant.run import Stamp, config_of
-from app.assistant.thread_reader import ThreadReader
+from app.assistant.thread_reader import ThreadReader, facts_of
 from app.assistant.turn import Turn, TurnCount
 from app.assistant.turn_player import TurnPlayer
+from app.assistant.turn_queue import TurnQueue
+from app.seat import Operator, Seat
 from app.typed_file import TypedFile
+from app.usage.usage import store
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -63,6 +65,11 @@ class Assistant(ThreadReader):
         return self._player.services
 
     @property
+    def limits(self) -> Limits:
+        """How much one message, and a user's messages, may ask for."""
+        return self._player.limits
+
+    @property
     def leading(self) -> Sequence[Model]:
         """The model that leads, and what stands in when it fails."""
         return self._player.models.chain(SUPERVISOR)
@@ -80,7 +87,7 @@ class Assistant(ThreadReader):
     @property
     def typed(self) -> TypedFile:
         """The file of what was typed at the prompt."""
-        return TypedFile.beside(self.memory.path)
+        return TypedFile.beside(self.memory.storage.path)
 
     async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Take one message through the conversation and yield its events, one turn at a time per thread.
@@ -92,11 +99,17 @@ class Assistant(ThreadReader):
             UsageError: the id was used before with another text.
         """
         try:
-            self.memory.check_file()
-            async with aclosing(self._play(turn)) as events:
-                async for event in events:
+            self.memory.storage.check()
+            if self.is_crowded(turn.owner) and not await self._is_stored(turn):
+                text = phrase("sorry_crowded", turn.lang or self._player.lang)
+                for event in await self._beside(turn, Stamp(turn.thread), Error(code="crowded", text=text)):
                     yield event
-        except (sqlite3.Error, OSError) as fault:
+                return
+            with self._player.queue.taken(turn.owner):
+                async with aclosing(self._play(turn)) as events:
+                    async for event in events:
+                        yield event
+        except (DatabaseError, OSError) as fault:
             LOG.error("thread %s: the database cannot be used: %s", turn.thread, fault)
             key = "sorry_storage" if await self._is_stored(turn) else "sorry_not_stored"
             stamp = Stamp(turn.thread)
@@ -105,9 +118,9 @@ class Assistant(ThreadReader):
 
     async def _is_stored(self, turn: Turn) -> bool:
         try:
-            self.memory.check_file()
+            self.memory.storage.check()
             return await self.message(turn.thread, turn.id) is not None
-        except (sqlite3.Error, OSError):
+        except (DatabaseError, OSError):
             return False
 
     async def _play(self, turn: Turn) -> AsyncGenerator[Event, None]:
@@ -155,6 +168,15 @@ class Assistant(ThreadReader):
                     if entry.user == turn.owner:
                         yield event
 
+    @property
+    def queue(self) -> TurnQueue:
+        """The turns of this process."""
+        return self._player.queue
+
+    def is_crowded(self, user: str) -> bool:
+        """Tell whether no further turn of a user is taken on here; one that was stored before still is."""
+        return self._player.queue.is_full(user)
+
     def refuses(self, turn: Turn) -> bool:
         """Tell whether a message will not be taken: it is too long, or its user has sent too many."""
         return self._refusal(turn) is not None
@@ -178,7 +200,7 @@ class Assistant(ThreadReader):
 
         Raises:
             UsageError: the id was used before with another text.
-            sqlite3.Error: it could not be stored.
+            DatabaseError: it could not be stored.
         """
         if await self.forgets(turn.thread, turn.id):
             # What it has deleted is told again; nothing of it is stored anew.
@@ -186,7 +208,7 @@ class Assistant(ThreadReader):
         stored = await self.memory.transcript.entry(turn.thread, turn.id)
         if stored and stored.status not in ("open", "failed"):
             return False
-        if stored or self._refusal(turn) is None:
+        if stored or not (self._refusal(turn) or self.is_crowded(turn.owner)):
             await self.memory.transcript.accept(turn.entry(), updates)
         return True
 
@@ -200,7 +222,7 @@ class Assistant(ThreadReader):
         `updates` are the rows of `memory.updates` that came to it.
 
         Raises:
-            sqlite3.Error: it could not be stored.
+            DatabaseError: it could not be stored.
         """
         if self._refusal(turn) is not None:
             return False
@@ -216,19 +238,8 @@ class Assistant(ThreadReader):
 
     async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
-        return [
-            Turn(
-                thread=thread,
-                text=entry.text,
-                user=entry.user,
-                id=entry.message_id,
-                source=entry.source,
-                quoted=json.loads(entry.quoted or "[]"),
-                device=device,
-                is_group=is_group,
-            )
-            for entry in await self.memory.transcript.open_entries(thread)
-        ]
+        entries = await self.memory.transcript.open_entries(thread)
+        return [Turn.of(entry, device, is_group=is_group) for entry in entries]
 
     async def tell(self, thread: str, text: str, id: str, user: str | None = None, *, source: str = UNASKED) -> Message:
         """Store a message that answers nothing, once per `id`, and return it; `user` is whom it is for.
@@ -270,6 +281,33 @@ class Assistant(ThreadReader):
         """
         return self._player.stop(thread, user, after_tools=after_tools)
 
+    @asynccontextmanager
+    async def counted(self, user: str) -> AsyncIterator[Callable[[Event], None]]:
+        """Yield what takes the events of model calls that belong to no turn; they count towards the user's day.
+
+        Raises:
+            ModelUnavailable: by the function, where a call would be over a limit.
+        """
+        spent = await self._player.budget(user)
+        try:
+            with self.queue.taken(user), self.queue.place(user) as place:
+                await place
+                yield spent.note
+        finally:
+            await store(spent)
+
+    async def take_seat(self, thread: str, operator: Operator, *, force: bool = False) -> Seat:
+        """Let a person hold a thread; an answer that is being made in this process is stopped first. See `Seats.take`.
+
+        Raises:
+            UsageError: nobody has written there, or somebody else holds it, unless it is forced.
+        """
+        seat = await self.seats.of(thread)
+        if seat is None or not seat.holder:
+            await self.stop(thread)
+        lang = (await self.state(thread) or {}).get("lang") or self._player.lang
+        return await self.seats.take(thread, operator, lang, force=force)
+
     async def conclude(self, thread: str, user: str | None = None) -> None:
         """Keep what a thread that is stopped has found out of a user, or of all who wrote there; waits for its turn."""
         for person in [user] if user else await self.forgetting.writers(thread):
@@ -294,6 +332,11 @@ class Assistant(ThreadReader):
             if isinstance(turn, int) and not begins:
                 configs.setdefault(turn, checkpoint.config)
         return configs
+
+    async def state_after(self, thread: str, turn: int) -> dict[str, object] | None:
+        """Return the state at the end of a turn as plain data; None if it is not kept."""
+        config = (await self.kept_turns(thread)).get(turn)
+        return facts_of(thread, cast(State, (await self.graph.aget_state(config)).values)) if config else None
 
     async def go_back(self, thread: str, turn: int, text: str) -> Message:
         """Go back to the end of a turn, say so with `text` in the transcript, and return that message.

@@ -51,6 +51,8 @@ class Ring:
     user: str
     text: str
     """What to tell the user; says so if it comes too late."""
+    is_stored: bool = False
+    """Whether it stands in the transcript already, though nobody was shown it."""
 
 
 Deliver = Callable[[Ring], Awaitable[None]]
@@ -151,7 +153,7 @@ class Clock(Beside):
         async with self._locks.hold(due.thread), self._one_by_one():
             text = await source.text_of(due, is_late=self._now() * 1000 - due.at_ms > GRACE_MS)
             if text is not None:
-                await self._deliver(Ring(due.id, due.thread, due.user, text))
+                await self._deliver(Ring(due.id, due.thread, due.user, text, source.is_stored))
                 await source.rang(due)
 
     @asynccontextmanager

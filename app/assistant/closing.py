@@ -1,7 +1,6 @@
 """Store the outcome of a message: answered, stopped by the user, or failed."""
 
 import logging
-import sqlite3
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -11,17 +10,19 @@ from langgraph.types import Overwrite
 from agents.conversation.changes import Update
 from agents.conversation.persons import turn_to
 from agents.conversation.prompt import heard_message
-from agents.errors import ModelUnavailable
+from agents.errors import DatabaseError, ModelUnavailable
 from agents.events import Error, Message
 from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
+from agents.nodes.route import FRESH, PASSING
 from agents.state import SUPERVISOR, State
-from agents.state.history import mend
+from agents.state.history import dangling, mend, set_before
 from agents.state.talk import merge_talks
 from app.assistant.endings import Endings
 from app.assistant.run import Run
+from app.usage.usage import OverBudget
 from prompts import phrase
 
 FAILURE = "llm failure"
@@ -42,7 +43,7 @@ class Closing:
 
     async def close(self, run: Run, entry: InboxEntry, message_update: Update | None) -> Message | Error | None:
         """Store the outcome of a message; return the event that ends it: a stopped message, an error, or None."""
-        if isinstance(run.failure, sqlite3.Error):
+        if isinstance(run.failure, DatabaseError):
             # The database failed, and the message stays open until it is in order.
             raise run.failure
         if run.failure is not None:
@@ -53,7 +54,28 @@ class Closing:
         return None
 
     async def _stopped(self, run: Run, entry: InboxEntry, message_update: Update) -> Message:
-        """Write the state as if the answer had ended where the user stopped it, with what was shown."""
+        """Store what was shown of an answer that the user has stopped."""
+        shown = run.shown.rstrip()
+        speaker = await self._end_here(run, entry, message_update, shown)
+        message = Message(speaker=speaker, text=shown, interrupted=True, citations=run.citations, original=run.made)
+        run.note_message(message)
+        run.recording.note(message)
+        await self._store(run, entry, "interrupted")
+        return message
+
+    async def hold(self, run: Run, entry: InboxEntry, message_update: Update | None) -> None:
+        """Store a message that a person answers, without a question to any model; open questions of tools stay open.
+
+        `message_update` None: the state has the message already.
+        """
+        if message_update is not None:
+            await self._end_here(run, entry, message_update, "", keeps_questions=True)
+        await self.memory.transcript.close(entry, "done", run.turn, self._lines(run, entry))
+
+    async def _end_here(
+        self, run: Run, entry: InboxEntry, message_update: Update, shown: str, *, keeps_questions: bool = False
+    ) -> str:
+        """Write the state as if the answer had ended with what was shown of it; return whose answer it is."""
         state = cast(State, (await self.graph.aget_state(run.config)).values)
         begun = state.get("heard", {}).get("id") == entry.message_id
         missed = message_update.get("talks", {})
@@ -64,16 +86,21 @@ class Closing:
         state = cast(State, {**state, **own})
         speaker = run.speaker or state.get("dialog") or SUPERVISOR
         talk = state.get("talks", {}).get(speaker, {})
+        pending = state.get("pending", []) if keeps_questions else []
+        waiting = {question["call"] for question in pending}
+        messages: list[AnyMessage] = talk.get("messages", [])
+        messages = mend(messages, phrase("call_stopped", state["lang"]), {*dangling(messages)} - waiting)
         heard = heard_message(state["heard"], talk, state["lang"])
-        messages: list[AnyMessage] = mend(talk.get("messages", []), phrase("call_stopped", state["lang"]))
-        messages += [heard] if heard else []
-        shown = run.shown.rstrip()
-        messages += [AIMessage(shown)] if shown.strip() else []
+        additions: list[AnyMessage] = [*([heard] if heard else []), *([AIMessage(shown)] if shown.strip() else [])]
+        # Behind a call that waits for the user's answer nothing but its answer may stand.
+        messages = set_before(messages, additions) if dangling(messages) else [*messages, *additions]
+        anew: dict[str, object] = {} if begun else {**FRESH, **PASSING, "said": Overwrite([])}
         over: dict[str, object] = {
+            **anew,
             "listener": None,
             "asked": [],
             "votes": Overwrite([]),
-            "pending": [],
+            "pending": pending,
             "turn": run.turn,
         }
         caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
@@ -82,25 +109,22 @@ class Closing:
             talks_update = Overwrite(merge_talks(state["talks"], {speaker: {"messages": messages}}))
         update = {**message_update, **own, **over, "talks": talks_update}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
-        message = Message(speaker=speaker, text=shown, interrupted=True, citations=run.citations, original=run.made)
-        run.note_message(message)
-        run.recording.note(message)
-        await self._store(run, entry, "interrupted")
-        return message
+        return speaker
 
     async def _failed(self, run: Run, entry: InboxEntry, failure: Exception) -> Error:
         """Apologise; the thread stays usable, and the same message id tries again from where it failed."""
         cause, is_operator = "", run.context.device == TERMINAL
         if isinstance(failure, ModelUnavailable):
             code: str = failure.trouble
-            cause = failure.cause if is_operator else ""
+            cause = failure.cause if is_operator and code != "spent" else ""
             LOG.warning("thread %s: %s", entry.thread, failure)
         else:
             code = "loop" if isinstance(failure, GraphRecursionError) else "internal"
             LOG.error("thread %s: turn failed", entry.thread, exc_info=failure)
         lang = run.state.get("lang") or self.lang
         # Names of settings say nothing to people who cannot change them.
-        text = phrase("sorry_settings" if code in OF_SETTINGS and not is_operator else f"sorry_{code}", lang)
+        facts = {"time": failure.until} if isinstance(failure, OverBudget) else {}
+        text = phrase("sorry_settings" if code in OF_SETTINGS and not is_operator else f"sorry_{code}", lang, **facts)
         error = Error(code=code, text=f"{text} ({phrase('model_cause', lang, cause=cause)})" if cause else text)
         run.recording.note(error)
         await self._store(run, entry, "failed", error)
@@ -112,6 +136,15 @@ class Closing:
         if self.endings:
             # A message whose end is not stored is played again, and its end is told again.
             await self.endings.of_turn(run.state, entry, run.turn, is_shared=run.context.is_shared)
+        lines = self._lines(run, entry, error)
+        # Of a turn that was stopped or failed nobody knows whether the guess was right.
+        guess = run.guess.logged() if status == "done" else None
+        forgets = run.state.get("forgets") if status == "done" else None
+        agreed = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"]) if forgets else None
+        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, agreed)
+
+    def _lines(self, run: Run, entry: InboxEntry, error: Error | None = None) -> list[TranscriptLine]:
+        """Return what was said in answer to a message, as the transcript keeps it."""
         to = {TO: entry.user} if run.context.is_shared else {}
 
         def line(speaker: str, text: str, at_ms: int, metadata: dict[str, object]) -> TranscriptLine:
@@ -133,8 +166,4 @@ class Closing:
         if error is not None:
             made = {"original": run.made} if run.made.strip() else {}
             lines.append(line(SUPERVISOR, error.text, now_ms(), {"source": FAILURE, "code": error.code, **made}))
-        # Of a turn that was stopped or failed nobody knows whether the guess was right.
-        guess = run.guess.logged() if status == "done" else None
-        forgets = run.state.get("forgets") if status == "done" else None
-        agreed = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"]) if forgets else None
-        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, agreed)
+        return lines

@@ -9,10 +9,12 @@ from pathlib import PurePath
 from langchain_core.messages.content import ImageContentBlock
 
 from agents.sources.attachments import MOST_PICTURES, Contents, marks, picture
+from agents.sources.attachments import kind_of as picture_kind
 from agents.sources.attachments.transcriber import NotHeard, Transcriber
+from agents.sources.attachments.transcriber import kind_of as recording_kind
 from agents.sources.documents.files import Unreadable
 from agents.sources.documents.reading import text_of
-from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted
+from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted, QuotedKind
 from app.assistant.assistant import Assistant
 from app.assistant.turn import Turn
 from prompts import phrase
@@ -37,6 +39,11 @@ UNUSED: Mapping[str, str] = {
 
 Fetch = Callable[[Quoted], Awaitable[bytes]]
 """Returns the bytes of a file. Raises NotFetched."""
+
+
+def kind_of(beginning: bytes) -> QuotedKind:
+    """Return the kind of a file by its first 16 bytes, whatever its name is."""
+    return "voice" if recording_kind(beginning) else "photo" if picture_kind(beginning) else "file"
 
 
 class NotFetched(Exception):
@@ -77,12 +84,17 @@ class FileReader:
         self._assistant, self._transcriber, self._longest = assistant, transcriber, longest
         self._slots = asyncio.Semaphore(AT_ONCE)
 
+    @property
+    def kinds(self) -> set[QuotedKind]:
+        """The kinds of files and places that can be used at all."""
+        seen: set[QuotedKind] = {"photo"} if self._assistant.sees else set()
+        heard: set[QuotedKind] = {"voice"} if self._transcriber else set()
+        read: set[QuotedKind] = {"file", "location", "contact"} if self._assistant.reads else set()
+        return seen | heard | read
+
     def takes(self, part: Quoted) -> bool:
         """Tell whether a file or a place can be used at all."""
-        if part["kind"] in ("file", "location", "contact"):
-            return self._assistant.reads
-        is_used = {"photo": self._assistant.sees, "voice": self._transcriber is not None}
-        return is_used.get(part["kind"], False)
+        return part["kind"] in self.kinds
 
     async def read(self, turn: Turn, fetch: Fetch, lang: str) -> Reading:
         """Return a message with what its files hold; what the user said goes on without what cannot be read."""

@@ -20,6 +20,7 @@ from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn import REMEMBERED
+from app.seat.seats import Seats
 from app.typed_file import TypedFile
 
 
@@ -62,6 +63,8 @@ class Forgetter:
             values = await self._values(thread)
             is_known = user in {values.get("writer"), *values.get("persons", {})}
             await self._unlearn(user, thread=thread)
+            if seats := self.services.find(Seats):
+                await seats.erase_part(thread, user)
             try:
                 was_said = await self.memory.forget_part(thread, user)
             finally:

@@ -71,6 +71,8 @@ class Run:
         self.speaker: str | None = None
         """The speaker of that text."""
         self.model_calls = 0
+        self.place: asyncio.Future[None] | None = None
+        """Is done when the run may begin; None before it asks."""
         self.stopped = False
         self.ended = False
         """Whether the graph came to its end."""

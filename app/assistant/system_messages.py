@@ -44,3 +44,9 @@ class SystemMessages(BaseModel):
         """Store them in place of those that there were."""
         place = namespace_of_thread(thread, KIND)
         await (store.aput(place, KEY, self.model_dump()) if self.system_messages else store.adelete(place, KEY))
+
+
+async def hand_down(store: BaseStore, thread: str, to: str) -> None:
+    """Let another conversation of the same place begin with the messages of a thread, unless it has some."""
+    if thread != to and not (await SystemMessages.of(store, to)).system_messages:
+        await (await SystemMessages.of(store, thread)).save(store, to)

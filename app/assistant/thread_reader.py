@@ -1,6 +1,6 @@
 """What can be read of the threads: their state, open questions, transcripts and records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from agents.conversation.persons import lang_of, name_of, seen_by
@@ -11,7 +11,8 @@ from agents.state import State
 from agents.toolkit.questions import ask, fits
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.turn_player import TurnPlayer, sound_state
-from app.recording import Record, read_record
+from app.recording import Record, Step, read_record
+from app.seat.seats import Seats
 from dialogs import Dialog
 
 
@@ -28,6 +29,11 @@ class ThreadReader:
         return {name: dialog.description for name, dialog in self.speakers.dialogs.items()}
 
     @property
+    def seats(self) -> Seats:
+        """Where people take threads over."""
+        return self._player.services.get(Seats)
+
+    @property
     def specialists(self) -> list[Dialog]:
         """The dialogs with all that they declare."""
         return [speaker for speaker in self.speakers if isinstance(speaker, Dialog)]
@@ -41,10 +47,13 @@ class ThreadReader:
         values = await self._values(thread)
         if not values:
             return None
+        seats = self._player.services.find(Seats)
+        seat = await seats.of(thread) if seats else None
+        held = {"held_by": seat.holder if seat and seat.holder else None}
         if user is not None:
-            return _facts(thread, seen_by(values, user)) | {"lang": lang_of(values, user)}
-        persons = {person: _facts(thread, seen_by(values, person)) for person in values.get("persons", {})}
-        return _facts(thread, values) | ({"persons": persons} if persons else {})
+            return facts_of(thread, seen_by(values, user)) | {"lang": lang_of(values, user)} | held
+        persons = {person: facts_of(thread, seen_by(values, person)) for person in values.get("persons", {})}
+        return facts_of(thread, values) | held | ({"persons": persons} if persons else {})
 
     async def asked(self, thread: str) -> list[str]:
         """Return the users of a thread who have an open question of a tool before them."""
@@ -89,6 +98,11 @@ class ThreadReader:
         rows = await self.memory.transcript.records(thread)
         return [read_record(text, record or "") for _, text, record in rows]
 
+    async def steps(self, thread: str) -> Mapping[str, Sequence[Step]]:
+        """Return what happened in the turns of a thread, as far as it is recorded, by the ids of their messages."""
+        rows = await self.memory.transcript.records(thread)
+        return {id: read_record(text, record).steps for id, text, record in rows if record}
+
     async def threads(self, user: str | None = None) -> list[ThreadInfo]:
         """List the threads, or those in which a user has written, the latest first."""
         threads = await self.memory.transcript.threads()
@@ -111,7 +125,8 @@ class ThreadReader:
         return cast(State, (await sound_state(thread, self._player.snapshot)).values)
 
 
-def _facts(thread: str, values: State) -> dict[str, Any]:
+def facts_of(thread: str, values: State) -> dict[str, object]:
+    """Return what a state holds, as plain data."""
     talks = values.get("talks", {})
     return {
         "thread": thread,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import takewhile
-from typing import cast
+from typing import Self, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.types import StateSnapshot
@@ -18,7 +18,7 @@ from agents.conversation.migration import from_transcript
 from agents.conversation.persons import BLANK, name_of
 from agents.conversation.prompt import heard_message
 from agents.language.text.stems import letters_of
-from agents.memory.inbox import TO, TOLD, UNASKED, InboxEntry, TranscriptLine, lines_of, writers_of
+from agents.memory.inbox import PERSON, TO, TOLD, UNASKED, InboxEntry, TranscriptLine, lines_of, writers_of
 from agents.sources.attachments import Contents
 from agents.state import SUPERVISOR, State
 from agents.state.history import dangling, set_before
@@ -34,7 +34,9 @@ class Turn:
     """A user message on its way in; `text` None asks the assistant to speak first, or to go on."""
 
     thread: str
+    """The conversation."""
     text: str | None
+    """What the user said."""
     user: str | None = None
     """The id of the user who wrote it; None if the thread belongs to one user and has that user's id."""
     lang: str | None = None
@@ -58,6 +60,20 @@ class Turn:
     def owner(self) -> str:
         """The user whose message this is."""
         return self.user or self.thread
+
+    @classmethod
+    def of(cls, entry: InboxEntry, device: str, *, is_group: bool = False) -> Self:
+        """Return a stored message as a turn of a door, to be played again."""
+        return cls(
+            thread=entry.thread,
+            text=entry.text,
+            user=entry.user,
+            id=entry.message_id,
+            source=entry.source,
+            quoted=json.loads(entry.quoted or "[]"),
+            device=device,
+            is_group=is_group,
+        )
 
     def entry(self) -> InboxEntry:
         """Return the turn's entry in the inbox."""
@@ -240,7 +256,7 @@ def said_by_others(state: State, user: str, lines: Sequence[TranscriptLine]) -> 
 def _is_told(line: TranscriptLine, user: str) -> bool:
     if line.role == "user":
         return line.speaker != user
-    return line.metadata.get("source") == UNASKED and line.metadata.get(TO) == user
+    return line.metadata.get("source") in (UNASKED, PERSON) and line.metadata.get(TO) == user
 
 
 def _worded(state: State, line: TranscriptLine) -> str:

@@ -1,5 +1,6 @@
 """What happens to one message: answered, repeated, or taken up where a crash or a failure left it."""
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
 from typing import cast
+from zoneinfo import ZoneInfo
 
 from langchain_core.messages import BaseMessage
 from langgraph.types import StateSnapshot
@@ -15,7 +17,8 @@ from langgraph.types import StateSnapshot
 from agents.conversation.changes import Update
 from agents.conversation.persons import lang_of, others_in, seen_by
 from agents.errors import BrokenState
-from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, TurnEnd, TurnStart
+from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, Observed, TurnEnd, TurnStart
+from agents.events.views import Notice
 from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
@@ -26,7 +29,7 @@ from agents.sources.attachments import Contents
 from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, read_votes
-from agents.toolkit.context import Context
+from agents.toolkit.context import Context, Spent
 from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
@@ -34,7 +37,11 @@ from app.assistant.closing import Closing
 from app.assistant.run import Run, Stamp, config_of
 from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, metadata_of, update_for
+from app.assistant.turn_queue import TurnQueue
 from app.permissions import NOBODY_MAY, Permissions
+from app.seat.seats import Seats
+from app.usage import FREE
+from app.usage.usage import Usage, store
 from prompts import phrase
 
 
@@ -45,6 +52,14 @@ class Progress(Enum):
     HEARD = "it is in the state, and `route` has to look at it"
     ROUTED = "`route` has looked at it, and nodes are left to run"
     ENDED = "the graph came to its end, and only the outcome is not stored"
+
+
+RESUMED = (Progress.ROUTED, Progress.ENDED)
+"""With these, what was said before a crash is shown again."""
+
+
+LONG_WAIT = 3.0
+"""Seconds after which a user whose turn may not run yet is told."""
 
 
 @dataclass(eq=False)
@@ -60,6 +75,7 @@ class TurnPlayer:
     limits: Limits = field(default_factory=Limits)
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
+    queue: TurnQueue = field(default_factory=TurnQueue)
     services: Services = field(default_factory=Services)
     """What the dialogs and the application offer to tools."""
 
@@ -80,7 +96,11 @@ class TurnPlayer:
         run = self._runs.get(thread)
         if run is None or user not in (None, run.context.user):
             return False
-        if after_tools:
+        if run.place and not run.place.done():
+            # It waits until it may run, and has nothing to bring to an end.
+            run.stop()
+            run.place.cancel()
+        elif after_tools:
             run.give_way()
         else:
             run.stop()
@@ -97,11 +117,15 @@ class TurnPlayer:
                 yield stamp(event, entry.turn)
             return
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
+        seats = self.services.find(Seats)
+        seat = await seats.of(entry.thread) if seats else None
+        held_by = seat.holder if seat else ""
         preferences = await Preferences.of(self.memory.store, entry.user)
-        is_resumed = progress in (Progress.ROUTED, Progress.ENDED)
+        is_resumed = progress in RESUMED
         context = replace(
             self._context(entry, turn, snapshot, preferences),
             system_messages=(await SystemMessages.of(self.memory.store, entry.thread)).texts,
+            spent=await self.budget(entry.user, preferences.zone),
         )
         run = Run(self.graph, context, snapshot, is_resumed=is_resumed)
         self._runs[entry.thread] = run
@@ -109,24 +133,72 @@ class TurnPlayer:
             update = None
             if progress is Progress.NEW:
                 update = await self._update(entry, snapshot, turn, context, preferences.lang)
+                if seats and not held_by and (notes := await seats.notes_for(entry.thread, entry.message_id)):
+                    update["heard"]["quoted"] = [*update["heard"].get("quoted", []), *notes]
             run.recording.begin((update or run.state)["lang"], resumed=is_resumed)
             for event in (TurnStart(text=entry.text, source=entry.source), *_as_shown(run.messages, run.state)):
                 yield stamp(event, run.turn)
             if is_mended:
                 yield stamp(Error(code=REBUILT, text=phrase("state_rebuilt", (update or run.state)["lang"])), run.turn)
-            if progress is not Progress.ENDED:
-                async with aclosing(run.stream(update)) as events:
+            if seats and held_by:
+                # An answer that a crash left half made is not completed either: no model is asked.
+                await self.closing.hold(run, entry, None if progress is Progress.ENDED else update or {})
+                await seats.note_waiting(entry.thread)
+            else:
+                answer = self._answer(run, entry, update, progress)
+                async with aclosing(_counted(context.spent, answer)) as events:
                     async for event in events:
                         yield stamp(event, run.turn)
-            if last := await self.closing.close(run, entry, update):
-                yield stamp(last, run.turn)
-            elif is_resumed and (what := run.state.get("forgets")):
-                yield stamp(Forgetting(what=what), run.turn)
         finally:
             del self._runs[entry.thread]
         ms = round((time.perf_counter() - begun) * 1000)
-        end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms})
+        end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": held_by})
         yield stamp(end, run.turn)
+
+    async def _answer(
+        self, run: Run, entry: InboxEntry, update: Update | None, progress: Progress
+    ) -> AsyncGenerator[Event, None]:
+        """Run the graph, unless it came to its end before, and store the outcome."""
+        begun_ms = round(self.memory.now() * 1000)
+        if progress in RESUMED:
+            for notice in await self._called(entry.thread, entry.received_ms):
+                yield notice
+        if progress is not Progress.ENDED:
+            async with aclosing(self._stream(run, update)) as events:
+                async for event in events:
+                    yield event
+                    if isinstance(event, Observed) and event.verdict == "person":
+                        for notice in await self._called(entry.thread, begun_ms):
+                            yield notice
+        if last := await self.closing.close(run, entry, update):
+            yield last
+        elif progress in RESUMED and (what := run.state.get("forgets")):
+            yield Forgetting(what=what)
+
+    async def _stream(self, run: Run, update: Update | None) -> AsyncGenerator[Event, None]:
+        """Run the graph when it may; a user who waits long is told."""
+        with self.queue.place(run.context.user) as run.place:
+            if not run.place.done():
+                await asyncio.wait([run.place], timeout=LONG_WAIT)
+            if not run.place.done():
+                yield Notice(message=phrase("turn_waits", (update or run.state)["lang"]))
+                await asyncio.wait([run.place])
+            async with aclosing(run.stream(update)) as events:
+                async for event in events:
+                    yield event
+
+    async def budget(self, user: str, zone: ZoneInfo | None = None) -> Spent:
+        """Return what a turn of a user may use of the day's limits."""
+        if (usage := self.services.find(Usage)) is None:
+            return Spent()
+        is_paid = not any(model.name.startswith(FREE) for model in self.models)
+        return await usage.budget(user, zone or machine_zone(), is_paid=is_paid)
+
+    async def _called(self, thread: str, since_ms: int) -> list[Notice]:
+        """Return what to tell the user of a call that an observer has made since then."""
+        seats = self.services.find(Seats)
+        text = await seats.called_since(thread, since_ms) if seats else ""
+        return [Notice(message=text)] if text else []
 
     async def begun(self, thread: str) -> str:
         """Return the id of the message with which the graph was last at work in a thread; empty for none."""
@@ -203,6 +275,18 @@ class TurnPlayer:
         if self.tells_metadata:
             update["heard"]["metadata"] = metadata_of(entry, lines, context, name)
         return update
+
+
+async def _counted(spent: Spent, answer: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    """Pass the events of an answer on, and store after each call of a model what it has used of the day's limits."""
+    try:
+        async with aclosing(answer) as events:
+            async for event in events:
+                if isinstance(event, ModelEnd):
+                    await store(spent)
+                yield event
+    finally:
+        await store(spent)
 
 
 def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:

@@ -15,14 +15,16 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from agents.errors import BrokenState, ConfigError, ContractError, UnusableDatabase, UsageError
+from agents.errors import BrokenState, ConfigError, ContractError, DatabaseError, UnusableDatabase, UsageError
 from agents.language.text.clean import safe_json
 from agents.toolkit.commands import CommandResult
 from app.assistant.assistant import STORAGE
-from app.cli import demo, installation, setup, talk, threads, tools
+from app.cli import demo, installation, lab, migration, setup, starter, talk, threads, tools
 from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation, results_alone
 from app.cli.ring import ring
+from app.cli.seat import seat
+from app.cli.worker import worker
 from app.composition import dialogs_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE, USAGE
 from app.settings import read_settings
@@ -35,15 +37,26 @@ TERMINATED = 143
 COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
     *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget),
-    threads.system_messages,
-    *(demo.demo, setup.setup, installation.notes, ring, installation.graph, installation.calibrate, installation.check),
+    *(threads.system_messages, seat),
+    *(
+        demo.demo,
+        setup.setup,
+        installation.notes,
+        installation.usage,
+        installation.audit,
+        ring,
+        installation.graph,
+        installation.calibrate,
+        installation.check,
+    ),
+    *(starter.new, migration.migrate, worker),
 )
 
 telegram = typer.Typer(name="telegram")
 
 
 @telegram.callback(invoke_without_command=True)
-def telegram_or_pair(context: typer.Context) -> Coroutine[Any, Any, int] | None:
+def telegram_or_pair(context: typer.Context) -> Coroutine[object, object, int] | None:
     """Answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped."""
     return None if context.invoked_subcommand else _serve()
 
@@ -80,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
         return _told(fault, USAGE)
     except BrokenState as fault:
         return _told(f"{fault}; say something in it, or forget it", TROUBLE[STORAGE])
-    except sqlite3.Error as fault:
+    except (DatabaseError, sqlite3.Error) as fault:
         return _told(f"{fault}; the database cannot be used", TROUBLE[STORAGE])
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -97,7 +110,7 @@ def application() -> TyperGroup:
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for command in (*COMMANDS, serve):
         every.command()(command)
-    for part in (tools.application, document_index, telegram, *_of_dialogs()):
+    for part in (tools.application, lab.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
@@ -118,6 +131,7 @@ def _of_dialogs() -> list[typer.Typer]:
 
 def _run(arguments: Sequence[str]) -> int:
     invocation = Invocation()
+    invocation.command = next(iter(arguments), "")
     outcome = application().main([*arguments], PROGRAM, standalone_mode=False, obj=invocation)
     if asyncio.iscoroutine(outcome):
         with results_alone() if invocation.as_json else nullcontext():
@@ -129,7 +143,7 @@ def _run(arguments: Sequence[str]) -> int:
     return outcome or 0
 
 
-async def _until_terminated(command: Coroutine[Any, Any, Any]) -> Any:
+async def _until_terminated(command: Coroutine[object, object, object]) -> object:
     """Run the command; SIGTERM cancels it, so that a running answer is stopped and stored first."""
     with cancelled_by(signal.SIGTERM) as signalled:
         try:

@@ -2,24 +2,21 @@
 
 import asyncio
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean
-from agents.memory import database_path
 from agents.sources.documents.files import READERS, files_in
-from agents.sources.documents.index import DocumentIndex, Tell, index_file, index_folder, index_help
+from agents.sources.documents.index import DocumentIndex, index_file, index_folder, index_help
 from agents.sources.documents.index import remove as remove_folder
 from agents.toolkit.commands import CommandResult
+from app.cli.progress import progress_bar
+from app.composition.databases import files_of
 from app.doors.visit import FAILED
 from app.settings import Settings, read_settings
 from app.texts import say
@@ -39,7 +36,7 @@ async def add(path: Added, *, url: Url = "") -> CommandResult:
         UsageError: there is no such place, or it overlaps one that is indexed.
     """
     settings = read_settings()
-    with _opened(settings) as index, _progress_bar() as tell:
+    with _opened(settings) as index, progress_bar() as tell:
         # In a thread, so that Ctrl-C and SIGTERM are heard: the file at hand is finished, and what was read stays.
         report = await asyncio.to_thread(index_folder, index, path, url, tell)
     for line in report.unreadable:
@@ -102,22 +99,4 @@ def _state(path: Path) -> frozenset[tuple[str, int, int]]:
 
 
 def _opened(settings: Settings) -> closing[DocumentIndex]:
-    return closing(DocumentIndex(index_file(database_path(settings.database_url))))
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Tell]:
-    """Show on a terminal how far indexing has come; elsewhere nothing."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task, is_over = progress.add_task("", total=None), threading.Event()
-
-        def tell(done: int, total: int, name: str) -> None:
-            if is_over.is_set():
-                raise asyncio.CancelledError
-            progress.update(task, completed=done, total=total, description=clean(Path(name).name))
-
-        try:
-            yield tell
-        finally:
-            is_over.set()
+    return closing(DocumentIndex(index_file(files_of(settings.database_url))))

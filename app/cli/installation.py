@@ -11,18 +11,20 @@ import typer
 from agents.conversation.gate import calibrate as fit
 from agents.conversation.gate import weights
 from agents.errors import ConfigError, ContractError
-from agents.memory import open_memory
 from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
+from app.audit import Audit
 from app.composition import THRESHOLDS_ITEM, check_help, dialogs_of, discover, load_thresholds, open_assistant
+from app.composition.databases import open_database
 from app.composition.remote_tools import with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
-from app.listing import note_lines, report_lines
+from app.listing import deed_lines, note_lines, report_lines, usage_lines
 from app.settings import Settings, read, read_settings
 from app.texts import say
 from app.tool_card import faults, warnings
+from app.usage.usage import Usage
 from prompts import PromptError, languages, observer_file, translated
 
 
@@ -33,6 +35,28 @@ async def notes() -> CommandResult:
         notes = await assistant.memory.notes.all()
     lines = note_lines(notes) if notes else [say("no_notes", settings.app_lang)]
     return CommandResult([asdict(note) for note in notes], lines)
+
+
+Days = Annotated[int, typer.Option(min=1, help="So many days, today among them.")]
+OneUser = Annotated[str | None, typer.Option("--user", metavar="U", help="One user: today and yesterday.")]
+
+
+async def usage(*, days: Days = 7, user: OneUser = None) -> CommandResult:
+    """List the tokens and the money that models took, by day."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        used = await assistant.services.get(Usage).by_day(days, user)
+    lines = usage_lines(used) if used else [say("no_usage", settings.app_lang)]
+    return CommandResult([day._asdict() for day in used], lines)
+
+
+async def audit(*, days: Days = 30) -> CommandResult:
+    """List what operators did: when, who, what, to which thread."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        deeds = await assistant.services.get(Audit).deeds(days)
+    lines = deed_lines(deeds) if deeds else [say("no_deeds", settings.app_lang)]
+    return CommandResult([deed._asdict() for deed in deeds], lines)
 
 
 async def graph() -> None:
@@ -62,7 +86,7 @@ Reset = Annotated[bool, typer.Option("--reset", help="Go back to the thresholds 
 async def calibrate(*, reset: Reset = False) -> CommandResult:
     """Fit the gate to the verdicts this installation has logged."""
     settings, model = read_settings(), weights()
-    async with open_memory(settings.database_url) as memory:
+    async with open_database(settings.database_url) as memory:
         used = await load_thresholds(memory.store) or model.thresholds
         if reset:
             await memory.store.adelete(*THRESHOLDS_ITEM)
@@ -105,7 +129,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
                 if dialog.settings:
                     read(dialog.settings)
     except (ContractError, PromptError) as broken:
-        nothing: dict[str, Any] = {"dialogs": [], "observers": [], "tools": []}
+        nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": []}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
     speakers = speakers or discovered
     problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)

@@ -10,6 +10,7 @@ import typer
 
 from agents.toolkit.commands import name_given
 from agents.toolkit.services import Services
+from app.audit import Audit, login
 from app.composition import open_parts
 from app.settings import Settings, read_settings
 from prompts import languages
@@ -18,6 +19,8 @@ from prompts import languages
 class Invocation:
     """What a context of the command line has as its `obj`: an `Installation`, and how the result is printed."""
 
+    command = ""
+    """The first word of the command."""
     as_json = False
     """Whether stdout is for the result alone, as JSON."""
 
@@ -35,7 +38,11 @@ class Invocation:
     async def services(self, *, reads: bool = False) -> AsyncIterator[Services]:
         """Open the database and the services of every dialog; who only `reads` needs no file that can be written to."""
         async with open_parts(self.settings, remote=False, reads=reads) as parts:
-            yield parts.services
+            if reads:
+                yield parts.services
+                return
+            async with parts.services.get(Audit).deed(login(), "command", about=self.command):
+                yield parts.services
 
 
 DEFAULT_THREAD = "me"

@@ -2,9 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,20 +11,20 @@ import typer
 
 from agents.errors import UsageError
 from agents.language.text.clean import safe_json
-from agents.memory.inbox import TOLD, TranscriptLine, writers_of
+from agents.memory.inbox import TOLD
 from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
+from app.audit import Audit, login
 from app.cli.invocation import OptionalThread, Thread, results_alone
-from app.cli.trace_test import rehearse, trace_test
 from app.composition import open_assistant
 from app.doors.visit import FAILED
 from app.listing import conversation_markdown, history_lines, state_lines, thread_lines
-from app.recording import Record
 from app.settings import Settings, read_settings
 from app.short_term_memory import contents
 from app.texts import say
+from app.trace_test import test_of
 
 TurnNumber = Annotated[int, typer.Option(metavar="K", help="As `history --json` numbers them.")]
 
@@ -46,6 +44,7 @@ async def state(thread: Thread) -> CommandResult:
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         facts = await _state(assistant, thread, settings.app_lang)
         prompt = assistant.prompt(facts["dialog"], facts.get("lang") or settings.app_lang)
+        prompt = "\n\n".join([prompt, *(await SystemMessages.of(assistant.memory.store, thread)).texts])
     result = {**facts, "config": config_of(thread), "prompt": prompt}
     return CommandResult(result, [*state_lines(facts), "", prompt])
 
@@ -69,7 +68,8 @@ async def back(thread: Thread, turn: TurnNumber) -> CommandResult:
         turns = sorted(await assistant.kept_turns(thread))
         if turn not in turns:
             raise UsageError(say("no_turn", lang, turn=turn, known=", ".join(map(str, turns))))
-        notice = await assistant.go_back(thread, turn, say("gone_back", lang, turn=turn))
+        async with assistant.services.get(Audit).deed(login(), "back", thread):
+            notice = await assistant.go_back(thread, turn, say("gone_back", lang, turn=turn))
         lines = [
             line
             for line in await assistant.history(thread)
@@ -99,7 +99,8 @@ async def system_messages(thread: Thread, messages: Messages = None) -> CommandR
             except ValueError:
                 form = '{"system_messages": [{"content": "…"}]}'
                 raise UsageError(f"--set: write {form}, at most {MOST} of {LONGEST} characters each") from None
-            await set_now.save(store, thread)
+            async with assistant.services.get(Audit).deed(login(), "system_messages", thread):
+                await set_now.save(store, thread)
         messages_now = await SystemMessages.of(store, thread)
     return CommandResult(messages_now.model_dump(), messages_now.texts)
 
@@ -134,12 +135,13 @@ async def forget(
             question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
             if (await asyncio.to_thread(_typed, question)) not in ("y", "yes", say("setup.yes", lang)):
                 return CommandResult({}, [say("forget.left", lang)], FAILED)
-        if scope == "person":
-            await assistant.forgetting.person(user or "")
-        elif scope == "part":
-            await assistant.forgetting.part(thread or "", user or "")
-        elif not await assistant.forget(thread or ""):
-            raise UsageError(say("no_thread", lang, thread=repr(thread)))
+        async with assistant.services.get(Audit).deed(login(), "forget", thread or "", user or ""):
+            if scope == "person":
+                await assistant.forgetting.person(user or "")
+            elif scope == "part":
+                await assistant.forgetting.part(thread or "", user or "")
+            elif not await assistant.forget(thread or ""):
+                raise UsageError(say("no_thread", lang, thread=repr(thread)))
     result = {**{name: value for name, value in about.items() if value}, "forgotten": True}
     return CommandResult(result, [say(f"forget.done_{scope}", lang, **about)])
 
@@ -191,25 +193,11 @@ async def exported(settings: Settings, thread: str, form: str = "markdown") -> s
         messages_now = await SystemMessages.of(assistant.memory.store, thread)
     forms = (state or {}).get("forms", {})
     if form == "test":
-        return await _test(records, lines, settings.app_lang)
+        source, remark = await test_of(records, lines, settings.app_lang)
+        if remark:
+            sys.stderr.write(f"{remark}\n")
+        return source
     if form == "json":
         data = {"thread": thread, "contents": contents(lines), "forms": forms, **messages_now.model_dump()}
         return safe_json(data, indent=2) + "\n"
     return conversation_markdown(thread, lines, forms, settings.app_lang)
-
-
-async def _test(records: Sequence[Record], lines: Sequence[TranscriptLine], lang: str) -> str:
-    """Return the test; say on stderr where it ends before the conversation does, and why."""
-    if len(writers_of(lines)) > 1:
-        raise UsageError(say("export.several", lang))
-    play = await rehearse(records)
-    covered, all_turns = len(play.turns), len(records)
-    if covered < all_turns:
-        status = records[covered].status if records[covered].status in ("interrupted", "large") else "unrecorded"
-        why = say(f"export.{'differs' if records[covered].is_playable else status}", lang)
-        remark = say("export.ends_early", lang, turns=covered, whole=all_turns, turn=covered + 1, why=why)
-        if not covered:
-            raise UsageError(remark)
-        sys.stderr.write(f"{remark}\n")
-    day = datetime.fromtimestamp(lines[0].at_ms / 1000).astimezone().strftime("%Y-%m-%d") if lines else ""
-    return trace_test(play, day)

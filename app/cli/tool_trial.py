@@ -59,7 +59,7 @@ class Finding:
 
     def plain(self) -> dict[str, Any]:
         """Return the finding as a JSON object; an object is told as such, a sentence as text."""
-        result: Any = self.object
+        result: object = self.object
         with suppress(ValueError):
             result = json.loads(self.object)
         return {

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import shlex
 import signal
 import sys
@@ -15,7 +14,6 @@ from typing import Annotated
 import typer
 from langchain_core.tools import BaseTool
 
-import prompts
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.commands import CommandResult, name_given
@@ -26,13 +24,12 @@ from app.cli.tool_trial import Finding, Trial, tried, typed
 from app.composition import check_tools, discover
 from app.composition.remote_tools import with_remote_tools
 from app.doors.visit import FAILED
-from app.files import replace_file
 from app.listing import card_lines, tool_lines
 from app.logs import log_on_stderr
 from app.settings import Settings, read_settings
 from app.tasks import on_signal
 from app.texts import say
-from app.tool_card import HAND_OVER, ToolCard, cards, owned_tools, slots, text_faults
+from app.tool_card import HAND_OVER, ToolCard, cards, changed_card, owned_tools, slots, write_card
 from prompts import card_file, languages
 
 application = typer.Typer(name="tools")
@@ -125,7 +122,9 @@ async def edit(
     try:
         before = path.read_text("utf-8") if path.exists() else ""
         if description is not None or add_example or remove_example:
-            is_written = _replace(path, before, _changed(before, description, add_example, remove_example), parameters)
+            is_written = write_card(
+                path, before, changed_card(before, description, add_example, remove_example), parameters
+            )
         elif sys.stdin.isatty() and sys.stdout.isatty():
             is_written = await _edit_by_hand(path, before, parameters)
         else:
@@ -172,39 +171,6 @@ def _finding_lines(finding: Finding, lang: str) -> list[str]:
     return [clean("\n\n".join(parts))]
 
 
-def _replace(path: Path, before: str, after: str, parameters: Sequence[str]) -> bool:
-    """Write a card; return False if its text is the same as before. Raises UsageError, and writes nothing, for no card.
-
-    Its examples may have the parameters in braces.
-    """
-    if after == before:
-        return False
-    if problems := text_faults(after, parameters):
-        raise UsageError(problems[0])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, after)
-    prompts.card.cache_clear()
-    return True
-
-
-def _changed(text: str, description: str | None, added: Sequence[str], removed: Sequence[str]) -> str:
-    """Return a card's text with another description (None: the same), fewer and more examples."""
-    if description and re.search("^ *-", description, re.MULTILINE):
-        raise UsageError("no line of a description may begin with a dash: such a line is an example")
-    lines = [line.rstrip() for line in text.splitlines()]
-    for example in removed:
-        if (line := f"- {example.strip()}") not in lines:
-            raise UsageError(f"there is no example {example!r}")
-        lines.remove(line)
-    if description is not None:
-        examples = [line for line in lines if line.startswith("- ")]
-        lines = [*description.strip().splitlines(), "", *examples]
-    if added and lines and lines[-1] and not lines[-1].startswith("- "):
-        lines.append("")
-    lines += [f"- {' '.join(example.split())}" for example in added]
-    return "".join(f"{line}\n" for line in lines)
-
-
 async def _edit_by_hand(path: Path, before: str, parameters: Sequence[str]) -> bool:
     """Let a person change a card in their editor; return False if they left it as it was. A failure keeps the draft."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
@@ -225,6 +191,6 @@ async def _edit_by_hand(path: Path, before: str, parameters: Sequence[str]) -> b
 
 
 def _taken(draft: Path, path: Path, before: str, parameters: Sequence[str]) -> bool:
-    is_written = _replace(path, before, draft.read_text("utf-8"), parameters)
+    is_written = write_card(path, before, draft.read_text("utf-8"), parameters)
     draft.unlink()
     return is_written

@@ -2,7 +2,7 @@
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ import observers
 from agents.conversation.gate import Thresholds, trained_gate, weights
 from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
 from agents.memory.connection import Tables
 from agents.memory.preferences import machine_zone
 from agents.models import Models
@@ -28,15 +28,27 @@ from agents.toolkit.help import Documents, HelpChain, Link, OtherModel, Pages, P
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.supervisor_tools import abilities, change_language, current_time
+from app import audit
+from app.agent_files import shared_agents
+from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
+from app.assistant.turn_queue import TurnQueue
+from app.breaker import guarded
+from app.composition.databases import open_database
 from app.composition.remote_tools import note_changes, with_remote_tools
 from app.composition.windows import fitting
+from app.extensions import Extensions
+from app.field_values import WrittenFields
 from app.permissions import Permissions
+from app.seat import seats
+from app.seat.observing import calling
+from app.seat.tool import offered
 from app.settings import Settings, read, use_extensions
 from app.tool_card import faults
+from app.usage import FREE, Price, usage
 from dialogs import Dialog
 from prompts import languages
 
@@ -84,8 +96,9 @@ async def open_assistant(
     remote: bool = True,
     reads: bool = False,
     speakers: Speakers | None = None,
+    make: Callable[[TurnPlayer, Speakers], Assistant] = Assistant,
 ) -> AsyncIterator[Assistant]:
-    """Open the parts of an installation, as `open_parts` does, and build its graph.
+    """Open the parts of an installation, as `open_parts` does, and build its graph; `make` makes the assistant.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -97,7 +110,7 @@ async def open_assistant(
             LOG.warning("%s", changed)
         graph = build_graph(
             parts.speakers,
-            parts.watching,
+            calling(parts.watching),
             saver=memory.saver,
             store=memory.store,
             gate=trained_gate(await load_thresholds(memory.store)),
@@ -112,9 +125,10 @@ async def open_assistant(
             parts.help,
             Permissions(settings.permissions),
             settings.limits,
+            queue=TurnQueue(settings.turns_at_once, settings.turns_waiting),
             services=parts.services,
         )
-        yield Assistant(player, parts.speakers)
+        yield make(player, parts.speakers)
 
 
 @asynccontextmanager
@@ -137,13 +151,13 @@ async def open_parts(
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     everyone, watching = discover_checked(settings) if speakers is None else (speakers, parts_found()[1])
-    models = models or settings.models()
+    models = models or guarded(make_models(settings, everyone), settings.model_failures, settings.model_rest)
     unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
     if unknown_roles:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
-            open_memory(settings.database_url, keep=settings.keep_turns, reads=reads, tables=tables_of(dialogs_of()))
+            open_database(settings.database_url, keep=settings.keep_turns, reads=reads, tables=tables_of(dialogs_of()))
         )
         if remote and speakers is None:
             everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))
@@ -151,6 +165,10 @@ async def open_parts(
             everyone, misfits = await fitting(everyone, models, settings.app_lang)
             for misfit in misfits:
                 LOG.warning("%s", misfit)
+        seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
+        prices = prices_of(settings, models)
+        counting = usage.Usage(memory.database, memory.now, settings.daily_limits, prices, settings.usage_days)
+        auditing = audit.Audit(memory.database, memory.now, settings.audit_days)
         yield Parts(
             settings=settings,
             speakers=everyone,
@@ -158,8 +176,32 @@ async def open_parts(
             memory=memory,
             models=models,
             help=await make_help(settings, memory),
-            services=await stack.enter_async_context(open_services(dialogs_of(), memory)),
+            services=await stack.enter_async_context(open_services(dialogs_of(), memory, seating, counting, auditing)),
         )
+
+
+def make_models(settings: Settings, speakers: Speakers, override: str | None = None) -> Models:
+    """Make the models of all roles, with those that dialogs bring; `override` takes the place of every role's.
+
+    Raises:
+        ConfigError: a model's name or key is wrong.
+    """
+    own = [dialog for dialog in speakers.dialogs.values() if isinstance(dialog, Dialog)]
+    roles = {dialog.name: dialog.model for dialog in own if dialog.model} | settings.role_models
+    parameters = {dialog.name: dialog.parameters for dialog in own if dialog.parameters} | settings.llm_parameters
+    return settings.model_copy(update={"role_models": roles, "llm_parameters": parameters}).models(override)
+
+
+def prices_of(settings: Settings, models: Models) -> Mapping[str, Price]:
+    """Return the prices of models.
+
+    Raises:
+        ConfigError: money is limited, and a model has no price.
+    """
+    names = sorted({model.name for model in models if not model.name.startswith(FREE)} - settings.llm_prices.keys())
+    if names and (settings.user_money_per_day or settings.money_per_day):
+        raise ConfigError(f"LLM_PRICES: money is limited, and there is no price of {', '.join(names)} {EXAMPLE}")
+    return settings.llm_prices
 
 
 def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.Observer]]:
@@ -170,8 +212,11 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
+    if settings.seat_wait:
+        speakers = offered(speakers)
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)
+    speakers = observers.watched(speakers, watching)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
 
 
@@ -207,12 +252,18 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
     """
     use_extensions()
     watching = observers.discover(languages())
-    return dialogs.discover(languages(), watching), watching
+    own = dialogs.discover(languages(), watching)
+    return own | shared_agents(read(Extensions).lab_folder, own, SUPERVISOR_TOOLS, watching), watching
 
 
 def tables_of(specialists: Mapping[str, Dialog]) -> list[Tables]:
-    """Return the tables of the dialogs that have some."""
-    return [dialog.tables for dialog in specialists.values() if dialog.tables]
+    """Return the tables of the dialogs that have some, and of the application."""
+    return [
+        *(dialog.tables for dialog in specialists.values() if dialog.tables),
+        seats.TABLES,
+        usage.TABLES,
+        audit.TABLES,
+    ]
 
 
 @asynccontextmanager
@@ -225,7 +276,13 @@ async def open_services(specialists: Mapping[str, Dialog], memory: Memory, *give
     Raises:
         ConfigError: a setting of a dialog is wrong.
     """
-    services = Services(*given, memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes)
+    seating = next((each for each in given if isinstance(each, seats.Seats)), seats.Seats(memory))
+    memory.erasers.append(seating.erase)
+    own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
+    rest = [each for each in given if each is not seating]
+    counting = usage.Usage(memory.database, memory.now)
+    auditing = audit.Audit(memory.database, memory.now)
+    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting, auditing)
     services.add(*(read(dialog.settings) for dialog in specialists.values() if dialog.settings))
     async with AsyncExitStack() as stack:
         for dialog in specialists.values():
@@ -253,7 +310,7 @@ async def make_help(settings: Settings, memory: Memory) -> HelpChain:
             case "pages":
                 links.append(Pages())
             case "documents":
-                links.append(Documents(DocumentIndex(index_file(memory.path))))
+                links.append(Documents(DocumentIndex(index_file(memory.storage.path))))
             case "model":
                 links.append(model_link(settings))
             case "webhook":

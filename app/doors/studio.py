@@ -9,7 +9,6 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.config import get_config
@@ -20,15 +19,16 @@ from langgraph_sdk.runtime import ServerRuntime
 
 from agents.errors import UsageError
 from agents.graph import Graph, build_graph
-from agents.memory import open_memory
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry, now_ms
 from agents.memory.preferences import Preferences
+from agents.state import SUPERVISOR
 from agents.state.person import Heard
 from app.assistant.turn import Languages, metadata_of
 from app.composition import Parts, discover_checked, open_parts
+from app.composition.databases import open_database
 from app.settings import read_settings
-from prompts import languages
+from prompts import languages, phrase
 
 
 class ChatState(MessagesState):
@@ -75,14 +75,14 @@ async def make_checkpointer() -> AsyncIterator[Saver]:
     Raises:
         ConfigError: the file cannot be opened.
     """
-    async with open_memory(read_settings().database_url, keep="all") as memory:
+    async with open_database(read_settings().database_url, keep="all") as memory:
         yield memory.saver
 
 
-def _turn(conversation: Graph, parts: Parts | None) -> Callable[..., Awaitable[dict[str, Any]]]:
+def _turn(conversation: Graph, parts: Parts | None) -> Callable[..., Awaitable[dict[str, object]]]:
     """Return the node. It is a function, because Studio looks for inner graphs in functions."""
 
-    async def turn(state: ChatState, runtime: Runtime[None]) -> dict[str, Any]:
+    async def turn(state: ChatState, runtime: Runtime[None]) -> dict[str, object]:
         """Take the last message through the conversation; without one the assistant speaks first."""
         if runtime.store is None or parts is None:
             raise UsageError("The conversation keeps what it knows of a person in a store, and there is none.")
@@ -97,12 +97,15 @@ def _turn(conversation: Graph, parts: Parts | None) -> Callable[..., Awaitable[d
             {"heard": heard, "lang": lang}, {"recursion_limit": context.limits.steps}, context=context
         )
         messages = [AIMessage(line["text"], name=line["speaker"]) for line in outcome["said"]]
+        if outcome.get("forgets"):
+            told = phrase("forget_elsewhere", outcome["lang"], thread=entry.thread)
+            messages.append(AIMessage(told, name=SUPERVISOR))
         return {"messages": messages, "lang": outcome["lang"]}
 
     return turn
 
 
-def _entry(state: ChatState, place: Mapping[str, Any]) -> InboxEntry:
+def _entry(state: ChatState, place: Mapping[str, object]) -> InboxEntry:
     thread = str(place["thread_id"])
     user = str(place.get("langgraph_auth_user_id") or thread)
     last = state["messages"][-1] if state.get("messages") else None

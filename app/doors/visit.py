@@ -13,6 +13,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.assistant import STORAGE
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
+from app.usage import FREE
 
 INTERRUPTED = 130
 FAILED = 1
@@ -20,10 +21,8 @@ USAGE = 2
 """The exit code of a command that was called wrongly, or of a check that found faults."""
 WAITING = 10
 """The exit code of a turn that ends with a question to the user."""
-TROUBLE = {STORAGE: 74, "busy": 75, "key_refused": 76, "unavailable": 77}
+TROUBLE = {STORAGE: 74, "busy": 75, "spent": 75, "key_refused": 76, "unavailable": 77}
 """The exit code for the code of an `error` event; any other is a failure."""
-FREE = "local:"
-"""How the names of free models begin, whose tokens nobody needs to count."""
 STOP_AGAIN = 0.05
 """Seconds until a turn that has not begun is told again to stop."""
 PATIENCE = 10.0

@@ -1,7 +1,6 @@
 """`local:rules`: the chat model that needs no key. A stand-in of rules, not a language model, and it says so."""
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -19,7 +18,7 @@ class RulesModel(LocalChat):
     longest: int = 1_000
     """Characters of a message that the rules read; some of them take the square of its length."""
 
-    def answer(self, messages: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+    def answer(self, messages: list[BaseMessage], tools: Sequence[dict[str, object]]) -> AIMessage:
         """Return the next message of the part that the prompt gives to the model."""
         now = situation(messages, tools)
         move = _move(now) if len(now.heard) <= self.longest else _unread(now, self.longest)

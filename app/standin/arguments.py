@@ -34,13 +34,17 @@ class Unclear(Exception):
     """A value cannot be told from the words; the message is what to say to the user."""
 
 
+class Empty(Unclear):
+    """There is nothing that the words could mean, so that no other words would help."""
+
+
 @dataclass
 class Plan:
     """What shall be done about a message."""
 
     calls: list[Call] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    asks: dict[str, Any] | None = None
+    asks: dict[str, object] | None = None
     """The tool, its known arguments, and the missing parameter for which the user is asked."""
     foreign: list[Match] = field(default_factory=list)
     unclear: bool = False
@@ -68,7 +72,7 @@ class Filler:
         """Return the parameters of the tool."""
         return self.now.tools.get(self.tool, {})
 
-    def add(self, plan: Plan, raw: Mapping[str, str], given: Mapping[str, Any] | None = None) -> None:
+    def add(self, plan: Plan, raw: Mapping[str, str], given: Mapping[str, object] | None = None) -> None:
         """Add the tool's calls to the plan, or the question for what is missing.
 
         Raises:
@@ -87,7 +91,7 @@ class Filler:
             except Unclear as unclear:
                 plan.unclear = True
                 plan.remarks.append(str(unclear))
-                if parameter.kind not in ("text", "texts") and not plan.calls:
+                if not (isinstance(unclear, Empty) or parameter.kind in ("text", "texts") or plan.calls):
                     plan.asks = {"tool": tool, "slot": name, "args": args}
                 return
         args |= self._answers(args, raw)
@@ -103,7 +107,7 @@ class Filler:
             return
         plan.calls += [call for call in _spread(tool, parameters, args) if call not in plan.calls]
 
-    def value(self, parameter: Parameter, raw: str) -> Any:
+    def value(self, parameter: Parameter, raw: str) -> object:
         """Return the typed value of raw words for a tool.
 
         Raises:
@@ -125,9 +129,9 @@ class Filler:
             raise Unclear(asking(parameter.name, self.now.lang))
         return value
 
-    def _answers(self, args: Mapping[str, Any], raw: Mapping[str, str]) -> dict[str, Any]:
+    def _answers(self, args: Mapping[str, object], raw: Mapping[str, str]) -> dict[str, object]:
         """Return the missing arguments that the user has chosen or filled in; otherwise let the user do so next."""
-        answered: dict[str, Any] = {}
+        answered: dict[str, object] = {}
         parameters = self.parameters
         described = {name: text for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
         for name, parameter in parameters.items():
@@ -156,7 +160,7 @@ class Filler:
         """Return the call of a getter that finds out what a call of the tool still needs."""
         words = next((values.clean(text, self.now.words) for text in described if _spelled_out(text) is None), None)
         passable = {WORDS: words, **args}
-        passed: dict[str, Any] = {}
+        passed: dict[str, object] = {}
         for name, parameter in self.now.tools[getter].items():
             # `return_delivered_order_items` is about orders that are delivered.
             named = [value for value in parameter.values if value in self.tool.split("_")]
@@ -194,7 +198,8 @@ class Filler:
                 raise NeedsCall(Call(self._list_tool, {}) if self._list_tool else None)
             return numbers
         if not listing:
-            raise Unclear(sentence("empty", lang))
+            shown = (result.text for result in self.now.results if result.call.name == self._list_tool)
+            raise Empty(next(shown, "") or sentence("empty", lang))
         meant = references.refer(raw, listing, words)
         if meant.choices:
             return [self._chosen(meant.choices, listing)]
@@ -235,7 +240,7 @@ def _spelled_out(raw: str) -> str | None:
     return word[0] if word and len(word[0]) >= 4 else None
 
 
-def _missing_of(parameters: Mapping[str, Parameter], args: Mapping[str, Any]) -> str | None:
+def _missing_of(parameters: Mapping[str, Parameter], args: Mapping[str, object]) -> str | None:
     """Return the first parameter to ask for; a call without any optional value would do nothing."""
     needed = [name for name, parameter in parameters.items() if parameter.required]
     if absent := next((name for name in needed if args.get(name) in (None, [])), None):

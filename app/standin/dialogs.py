@@ -42,10 +42,16 @@ def speak_with_tools(now: Situation) -> Move:
         return Move("", _first_of(now, remaining))
     move = _answer(now, plan)
     is_aside = all(call.name == HELP for call in plan.calls) and not (plan.foreign or plan.asks or move.calls)
-    if now.left is None or not is_aside:
-        return move
-    # The question is put again, and what the user wanted before goes on with the answer.
-    return Move(move.text, (now.left,), {**move.notes, RESUMES: True})
+    return _asked_again(now, move) if is_aside and (now.left or plan.calls) else move
+
+
+def _asked_again(now: Situation, move: Move) -> Move:
+    """Answer an aside, and put the question again that a tool or the last reply has left open."""
+    if now.left:
+        # What the user wanted before goes on with the answer.
+        return Move(move.text, (now.left,), {**move.notes, RESUMES: True})
+    text, asks = move.text, now.note("asks")
+    return Move(joined(text, asking(asks["slot"], now.lang), by="\n"), notes={"asks": asks}) if asks else move
 
 
 def leave(now: Situation) -> Move | None:
@@ -70,8 +76,13 @@ def _is_done(now: Situation) -> bool:
 def _chat(now: Situation) -> Move | None:
     if not now.heard or (now.facts.get("undone") and _is_done(now)):
         return Move(examples(now) or sentence("greeted", now.lang))
-    text = cancelled(now) or small_talk(now)
-    return Move(text) if text else None
+    if text := cancelled(now):
+        return Move(text)
+    if (now.left or now.note("asks")) and now.words.made_of(now.heard, "yes"):
+        return _asked_again(now, Move(sentence("not_understood", now.lang)))
+    move = Move(small_talk(now))
+    is_leaving = now.words.made_of(now.heard, "goodbye", "thanks")
+    return (move if is_leaving else _asked_again(now, move)) if move.text else None
 
 
 def _first_of(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
@@ -94,7 +105,7 @@ def _answer(now: Situation, plan: Plan) -> Move:
     if plan.foreign:
         return hand_back(". ".join(match.text for match in plan.foreign), text)
     # The list was read to find a name; the result is told in words.
-    notes: dict[str, Any] = {} if shown else {IN_WORDS: True}
+    notes: dict[str, object] = {} if shown else {IN_WORDS: True}
     if asks := plan.asks or _refused_time(now):
         move = Move(text, notes={**notes, "asks": asks})
         return _lost(now, move) if plan.unclear else move
@@ -104,13 +115,16 @@ def _answer(now: Situation, plan: Plan) -> Move:
 
 
 def _lost(now: Situation, move: Move) -> Move:
-    """Say what was not understood. The second time in a row give the message to somebody else instead."""
-    if now.note("lost") and not now.facts.get("undone"):
+    """Say what was not understood. The second time in a row give the message to somebody else instead.
+
+    What this dialog's own examples say would only come back.
+    """
+    if now.note("lost") and not (now.facts.get("undone") or now.wishes()):
         return hand_back(now.heard)
     return replace(move, notes={**move.notes, "lost": True})
 
 
-def _refused_time(now: Situation) -> dict[str, Any] | None:
+def _refused_time(now: Situation) -> dict[str, object] | None:
     for result in now.results:
         if result.failed and not result.broken and WHEN in result.call.args:
             args = {name: value for name, value in result.call.args.items() if name != WHEN}
@@ -132,15 +146,21 @@ def _at_a_loss(now: Situation, plan: Plan) -> Move:
 
 def speak_with_form(now: Situation) -> Move:
     """Return the dialog's next move."""
-    if now.results:
+    lookups = {*list_tools(now), *choosers(now)}
+    if any(result.call.name not in lookups for result in now.results):
         return _after(now)
     asked = None if now.begun or not now.heard else _asked(now)
-    if now.heard and not now.begun and (move := _chat_beside_form(now, asked)):
+    if now.heard and not now.begun and not now.results and (move := _chat_beside_form(now, asked)):
         return move
+    done = [result.call for result in now.results]
     try:
         plan = _understood(now, asked) if now.heard else Plan()
-    except NeedsCall:
+    except NeedsCall as needed:
+        if needed.args[0] and needed.args[0] not in done:
+            return Move("", needed.args)
         plan = Plan()
+    if now.results and all(call in done for call in plan.calls):
+        return _after(now)
     return _act(plan) or _speak_only(now, plan, asked)
 
 
@@ -190,7 +210,7 @@ def _kind(now: Situation, name: str) -> str:
     return now.tools[FILL_FORM][name].kind
 
 
-def _read(now: Situation, name: str, raw: str) -> Any:
+def _read(now: Situation, name: str, raw: str) -> object:
     """Return the value of a field in the user's words; None if they tell none."""
     kind = _kind(now, name)
     if kind == "flag" and (answer := now.words.made_of(raw, "yes", "no")):
@@ -260,16 +280,22 @@ def _after(now: Situation) -> Move:
     waiting = [Call(entry["name"], entry["args"]) for entry in then.get("calls", ())]
     if remaining := tuple(call for call in waiting if call not in done):
         return Move("", remaining, {"then": then})
+    lookups = [*list_tools(now), *choosers(now)]
     lines = [_noted(now, result.call.args) for result in now.results if _is_filled(result)]
     others = [result for result in now.results if not _is_filled(result)]
-    text = joined(*lines, in_words(others, (), now.lang) if others else "", by="\n")
+    text = joined(*lines, in_words(others, lookups, now.lang) if others else "", by="\n")
     if then.get("wish"):
         return hand_back(then["wish"], text)
+    if others and now.begun and not others[-1].declined:
+        # What a tool shows may hide the words beside it, and a question that nobody saw is not open.
+        return Move(text)
     return _go_on(now, text, None if now.begun else _asked(now), said_enough=bool(others))
 
 
 def _go_on(now: Situation, text: str, asked: str | None, *, skip: bool = False, said_enough: bool = False) -> Move:
     """Ask for the next field behind the one asked, or finish when there is none."""
+    if now.left and not now.results:
+        return Move(text, (now.left,), {RESUMES: True})
     filled = {name for result in now.results if _is_filled(result) for name in result.call.args}
     missing = [name for name in now.facts.get("missing", ()) if name not in filled]
     order = list(now.facts.get("fields", ()))
@@ -296,7 +322,7 @@ def _is_filled(result: Result) -> bool:
     return result.call.name == FILL_FORM and not result.failed
 
 
-def _noted(now: Situation, args: Mapping[str, Any]) -> str:
+def _noted(now: Situation, args: Mapping[str, object]) -> str:
     shown = {name: ", ".join(value) if isinstance(value, list) else value for name, value in args.items() if value}
     fields = _fields(now)
     values = [sentence("value", now.lang, label=fields[name]["label"], value=value) for name, value in shown.items()]

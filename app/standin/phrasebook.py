@@ -111,11 +111,16 @@ class Pattern:
         """Return the expression that fits the line of a text."""
         filler = rf"(?:{_FILLER}\S+ )*"
         pieces: list[str] = []
+        spaced, before = vocabulary(self.lang).spaced, ""
         for slot, line in self.parts:
             stems = [f"{re.escape(stem)} " for stem in line.split()] or [self._slot(slot)]
             # "An" is a filler elsewhere, but "an hour" is a time, and "my car" is the user's.
-            pieces += stems if slot in (WHEN, NOTE) else [filler + piece for piece in stems]
-        return re.compile("".join(pieces) + filler)
+            # Without blanks a filler beside a slot may be a letter of the value.
+            bare = slot in (WHEN, NOTE) or (slot and not spaced)
+            first = "" if bare or (before and not spaced) else filler
+            pieces.append(first + filler.join(stems))
+            before = slot
+        return re.compile("".join(pieces) + ("" if before and not spaced else filler))
 
     def _slot(self, slot: str) -> str:
         if not (choices := values_of(self.tool, slot, self.lang)):
@@ -154,7 +159,9 @@ class Pattern:
             if values.time_in(slots[WHEN], vocabulary(text.lang)) is None:
                 return None
         closed = ((slot, values_of(self.tool, slot, text.lang)) for slot in slots)
-        return slots if all(not choices or tuple(words(slots[slot])) in choices for slot, choices in closed) else None
+        return (
+            slots if all(not choices or tuple(words(slots[slot], 1)) in choices for slot, choices in closed) else None
+        )
 
 
 @dataclass(frozen=True)
@@ -177,10 +184,11 @@ def pattern(
     slots = {slot for slot, _ in _PART.findall(example) if slot}
     timed = not placed and WHEN in slots and slots <= {WHEN, "text"}
     texts = _PART.findall(example.replace(f"{{{WHEN}}}", " ") if timed else example)
-    lines = ["" if slot else _needed(text, lang) for slot, text in texts]
+    last = len(texts) - 1
+    lines = ["" if slot else _needed(text, lang, place > 0, place < last) for place, (slot, text) in enumerate(texts)]
     for place, (slot, text) in enumerate(texts):
         # Two slots need something between them, and a phrase of fillers only would fit everything.
-        if not slot and not lines[place] and (not any(lines) or 0 < place < len(texts) - 1):
+        if not slot and not lines[place] and (not any(lines) or 0 < place < last):
             lines[place] = _line(vocabulary(lang).stems(text), lang)
     parts = tuple((slot, line) for (slot, _), line in zip(texts, lines, strict=True) if slot or line)
     return Pattern(tool, owner, example, lang, parts, of_form, timed)
@@ -191,13 +199,17 @@ def values_of(tool: str, slot: str, lang: str) -> frozenset[tuple[str, ...]]:
     """Return what a slot with a closed set of values may say, word for word: endings tell "done" from "to do"."""
     lexicon, name = vocabulary(lang), values.values_list(tool, slot)
     phrases = (phrase for value in lexicon.phrases(name) for phrase in lexicon.phrases(f"{name}.{value}"))
-    return frozenset(tuple(words(phrase)) for phrase in phrases)
+    return frozenset(tuple(words(phrase, 1)) for phrase in phrases)
 
 
-def _needed(text: str, lang: str) -> str:
+def _needed(text: str, lang: str, behind_slot: bool, before_slot: bool) -> str:
+    """Return the line of what must be said; without blanks that is also each filler beside a slot."""
     lexicon = vocabulary(lang)
     stems = [(stem, word) for word in text.split() for stem in lexicon.stems(word)]
-    return _line([stem for stem, word in stems if word.startswith("+") or stem not in lexicon.fillers], lang)
+    needed = [place for place, (stem, word) in enumerate(stems) if word[0] == "+" or stem not in lexicon.fillers]
+    if needed and not lexicon.spaced:
+        needed = [*range(needed[0] * behind_slot), *needed, *range(needed[-1] + 1, len(stems) * before_slot)]
+    return _line([stems[place][0] for place in needed], lang)
 
 
 def _line(stems: list[str], lang: str) -> str:
@@ -294,7 +306,7 @@ class Phrasebook:
     def corrected(self, text: str) -> str | None:
         """Return a text whose first word is a verb of the phrases with a slip of one letter, put right; else None."""
         heard = _variants(plain(text), self.lang)[-1].text
-        first = next(iter(words(heard)), "")
+        first = next(iter(words(heard, 1)), "")
         lexicon = vocabulary(self.lang)
         sayable = lexicon.stop | lexicon.listed("answers.chatter", "answers.chores", "negation")
         is_word = first in self._verbs or not sayable.isdisjoint(lexicon.stems(first))
@@ -306,7 +318,7 @@ class Phrasebook:
     @cached_property
     def _verbs(self) -> frozenset[str]:
         return frozenset(
-            first for it in self.patterns for first in words(it.example)[:1] if len(first) >= SHORTEST_SLIP
+            first for it in self.patterns for first in words(it.example, 1)[:1] if len(first) >= SHORTEST_SLIP
         )
 
     def _find(self, text: str, fields: frozenset[str]) -> Match | None:
@@ -346,6 +358,12 @@ class Phrasebook:
         if WHEN not in slots and "text" in slots and values.names_time(slots["text"], self.lang):
             # "Remind me to sleep at 25:00" names a time, though an impossible one.
             return False
+        if any(slot in REFERRING and lexicon.asks(raw) for slot, raw in slots.items()):
+            # «Кто тебя сделал» marks nothing as done.
+            return False
+        if "items" in slots and values.is_time(slots["items"], lexicon):
+            # "Add five more minutes" is about a timer.
+            return False
         fills = candidate.of_form or candidate.tool == FILL_FORM
         free = {slot: raw for slot, raw in slots.items() if not values_of(candidate.tool, slot, self.lang)}
         return all(values.is_plain(raw, slot, lexicon, of_form=fills) for slot, raw in free.items())
@@ -361,7 +379,10 @@ def phrasebook(sources: tuple[Source, ...], lang: str) -> Phrasebook:
     lexicon = vocabulary(lang)
     empty = lexicon.stop | lexicon.listed("about")
     topics = [
-        (Pattern(source.tool, source.owner, source.about, lang, ()), frozenset(lexicon.stems(source.about)) - empty)
+        (
+            Pattern(source.tool, source.owner, source.about, lang, ()),
+            frozenset(stem for stem in lexicon.stems(source.about) if len(stem) > 1) - empty,
+        )
         for source in sources
         if source.about and not source.phrases(lang)
     ]
@@ -400,7 +421,5 @@ def _variants(text: str, lang: str) -> list[Spoken]:
 
 
 def _parts(flat: str, lang: str) -> list[tuple[int, int]]:
-    """Return the spans between punctuation and conjunctions; what stands in quotation marks stays whole."""
-    joined = vocabulary(lang).conjunctions
-    boundary = re.compile(rf"(?:[,;:!?.\n—]+(?:\s+|$))+(?:{joined}\s+)?|\s+{joined}\s+", re.IGNORECASE)
-    return values.spans(flat, boundary)
+    """Return the spans between punctuation, conjunctions and tails; what stands in quotation marks stays whole."""
+    return values.spans(flat, vocabulary(lang).between_wishes)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
 
+from agents.language.schedule.grammar import words as moment_words
+from agents.language.text.stems import plain
 from agents.state.message_notes import notes_of
 from app.standin.phrasebook import Match
 from app.standin.situation import PROTOCOL, Situation, results
@@ -62,7 +64,9 @@ def points(match: Match, words: StandinVocabulary) -> bool:
     """Tell whether a wish names entries but not their list: "delete the second one"."""
     raw = next((raw for slot, raw in match.slots.items() if slot in REFERRING), "")
     is_number = words.means(raw, "references.all") or plain_number(raw, words) is not None
-    return is_number and len(match.slots) == len(match.pattern.literals) == 1
+    literals = match.pattern.literals
+    is_verb = len(literals) == 1 if words.spaced else literals <= words.listed("edits.alone")
+    return is_number and len(match.slots) == 1 and is_verb
 
 
 def with_list(now: Situation, match: Match) -> str | None:
@@ -74,7 +78,7 @@ def with_list(now: Situation, match: Match) -> str | None:
         calls = message.tool_calls if isinstance(message, AIMessage) else []
         for name in (notes_of(message).get("served", ""), *(call["name"] for call in calls)):
             if tail := now.words.phrases(f"lists.{_things(name)}"):
-                return f"{match.text} {tail[0]}"
+                return tail[0].format(match.text)
     return None
 
 
@@ -123,12 +127,14 @@ def _named(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> tu
 
 def plain_number(raw: str, words: StandinVocabulary) -> int | None:
     """Return the number that the words name by themselves ("2", "the second one"), -1 for the last."""
-    stems = words.stems(raw)
+    stems = words.stems(moment_words(words.lang).figured(plain(raw)))
     values = {stem: int(stem) if stem.isdecimal() else words.numbers.get(stem) for stem in stems}
     named = [stem for stem in stems if values[stem] is not None]
     if len(named) > 1:
-        # "the second one": the ordinal counts, "one" only stands for the thing.
-        named = [stem for stem in named if stem not in words.listed("references.nouns")]
+        # "the second one", "the last one": the ordinal counts, "one" only stands for the thing.
+        thing = 1 if -1 in values.values() else None
+        nouns = words.listed("references.nouns")
+        named = [stem for stem in named if stem not in nouns and values[stem] != thing]
     others = _telling([stem for stem in stems if values[stem] is None], words)
     return values[named[0]] if len(named) == 1 and not others else None
 

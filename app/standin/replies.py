@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from app.standin.references import is_list
 from app.standin.situation import HELP, PROTOCOL, SEARCH, Move, Result, Situation
@@ -17,6 +16,8 @@ LONGEST_LINE = 200
 MOST_DOCUMENTS = 3
 LONGEST_QUOTATION = 300
 """Characters."""
+_CODE = re.compile(r" ?[(（]\w+[:：] ?[a-z_]+[)）]")
+"""A reason's code in brackets; only a model needs it."""
 _MARK = re.compile(r"^\[[^\]]*\] ")
 
 
@@ -71,7 +72,7 @@ def in_words(results: Sequence[Result], lookups: Collection[str], lang: str) -> 
         elif result.call.name == SEARCH:
             lines.append(sentence("nothing_found", lang) if result.failed else quotations(result.text, lang))
         elif result.failed:
-            lines.append(sentence("failed", lang, reason=result.text))
+            lines.append(sentence("failed", lang, reason=_CODE.sub("", result.text)))
         elif is_list(result.text):
             listed = sentence("success" if acted else "listing", lang, list=result.text)
         else:
@@ -115,11 +116,11 @@ def readable(text: str, lang: str) -> str:
     return "\n".join([*shown, *rest]) or sentence("nothing_found", lang)
 
 
-def _pairs(entries: Mapping[str, Any], lang: str) -> list[str]:
+def _pairs(entries: Mapping[str, object], lang: str) -> list[str]:
     return [f"{name.replace('_', ' ')}: {_inline(it, lang)}" for name, it in entries.items() if it is not None]
 
 
-def _inline(value: Any, lang: str) -> str:
+def _inline(value: object, lang: str) -> str:
     match value:
         case bool():
             return sentence("true" if value else "false", lang)

@@ -8,12 +8,13 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.errors import UselessReply
+from agents.language.text.stems import stems
 from agents.language.text.vocabulary import listening
 from agents.state.message_notes import LEFT, Facts, notes_of
 from app.standin.phrasebook import FILL_FORM, Match, Phrasebook, Source, phrasebook
 from app.standin.values import Parameter, parameters
 from app.standin.vocabulary import StandinVocabulary, vocabulary
-from prompts import table
+from prompts import FALLBACK, table
 
 HAND_BACK, HELP, SEARCH = "hand_back", "assistant_help", "search"
 PROTOCOL = frozenset({HAND_BACK, HELP})
@@ -34,7 +35,7 @@ class Helper:
 
     def topic(self, lang: str) -> frozenset[str]:
         """Return the stems of the words that name this dialog's subject."""
-        return frozenset(vocabulary(lang).stems(" ".join(table(f"{self.dialog}/standin", lang).get("topic", ()))))
+        return frozenset(stems(" ".join(table(f"{self.dialog}/standin", lang).get("topic", ())), lang))
 
     def sources(self, owner: str) -> tuple[Source, ...]:
         """Return where phrases that belong to this dialog come from; `owner` is who gets them."""
@@ -49,7 +50,7 @@ class Call:
     """A tool call to make or made."""
 
     name: str
-    args: dict[str, Any]
+    args: dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Move:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, object] = field(default_factory=dict)
     """Kept with the message for the next turn: `asks` what is missing, `offer` what was proposed."""
 
 
@@ -173,7 +174,7 @@ class Situation:
         return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang)
 
 
-def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> Situation:
+def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, object]]) -> Situation:
     """Read the facts of a prompt.
 
     Raises:
@@ -203,7 +204,7 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]
         history,
         before=history[: max(spoken - 1, 0)],
         role=role,
-        lang=facts.get("lang", "en"),
+        lang=facts.get("lang", FALLBACK),
         said=last_words,
         heard=heard,
         begun=role != "supervisor" and bool(noted or facts.get("opening")),

@@ -8,6 +8,7 @@ import json
 
 from langchain_core.messages import AIMessage, HumanMessage
 
+from agents.language.text.stems import stems
 from app.standin.arguments import NeedsCall, Plan, cancelled, understand
 from app.standin.references import points, with_list
 from app.standin.replies import abilities, greeting, in_words, joined, not_understood, small_talk
@@ -75,9 +76,9 @@ def speak(now: Situation) -> Move:
 
 def _by_topic(now: Situation) -> Helper | None:
     """Return the one dialog whose subject a message names, if the message is no wish in the words of a card."""
-    stems = now.words.stems(now.heard)
-    named = [helper for helper in now.helpers if helper.topic(now.lang) & {*stems}]
-    is_plain = len(stems) <= MOST_WORDS and now.words.listed("negation").isdisjoint(stems)
+    heard = stems(now.heard, now.words.lang)
+    named = [helper for helper in now.helpers if helper.topic(now.lang) & {*heard}]
+    is_plain = len(heard) <= MOST_WORDS and now.words.listed("negation").isdisjoint(now.words.stems(now.heard))
     return named[0] if len(named) == 1 and is_plain else None
 
 

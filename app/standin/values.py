@@ -61,6 +61,13 @@ def names_time(text: str, lang: str) -> bool:
     return bool(pieces_in(text, lang)) or _CLOCK.search(text) is not None
 
 
+def is_time(raw: str, words: StandinVocabulary) -> bool:
+    """Tell whether words say a time or a length of time and nothing else but "more", "another", "to the timer"."""
+    flat, beside = plain(raw), words.listed("times_beside")
+    said = [flat[unit.start : unit.end] for unit in words.units(flat) if unit.stem not in beside]
+    return bool(said) and time_in((" " if words.spaced else "").join(said), words) is not None
+
+
 def _names_a_moment(reading: Reading) -> bool:
     zone = ZoneInfo("UTC")
     is_real = meant(reading.pieces, _SOME_DAY, zone) is not None
@@ -95,7 +102,7 @@ class Parameter:
     optional: bool
     """Whether leaving it out means "no value"; false where a default value stands in."""
     word_list: str
-    values: tuple[Any, ...] = ()
+    values: tuple[object, ...] = ()
 
 
 def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
@@ -121,7 +128,7 @@ def values_list(tool: str, parameter: str) -> str:
 
 
 def _main(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    choices: list[Mapping[str, Any]] = [choice for choice in entry.get("anyOf", ()) if choice.get("type") != "null"]
+    choices: list[Mapping[str, object]] = [choice for choice in entry.get("anyOf", ()) if choice.get("type") != "null"]
     return choices[0] if choices else entry
 
 
@@ -148,9 +155,8 @@ def spans(flat: str, boundary: re.Pattern[str]) -> list[tuple[int, int]]:
 
 def items(raw: str, lexicon: StandinVocabulary) -> list[str]:
     """Split an enumeration into its items; quotation marks keep an item whole."""
-    flat, joined = plain(raw), lexicon.conjunctions
-    boundary = re.compile(rf"(?:\s*[,;\n]+\s*|\.\s+)(?:{joined}\s+)?|\s+{joined}\s+", re.IGNORECASE)
-    parts = (QUOTED.sub(r"\1\2\3", flat[start:end]) for start, end in spans(flat, boundary))
+    flat = plain(raw)
+    parts = (QUOTED.sub(r"\1\2\3", flat[start:end]) for start, end in spans(flat, lexicon.between_items))
     return list(dict.fromkeys(item for part in parts if (item := clean(part, lexicon))))
 
 
@@ -161,12 +167,15 @@ def clean(raw: str, lexicon: StandinVocabulary) -> str:
         return str(quoted[1] or quoted[2] or quoted[3])
     if sum(map(flat.count, '"«»“”')) % 2:
         flat = flat.strip('"«»“”')
+    if not lexicon.spaced:
+        # A filler may be the first letter of a word.
+        return flat
     units = lexicon.units(flat)
     telling = next((place for place, unit in enumerate(units[:-1]) if unit.stem not in lexicon.fillers), len(units) - 1)
     return flat[units[telling].start if telling else 0 :] if units else ""
 
 
-def named(raw: str, parameter: Parameter, lexicon: StandinVocabulary) -> Any:
+def named(raw: str, parameter: Parameter, lexicon: StandinVocabulary) -> object:
     """Return the value that a word list gives these words ("as done" is True), else the words; None without either."""
     spoken = f" {' '.join(lexicon.stems(raw))} "
     phrases = {
@@ -227,12 +236,12 @@ def is_answer(text: str, lexicon: StandinVocabulary, *, errands: bool = False) -
 
 def is_unfinished(text: str, lexicon: StandinVocabulary) -> bool:
     """Tell whether a text ends with a word that needs another one behind it ("add milk and")."""
-    return not lexicon.words_of("answers.unfinished").isdisjoint(words(text)[-1:])
+    return not lexicon.words_of("answers.unfinished").isdisjoint(words(text, 1)[-1:])
 
 
 def is_chatter(text: str, lexicon: StandinVocabulary) -> bool:
     """Tell whether a text is about feelings, the moment or nothing at all ("hungry", "long day", "the second one")."""
-    stems, spoken = lexicon.stems(text), words(text)
+    stems, spoken = lexicon.stems(text), words(text, 1)
     if not spoken or spoken[0].endswith(tuple(lexicon.phrases("answers.endings"))):
         return True
     if any(f" {word}".endswith(tuple(lexicon.phrases("answers.told"))) for word in spoken[1:]):
@@ -244,19 +253,20 @@ def is_chatter(text: str, lexicon: StandinVocabulary) -> bool:
 
 
 def _is_name(text: str, lexicon: StandinVocabulary) -> bool:
-    tokens = words(text)
+    tokens = words(text, 1)
+    shortest, longest = (1, LONGEST_ANSWER) if lexicon.spaced else (2, 2 * LONGEST_ANSWER)
     if len(tokens) == 1 and text.isupper() and len(text) > 1:
         return True
-    if not tokens or len(tokens) > LONGEST_ANSWER or is_unfinished(text, lexicon):
+    if not tokens or len(tokens) > longest or is_unfinished(text, lexicon):
         return False
     # "Tea thanks" is no tea.
-    ends = (" ".join(tokens[place:]) for place in range(len(tokens)))
+    ends = (" ".join(tokens[place:]) for place in range(len(tokens) - shortest + 1))
     return not any(lexicon.made_of(end, "thanks", "goodbye", "yes", "no", "cancel") for end in ends)
 
 
 def _is_sentence(text: str, lexicon: StandinVocabulary) -> bool:
     """Tell whether a text has a pronoun, an auxiliary, a negation or the like, outside of quotation marks."""
-    tokens = words(QUOTED.sub(" ", plain(text)))
+    tokens = words(QUOTED.sub(" ", plain(text)), 1)
     # "Do the laundry" is something to do.
     tokens = tokens[1:] if lexicon.words_of("answers.chores").intersection(tokens[:1]) else tokens
     parts = {part for token in tokens for part in (token, *token.split("-"))}

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import prompts
-from agents.language.text.stems import words as words_in
+from agents.language.text.stems import words
 from agents.language.text.vocabulary import Vocabulary
 from prompts import FALLBACK, language, languages, table
 
@@ -31,18 +31,49 @@ class StandinVocabulary(Vocabulary):
     @cached_property
     def openings(self) -> tuple[tuple[str, ...], ...]:
         """Return what may stand before a wish, such as polite beginnings and small talk, longest first."""
-        entries = [entry for name in ("openings", "greeting", "thanks", "yes") for entry in self.phrases(name)]
+        # Without blanks a word such as "yes" may also be the beginning of another word.
+        names = ("openings", "greeting", "thanks", "yes") if self.spaced else ("openings",)
+        entries = [entry for name in names for entry in self.phrases(name)]
         return tuple(sorted({tuple(self.stems(entry)) for entry in entries}, key=len, reverse=True))
 
+    @property
+    def spaced(self) -> bool:
+        """Whether blanks stand between the words of the language."""
+        return language(self.lang).spaced
+
     @cached_property
-    def conjunctions(self) -> str:
-        """Return the expression for a word that joins two wishes, or two items."""
-        longest_first = sorted(self.phrases("conjunctions"), key=len, reverse=True)
-        return f"(?:{'|'.join(map(re.escape, longest_first))})"
+    def between_items(self) -> re.Pattern[str]:
+        """Return what stands between the items of an enumeration."""
+        joined, gap, joint = self._joining
+        return re.compile(rf"(?:\s*[,;、\n]+\s*|\.\s+|。)(?:{joined}{gap})?|{joint}", re.IGNORECASE)
+
+    @cached_property
+    def between_wishes(self) -> re.Pattern[str]:
+        """Return what stands between two wishes: punctuation, conjunctions, or words such as "at volume"."""
+        joined, gap, joint = self._joining
+        mark = r"[,;:!?.\n—]+(?:\s+|$)" if self.spaced else r"(?:(?<!\d)[,;!?、。\n—]+|[,;!?、。\n—]+(?!\d))\s*"
+        # Words that begin a wish of their own right behind another one.
+        tail = self._one_of("tails")
+        return re.compile(rf"(?:{mark})+(?:{joined}{gap})?|{joint}|{gap}(?={tail}{gap})", re.IGNORECASE)
+
+    @cached_property
+    def _joining(self) -> tuple[str, str, str]:
+        """Return the expressions for a conjunction, a blank behind it, and a conjunction between two words.
+
+        Without blanks there are two letters at least on both sides: a single one may make a word with the conjunction.
+        """
+        joined = self._one_of("conjunctions")
+        if self.spaced:
+            return joined, r"\s+", rf"\s+{joined}\s+"
+        return joined, r"\s*", rf"(?<=\w\w)\s*{joined}\s*(?=\w\w)"
+
+    def _one_of(self, name: str) -> str:
+        longest_first = sorted(self.phrases(name), key=len, reverse=True)
+        return f"(?:{'|'.join(map(re.escape, longest_first)) or '(?!)'})"
 
     def begins(self, text: str, name: str) -> bool:
         """Tell whether the first word of a text stands in a list ("answers.orders")."""
-        return not self.words_of(name).isdisjoint(words_in(text)[:1])
+        return not self.words_of(name).isdisjoint(words(text, 1)[:1])
 
     def words_of(self, name: str) -> frozenset[str]:
         """Return the words of a list as they are written, since endings tell "done" from "to do"."""
@@ -50,8 +81,8 @@ class StandinVocabulary(Vocabulary):
 
 
 @cache
-def _words_of(words: StandinVocabulary, name: str) -> frozenset[str]:
-    return frozenset(word for phrase in words.phrases(name) for word in words_in(phrase))
+def _words_of(lexicon: StandinVocabulary, name: str) -> frozenset[str]:
+    return frozenset(word for phrase in lexicon.phrases(name) for word in words(phrase, 1))
 
 
 @cache

@@ -4,23 +4,22 @@ A write commits together with the answer of the tool that makes it.
 """
 
 import json
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from agents.errors import UsageError
-from agents.memory.connection import Connection, Tables
+from agents.memory.connection import Connection, Session, Tables
 from agents.memory.ledger import Ledger
 from agents.toolkit import Refused, Runtime
 from agents.toolkit.services import Services
 from dialogs.orders.records import Database, Kind, Order, Product, User
-from dialogs.orders.wording import said
+from dialogs.orders.wording import said, translated
 
 TABLES = Tables(
     "orders",
@@ -38,19 +37,22 @@ CREATE TABLE IF NOT EXISTS shop_changes (
 )
 VISIBLE = "kind = :kind AND (owner = '' OR :customer IS NULL OR owner = :customer)"
 READ = f"SELECT body FROM shop_records WHERE {VISIBLE} AND id = :id"
-LIST = f"SELECT body FROM shop_records WHERE {VISIBLE} ORDER BY rowid"
+LIST = f"SELECT body FROM shop_records WHERE {VISIBLE} ORDER BY id"
 FILL = "INSERT INTO shop_records (kind, id, owner, body) VALUES (?, ?, ?, ?)"
 WRITE = "UPDATE shop_records SET body = ? WHERE kind = ? AND id = ?"
 NOTE_CHANGE = "INSERT INTO shop_changes (user, record, about) VALUES (?, ?, ?)"
 DROP_CUSTOMERS = "DELETE FROM shop_customers WHERE customer NOT IN (SELECT id FROM shop_records WHERE kind = 'users')"
-Record = dict[str, Any]
+Record = dict[str, object]
 T = TypeVar("T")
 SERVE = "serve_customers"
 """The permission to act for every customer."""
 CATALOGUE = Path(__file__).with_name("catalogue.json")
 DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER = "me", "terminal", "ann_berg_1001"
 """This user of a fresh terminal is this customer of the catalogue, through that door only."""
-MATCH = "INSERT OR REPLACE INTO shop_customers (user, device, customer) VALUES (?, ?, ?)"
+MATCH = """
+INSERT INTO shop_customers (user, device, customer) VALUES (?, ?, ?)
+ON CONFLICT (user, device) DO UPDATE SET customer = excluded.customer
+"""
 UNMATCH = "DELETE FROM shop_customers WHERE user = ?"
 MATCHES = "SELECT user, device, customer FROM shop_customers ORDER BY user, device"
 CUSTOMER = "SELECT customer FROM shop_customers WHERE user = ? AND device IN ('', ?) ORDER BY device"
@@ -72,7 +74,7 @@ class ShopRecords:
     for every customer.
     """
 
-    db: sqlite3.Connection
+    db: Session
     customer: str | None
     own: str = ""
     """The user's own customer; empty if the user is no customer."""
@@ -138,7 +140,7 @@ class ShopRecords:
         return [json.loads(body) for (body,) in rows]
 
 
-def fill(db: sqlite3.Connection, records: Database) -> None:
+def fill(db: Session, records: Database) -> None:
     """Replace all records. A user stays matched with a customer that still exists."""
     db.execute("DELETE FROM shop_records")
     for kind, by_id in cast(Mapping[str, Mapping[str, Record]], records).items():
@@ -157,12 +159,12 @@ class Shop:
     database: Connection
     ledger: Ledger
 
-    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, work: Callable[[Session], T]) -> T:
         """Look something up."""
         await self._fill_if_empty()
         return await self.database.read(work)
 
-    async def change(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def change(self, work: Callable[[Session], T]) -> T:
         """Do what a tool does; it commits with the answer of the tool, or not at all."""
         await self._fill_if_empty()
         async with self.ledger.transaction() as connection:
@@ -189,7 +191,7 @@ class Shop:
     async def set_price(self, item_id: str, price: float) -> Product:
         """Change the price of an item from now on; orders keep the paid price. Raises ShopError."""
 
-        def work(db: sqlite3.Connection) -> Product:
+        def work(db: Session) -> Product:
             records = ShopRecords(db, None)
             product = records.product(records.product_of(item_id)["product_id"])
             product["variants"][item_id]["price"] = price
@@ -234,7 +236,7 @@ async def change(runtime: Runtime, about: str, operation: Work[T]) -> T:
     return await runtime.context.service(Shop).change(_as_user(runtime, work))
 
 
-def fill_with_catalogue(db: sqlite3.Connection) -> None:
+def fill_with_catalogue(db: Session) -> None:
     """Fill the shop with its catalogue, unless it is filled."""
     if not _is_filled(db):
         fill(db, json.loads(CATALOGUE.read_text("utf-8")))
@@ -260,19 +262,20 @@ def read_records(path: Path) -> Database:
     return {"products": records["products"], "users": records["users"], "orders": records["orders"]}
 
 
-def _is_filled(db: sqlite3.Connection) -> bool:
+def _is_filled(db: Session) -> bool:
     return db.execute("SELECT 1 FROM shop_records LIMIT 1").fetchone() is not None
 
 
-def _as_user(runtime: Runtime, work: Work[T]) -> Callable[[sqlite3.Connection], T]:
+def _as_user(runtime: Runtime, work: Work[T]) -> Callable[[Session], T]:
     context, lang = runtime.context, runtime.state["lang"]
 
-    def with_records(db: sqlite3.Connection) -> T:
+    def with_records(db: Session) -> T:
         row = db.execute(CUSTOMER, (context.user, context.device)).fetchone()
         own = str(row[0]) if row else ""
         try:
             return work(ShopRecords(db, None if SERVE in context.permissions else own, own))
         except ShopError as refusal:
-            raise Refused(said(f"refused.{refusal.key}", lang, **refusal.values)) from None
+            values = {name: translated(str(value), lang) for name, value in refusal.values.items()}
+            raise Refused(said(f"refused.{refusal.key}", lang, **values)) from None
 
     return with_records

@@ -15,7 +15,7 @@ from agents.memory.store import namespace_of
 from agents.state.talk import Json
 from dialogs.planner.records import KINDS, Reminder, name_of
 from dialogs.planner.wording import PHRASES, said
-from prompts import table
+from prompts import FALLBACK, table
 
 MOST_LISTED = 40
 """How many entries, and how many to-dos, are shown of a period."""
@@ -65,8 +65,8 @@ class Agenda:
 
     def today(self) -> Day:
         """Return the present day."""
-        today = period(TODAY, "en", self.now, self.zone)
-        assert today is not None  # English knows today
+        today = period(TODAY, FALLBACK, self.now, self.zone)
+        assert today is not None  # the fallback knows today
         return self.day(today)
 
     def has_something_today(self) -> bool:

@@ -3,7 +3,6 @@
 A row stays when it has rung or was deleted: a call that is repeated after a crash finds its work done.
 """
 
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -15,7 +14,7 @@ from langgraph.store.base import BaseStore
 from agents.errors import UsageError
 from agents.language.schedule import Moment
 from agents.memory import Memory
-from agents.memory.connection import Connection, T, Tables, Work
+from agents.memory.connection import Connection, Session, T, Tables, Work
 from agents.memory.inbox import clean
 from agents.memory.notices import Due, NoticeSource, rung
 from agents.memory.preferences import zone_of_user
@@ -44,14 +43,14 @@ STILL_DUE = f"{SELECT} WHERE id = ? AND due_ms = ?"
 LIVE = f"{SELECT} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
 DUE = """
 SELECT id, user, thread, due_ms FROM reminders
-WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND thread GLOB ?3 AND NOT thread GLOB ?4 ORDER BY due_ms, id
+WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread) AND NOT glob(?4, thread) ORDER BY due_ms, id
 """
-ADD = f"INSERT INTO reminders ({', '.join(WRITTEN)}) VALUES ({', '.join(f':{name}' for name in WRITTEN)})"
+ADD = f"INSERT INTO reminders ({', '.join(WRITTEN)}) VALUES ({', '.join(f':{name}' for name in WRITTEN)}) RETURNING id"
 SAVE = f"UPDATE reminders SET {', '.join(f'{name} = :{name}' for name in WRITTEN)} WHERE id = :id"
 # Entries from a calendar are kept as long as that calendar may be read again.
 PRUNE = """
 DELETE FROM reminders WHERE user = ?1 AND due_ms IS NULL AND max(at_ms, coalesce(rung_ms, 0)) < ?2
-AND added_by NOT GLOB 'ics-*' AND number < (SELECT max(number) FROM reminders WHERE user = ?1)
+AND added_by NOT LIKE 'ics-%' AND number < (SELECT max(number) FROM reminders WHERE user = ?1)
 """
 KEPT_MS = 90 * 24 * 3600 * 1000
 """How long a finished reminder is kept."""
@@ -77,7 +76,7 @@ class Reminders(NoticeSource):
             UsageError: the user has too many.
         """
 
-        def insert(connection: sqlite3.Connection) -> Reminder:
+        def insert(connection: Session) -> Reminder:
             if added := _first(connection, OF_CALL, user, call):
                 return added
             if len(self._live(connection, user)) >= MOST_REMINDERS:
@@ -95,8 +94,8 @@ class Reminders(NoticeSource):
                 lang=lang,
                 **timing(moment),
             )
-            id = connection.execute(ADD, asdict(new)).lastrowid
-            return replace(new, id=id or 0)
+            (id,) = connection.execute(ADD, asdict(new)).fetchone()
+            return replace(new, id=id)
 
         return await self._write(insert)
 
@@ -110,7 +109,7 @@ class Reminders(NoticeSource):
         Returns it as it is stored.
         """
 
-        def change(connection: sqlite3.Connection) -> Reminder:
+        def change(connection: Session) -> Reminder:
             stored = _first(connection, OF_CALL, reminder.user, reminder.added_by) or reminder
             if stored.changed_by == call:
                 return stored
@@ -123,7 +122,7 @@ class Reminders(NoticeSource):
     async def delete(self, user: str, keys: Collection[str]) -> None:
         """Delete the reminders, and their texts, that these calls have added."""
 
-        def delete(connection: sqlite3.Connection) -> None:
+        def delete(connection: Session) -> None:
             for key in keys:
                 if stored := _first(connection, OF_CALL, user, key):
                     _save(connection, replace(stored, text="", due_ms=None, rung_ms=None, changed_by=""))
@@ -133,7 +132,7 @@ class Reminders(NoticeSource):
     async def put_back(self, user: str, key: str, values: Json) -> None:
         """Make a reminder what it was, by the call that added it; one that has rung since does not ring again."""
 
-        def put(connection: sqlite3.Connection) -> None:
+        def put(connection: Session) -> None:
             stored = _first(connection, OF_CALL, user, key)
             if stored is None:
                 return
@@ -164,7 +163,7 @@ class Reminders(NoticeSource):
         A reminder that was changed meanwhile stays as it is.
         """
 
-        def note(connection: sqlite3.Connection) -> None:
+        def note(connection: Session) -> None:
             if reminder := _first(connection, STILL_DUE, due.key, due.at_ms):
                 _save(connection, self._after_ringing(reminder, self._now_ms()))
 
@@ -178,7 +177,7 @@ class Reminders(NoticeSource):
     async def erase(self, thread: str, users: Collection[str]) -> None:
         """Delete the reminders of a thread, and all those of the users."""
 
-        def erase(connection: sqlite3.Connection) -> None:
+        def erase(connection: Session) -> None:
             connection.execute("DELETE FROM reminders WHERE thread = ?", (clean(thread),))
             connection.executemany("DELETE FROM reminders WHERE user = ?", [(user,) for user in users])
 
@@ -200,7 +199,7 @@ class Reminders(NoticeSource):
         self.changed.set()
         return outcome
 
-    def _live(self, connection: sqlite3.Connection, user: str) -> list[Reminder]:
+    def _live(self, connection: Session, user: str) -> list[Reminder]:
         return [_reminder(row) for row in connection.execute(LIVE, (user, self._now_ms() - REMEMBERED_MS))]
 
     def _now_ms(self) -> int:
@@ -226,7 +225,7 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
     yield [reminders, KeptAlarms(reminders)]
 
 
-def _first(connection: sqlite3.Connection, sql: str, *values: object) -> Reminder | None:
+def _first(connection: Session, sql: str, *values: object) -> Reminder | None:
     row = connection.execute(sql, values).fetchone()
     return _reminder(row) if row else None
 
@@ -235,5 +234,5 @@ def _reminder(row: Sequence[Any]) -> Reminder:
     return Reminder(**dict(zip(COLUMNS, row, strict=True)))
 
 
-def _save(connection: sqlite3.Connection, reminder: Reminder) -> None:
+def _save(connection: Session, reminder: Reminder) -> None:
     connection.execute(SAVE, asdict(reminder))

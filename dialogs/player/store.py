@@ -1,12 +1,11 @@
 """What profiles have played, how far, and what they like. One or several users share a profile."""
 
-import sqlite3
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from agents.memory.connection import Connection, Tables
+from agents.memory.connection import Connection, Session, Tables
 from dialogs.player.players import State, Viewer
 
 Result = TypeVar("Result")
@@ -33,6 +32,18 @@ OWNER, OWNER_DEVICE = "me", "terminal"
 MARK = """
 INSERT INTO media_marks (profile, title, {column}) VALUES (?, ?, ?)
 ON CONFLICT (profile, title) DO UPDATE SET {column} = excluded.{column}
+"""
+PLAY = """
+INSERT INTO media_playback VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (profile) DO UPDATE SET title = excluded.title,
+state = excluded.state, position = excluded.position, since_ms = excluded.since_ms, volume = excluded.volume,
+off_at_end = excluded.off_at_end
+"""
+ADD_PLAY = """
+INSERT INTO media_plays VALUES (?, ?, ?) ON CONFLICT (profile, at_ms) DO UPDATE SET title = excluded.title
+"""
+SET_VIEWER = """
+INSERT INTO media_viewers VALUES (?, ?, ?, ?)
+ON CONFLICT (user, device) DO UPDATE SET profile = excluded.profile, age = excluded.age
 """
 LATEST = """
 SELECT title FROM media_plays WHERE profile = ? AND at_ms >= ? AND at_ms < ?
@@ -65,14 +76,18 @@ class PlaybackRow:
 class ProfileRows:
     """The rows of one profile, within a transaction."""
 
-    def __init__(self, database: sqlite3.Connection, profile: str, now_ms: int) -> None:
+    def __init__(self, database: Session, profile: str, now_ms: int) -> None:
         self._database, self._profile, self.now_ms = database, profile, now_ms
 
     def marks(self) -> Mapping[str, Mark]:
         """Return the marks by title."""
-        sql = "SELECT title, iif(watched, 0, position), watched, liked FROM media_marks WHERE profile = ?"
-        rows = self._database.execute(sql, (self._profile,))
-        return {title: Mark(position, bool(watched), bool(liked)) for title, position, watched, liked in rows}
+        rows = self._database.execute(
+            "SELECT title, position, watched, liked FROM media_marks WHERE profile = ?", (self._profile,)
+        )
+        return {
+            title: Mark(0 if watched else position, bool(watched), bool(liked))
+            for title, position, watched, liked in rows
+        }
 
     def mark(self, title: str, column: Literal["position", "watched", "liked"], value: int) -> None:
         """Set one part of a title's mark."""
@@ -90,11 +105,11 @@ class ProfileRows:
     def play(self, row: PlaybackRow) -> None:
         """Write what the profile plays."""
         values = (self._profile, row.title, row.state, row.position, row.since_ms, row.volume, row.off_at_end)
-        self._database.execute("INSERT OR REPLACE INTO media_playback VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        self._database.execute(PLAY, values)
 
     def add_play(self, title: str, at_ms: int) -> None:
         """Note that a title was begun at a time."""
-        self._database.execute("INSERT OR REPLACE INTO media_plays VALUES (?, ?, ?)", (self._profile, at_ms, title))
+        self._database.execute(ADD_PLAY, (self._profile, at_ms, title))
 
     def plays(self, since_ms: int, until_ms: int) -> list[str]:
         """Return the titles that were begun in a span of time, the latest first."""
@@ -127,8 +142,8 @@ class MediaStore:
 
     async def set_viewer(self, user: str, device: str, profile: str, age: int | None) -> None:
         """Give a user a profile, through every door or through one device's door alone."""
-        sql, values = "INSERT OR REPLACE INTO media_viewers VALUES (?, ?, ?, ?)", (user, device, profile, age)
-        await self._connection.write(lambda database: database.execute(sql, values).rowcount)
+        values = user, device, profile, age
+        await self._connection.write(lambda database: database.execute(SET_VIEWER, values).rowcount)
 
     async def remove_viewer(self, user: str) -> bool:
         """Take a user's profile away; return False if they had none."""
@@ -141,7 +156,7 @@ class MediaStore:
         Who has which profile, and the age limit, are the operator's words and stay.
         """
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Session) -> None:
             rows = database.execute("SELECT user, profile FROM media_viewers").fetchall()
             profiles = {*users, *(profile for user, profile in rows if user in users)}
             profiles -= {profile for user, profile in rows if user not in users}

@@ -1,7 +1,6 @@
 """What conversations have found out: a row for each fact or summary, and one for each end of a dialog or thread."""
 
 import asyncio
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -9,7 +8,7 @@ from agents.language.text.fulltext import Entry as Text
 from agents.language.text.fulltext import Index
 from agents.language.text.stems import spelt, stem, words
 from agents.language.text.vocabulary import listening, small_words
-from agents.memory.connection import Connection, Tables
+from agents.memory.connection import Connection, Session, Tables
 from agents.memory.inbox import clean, now_ms
 from agents.toolkit.long_term import Ending, LongTermMemory
 
@@ -40,8 +39,8 @@ at_ms = excluded.at_ms, write_id = excluded.write_id, user = excluded.user WHERE
 """
 LAST = "SELECT coalesce(max(write_id), 0), coalesce(max(turn), 0) FROM recall_ends WHERE thread = ? AND user = ?"
 END = """
-INSERT OR IGNORE INTO recall_ends (owner, thread, user, message, turn, since, lang, write_id, due_ms)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO recall_ends (owner, thread, user, message, turn, since, lang, write_id, due_ms)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 """
 OLD_ENDS = "DELETE FROM recall_ends WHERE thread = ? AND user = ? AND message <> ? AND due_ms IS NULL"
 PRUNE = """
@@ -100,7 +99,7 @@ class Recall(LongTermMemory):
         owner = owner_of(ending.thread, ending.user, is_shared=ending.is_shared)
         place = clean(ending.thread), clean(ending.user)
 
-        def keep(database: sqlite3.Connection) -> None:
+        def keep(database: Session) -> None:
             undone = [(ending.user, write) for write in ending.undone]
             database.executemany("DELETE FROM recall_entries WHERE user = ? AND write_id = ?", undone)
             if not ending.is_over:
@@ -147,7 +146,7 @@ class Recall(LongTermMemory):
         """See `LongTermMemory`."""
         owner = owner_of("", clean(user), is_shared=False)
 
-        def clear(database: sqlite3.Connection) -> None:
+        def clear(database: Session) -> None:
             database.execute("UPDATE recall_entries SET text = '' WHERE owner = ?", (owner,))
             database.execute("UPDATE recall_ends SET due_ms = NULL WHERE owner = ?", (owner,))
 
@@ -156,13 +155,13 @@ class Recall(LongTermMemory):
     async def erase(self, user: str, *, thread: str | None = None, dialog: str = "", field: str = "") -> None:
         """See `LongTermMemory`; summaries go with a form, since they may tell what it holds. No user: a thread's."""
 
-        def erase(database: sqlite3.Connection) -> None:
+        def erase(database: Session) -> None:
             if dialog:
                 database.execute(OF_FORM, (user, dialog, field))
                 database.execute("UPDATE recall_ends SET due_ms = NULL WHERE user = ?", (user,))
                 return
             for table in ("recall_entries", "recall_ends"):
-                sql = f"DELETE FROM {table} WHERE user = iif(?1 = '', user, ?1) AND thread = coalesce(?2, thread)"
+                sql = f"DELETE FROM {table} WHERE (?1 = '' OR user = ?1) AND thread = coalesce(?2, thread)"
                 database.execute(sql, (user, thread))
 
         if user or thread:
@@ -181,7 +180,7 @@ class Recall(LongTermMemory):
         row = {"key": f"summary/{due.id}", "kind": SUMMARY, "dialog": "", "turn": due.turn, "at_ms": now_ms()}
         place = {"owner": due.owner, "user": due.user, "thread": due.thread, "write_id": 0, "last": 0}
 
-        def close(database: sqlite3.Connection) -> None:
+        def close(database: Session) -> None:
             sql = "UPDATE recall_ends SET due_ms = NULL WHERE id = ? AND due_ms IS NOT NULL"
             if database.execute(sql, (due.id,)).rowcount and text:
                 _put(database, text, {**row, **place})
@@ -189,7 +188,7 @@ class Recall(LongTermMemory):
         await self._database.write(close)
 
 
-def _put(database: sqlite3.Connection, text: str, row: Mapping[str, object]) -> None:
+def _put(database: Session, text: str, row: Mapping[str, object]) -> None:
     database.execute(PUT, {**row, "text": clean(" ".join(text.split()))[:LONGEST_ENTRY]})
 
 

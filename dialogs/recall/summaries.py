@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from agents.errors import ConfigError, ModelUnavailable
+from agents.errors import ConfigError, DatabaseError, ModelUnavailable
 from agents.events import Event
 from agents.memory import Memory
 from agents.memory.inbox import TO, lines_of
@@ -49,7 +48,7 @@ class Summaries:
                         await self.recall.close(due, await self._summary(due))
                     except (ModelUnavailable, TimeoutError) as failure:
                         LOG.warning("thread %s: no summary (%s)", due.thread, type(failure).__name__)
-            except sqlite3.Error:
+            except DatabaseError:
                 LOG.exception("what has ended could not be summed up")
 
     async def _summary(self, due: Due) -> str:

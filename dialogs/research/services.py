@@ -33,7 +33,7 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
     """Open the retrievers and their cache; they work during the block."""
     settings, memory = services.get(ResearchSettings), services.get(Memory)
     cache = SearchCache(memory.now, settings.search_cache_minutes * 60)
-    index = DocumentIndex(index_file(memory.path))
+    index = DocumentIndex(index_file(memory.storage.path))
     embedding = settings.embeddings_model, settings.embeddings_base_url, settings.embeddings_api_key
     async with (
         Fetcher(timeout=settings.search_timeout, inside=settings.search_internal) as fetcher,

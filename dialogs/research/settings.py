@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agents.sources.web.ssrf import policy_of
 from dialogs.research import retrievers
+from prompts import FALLBACK
 
 _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
 
@@ -94,7 +95,7 @@ class ResearchSettings(BaseSettings):
         named = {
             "SEARXNG_URL": self.searxng_url,
             "TAVILY_URL": self.tavily_url,
-            "WIKIPEDIA_URL": self.wikipedia_url.replace("{lang}", "en"),
+            "WIKIPEDIA_URL": self.wikipedia_url.replace("{lang}", FALLBACK),
             "EMBEDDINGS_BASE_URL": self.embeddings_base_url,
         }
         for setting, address in [*named.items(), *(("SEARCH_INTERNAL", place) for place in self.search_internal)]:

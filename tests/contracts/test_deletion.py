@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.places import ROOT
+from tests.support.checkout import check_out
 from tests.support.warm_python import run_python
 
 FOLDERS = ("dialogs/{name}", "prompts/*/{name}", "tests/dialogs/{name}", "tests/prompts/*/{name}.md")
@@ -28,11 +28,7 @@ NAMING = ("agents", "app", "observers", "pyproject.toml", ".env.example")
 @pytest.fixture(params=sorted(TOOLS))
 def without(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     """Copy the repository, and delete a dialog with its prompts and tests."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
-    for file in filter(None, listed.split("\0")):
-        if (ROOT / file).is_file():
-            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / file, tmp_path / file)
+    check_out(tmp_path)
     name: str = request.param
     for place in [place for folder in FOLDERS for place in tmp_path.glob(folder.format(name=name))]:
         shutil.rmtree(place) if place.is_dir() else place.unlink()

@@ -1,10 +1,12 @@
 """What is deployed: the files name what exists."""
 
 import json
-import re
 import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
+
+import pytest
+import yaml
 
 from app.cli import command_line
 from app.doors.visit import USAGE
@@ -38,6 +40,14 @@ def stages() -> list[list[tuple[str, str]]]:
 def commands() -> set[str]:
     """Return the commands of the command line."""
     return set(command_line.application().commands)
+
+
+def unit(name: str) -> ConfigParser:
+    """Return a unit of systemd."""
+    parser = ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    parser.read_string(read(f"docs/deploy/{name}"))
+    return parser
 
 
 def test_the_image_copies_what_exists() -> None:
@@ -75,36 +85,66 @@ def test_the_image_is_small_and_has_no_root() -> None:
 
 
 def test_the_composition_keeps_the_data() -> None:
-    """The database lies in a volume that the composition declares and the image prepares."""
-    text = read("compose.yaml")
-    (volume, folder) = re.search(r"- (\w+):(/\w+)\n", text).groups()  # type: ignore[union-attr]
-    assert re.search(rf"^volumes:\n  {volume}:", text, re.MULTILINE)
-    assert f"DATABASE_URL: sqlite:///{folder}/" in text
-    assert ("VOLUME", folder) in stages()[1]
-    assert f"DATABASE_URL=sqlite:///{folder}/" in read("Dockerfile")
+    """The database of each service lies in a volume that the composition declares and the image prepares."""
+    composition = yaml.safe_load(read("compose.yaml"))
+    for service in composition["services"].values():
+        [(volume, folder)] = [mount.split(":") for mount in service["volumes"]]
+        assert volume in composition["volumes"]
+        assert service["environment"]["DATABASE_URL"].startswith(f"sqlite:///{folder}/")
+        assert ("VOLUME", folder) in stages()[1]
+        assert f"DATABASE_URL=sqlite:///{folder}/" in read("Dockerfile")
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
 
 
-def test_the_unit_runs_a_command_there_is() -> None:
-    """Started in its folder, as a user of its own; its exit codes are the command line's."""
-    unit = ConfigParser(strict=False, interpolation=None)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
-    unit.read_string(read("docs/deploy/dialog-supervisor.service"))
-    service = unit["Service"]
-    *python, command = service["ExecStart"].split()
-    assert python == [f"{service['WorkingDirectory']}/.venv/bin/python", "-m", "app"]
+def test_the_composition_with_a_server_runs_commands_there_are() -> None:
+    """Every process has the one database, the driver in its image, and no password in the file."""
+    composition = yaml.safe_load(read("docs/deploy/compose-postgres.yaml"))
+    database = composition["services"].pop("database")
+    assert database["volumes"] == [f"{name}:/var/lib/postgresql/data" for name in composition["volumes"]]
+    assert set(composition["services"]) == {"http", "telegram", "worker"}
+    for service in composition["services"].values():
+        assert service["command"][:3] == ["python", "-m", "app"]
+        assert service["command"][3] in commands()
+        assert service["build"]["args"] == {"REQUIREMENTS": "requirements-postgres.txt"}
+        assert (ROOT / "docs/deploy" / service["build"]["context"] / "Dockerfile").exists()
+        assert service["environment"]["DATABASE_URL"] == "postgresql://dialogs:${POSTGRES_PASSWORD:?}@database/dialogs"
+    assert {"requirements-postgres.txt", "requirements.txt"} <= set(
+        next(rest for word, rest in stages()[0] if word == "COPY").split()
+    )
+
+
+def test_the_composition_serves_this_machine_alone() -> None:
+    """The server is begun by its name, by a command that there is, and its port is not open to others."""
+    service = yaml.safe_load(read("compose.yaml"))["services"]["serve"]
+    python, module, app, command, *options = service["command"]
+    assert (python, module, app) == ("python", "-m", "app")
     assert command in commands()
+    port = options[options.index("--port") + 1]
+    assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert f"127.0.0.1:{port}/readyz" in service["healthcheck"]["test"][-1]
+    assert service["profiles"]
+
+
+@pytest.mark.parametrize("name", ["dialog-supervisor.service", "dialog-supervisor-http.service"])
+def test_the_unit_runs_a_command_there_is(name: str) -> None:
+    """Started in its folder, as a user of its own, with no more rights than it needs; its exit codes are ours."""
+    service = unit(name)["Service"]
+    python, module, app, command, *options = service["ExecStart"].split()
+    assert (python, module, app) == (f"{service['WorkingDirectory']}/.venv/bin/python", "-m", "app")
+    assert command in commands()
+    assert "0.0.0.0" not in options
     assert int(service["SuccessExitStatus"]) == command_line.TERMINATED
     assert int(service["RestartPreventExitStatus"]) == USAGE
     assert service["User"] != "root"
-    assert f"/var/lib/{service['StateDirectory']}/" in read("docs/deploy/dialog-supervisor.service")
+    assert service["NoNewPrivileges"] == service["PrivateTmp"] == service["ProtectHome"] == "true"
+    assert (service["ProtectSystem"], service["CapabilityBoundingSet"]) == ("strict", "")
+    assert f"/var/lib/{service['StateDirectory']}/" in service["Environment"]
+    assert name in read("docs/deploy.md")
 
 
 def test_the_users_unit_runs_a_command_there_is() -> None:
     """It is started anew when the desktop is not ready yet, and not when a setting is wrong."""
-    unit = ConfigParser(strict=False, interpolation=None)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
-    unit.read_string(read("docs/deploy/dialog-supervisor-ring.service"))
-    service = unit["Service"]
+    service = unit("dialog-supervisor-ring.service")["Service"]
     *python, command = service["ExecStart"].split()
     assert python == [f'"{service["WorkingDirectory"]}/.venv/bin/python"', "-m", "app"]
     assert command in commands()

@@ -145,7 +145,7 @@ def test_own_texts_go_first(own: Path) -> None:
         use(Extensions(_env_file=None, extensions=(own,), shipped_dialogs="none"))
         assert prompts.prompt("opening", "en") == "Greet the patient."
         assert prompts.table("texts", "en") == {**shipped, "yes": "Certainly"}
-        assert prompts.languages() == ["en", "de", "ru"]
+        assert prompts.languages()[:2] == ["en", "de"]
         assert set(prompts.files("en", "*/prompt.md").values()) == {own / "prompts"}
     finally:
         use(Extensions(_env_file=None))

@@ -12,7 +12,9 @@ from tests.support import pages
 PAGES = [
     "README.md",
     # These take several seconds each: both languages, and more dialogs.
+    pytest.param("docs/from-langgraph-swarm.md", marks=pytest.mark.slow),
     pytest.param("docs/langgraph-agents.md", marks=pytest.mark.slow),
+    pytest.param("docs/seat.md", marks=pytest.mark.slow),
     pytest.param("docs/translate.md", marks=pytest.mark.slow),
     pytest.param("docs/write-a-dialog.md", marks=pytest.mark.slow),
     pytest.param("docs/write-a-specialist.md", marks=pytest.mark.slow),

@@ -133,6 +133,16 @@ async def test_studio_promises_no_reminder(server: Server) -> None:
     assert "Europe/Berlin" in (await server.talk("my time zone is Europe/Berlin"))[0][1]
 
 
+async def test_studio_says_that_it_forgets_nothing(server: Server) -> None:
+    """What was agreed to be forgotten is deleted by the application's own doors, and the user is told who can."""
+    assert "Shall it be deleted?" in (await server.talk("forget everything about me"))[0][1]
+    ((speaker, text),) = await server.talk("yes")
+    assert speaker == "supervisor"
+    assert text.startswith("Nothing is deleted")
+    assert "python -m app forget --thread t" in text
+    assert await server.talk("what time is it") != []
+
+
 async def test_studio_does_a_write_once(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tools of services are there, and a write with a key is done once in all runs; `forget` knows of it."""
     (tmp_path / "cakes.yaml").write_text(yaml.safe_dump(CAKES))

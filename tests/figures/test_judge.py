@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from agents.errors import ConfigError
+from app.usage import Price, Tokens, read_prices
 from benchmarks.judge import main
 from benchmarks.judge_cases import WISHES, Want, talks_of
-from benchmarks.judge_report import Price, read_prices
-from benchmarks.judge_stage import Tokens
 from tests.support.odd_provider import Provider, Reply, call, refuse, usage, words
 from tests.support.places import DATA, ROOT
 
@@ -151,13 +150,13 @@ async def test_a_model_that_refuses_the_key_is_given_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-async def test_what_was_judged_is_printed_at_the_end(tmp_path: Path, told: signal.Signals) -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+async def test_what_was_judged_is_printed_at_the_end(tmp_path: Path, end: signal.Signals) -> None:
     """Who stops a long run gets its figures so far."""
     write_sets(tmp_path / "data")
     async with Provider.open(stand_in, pace=0.2) as server:
         options = ["--model", "openai:m", "--data", "data", "--json", "--set", "star_switch", "--at-once", "1"]
-        done = await judge(tmp_path, *options, url=server.url, stops=(told, server.has_sent(9)))
+        done = await judge(tmp_path, *options, url=server.url, stops=(end, server.is_asked(TALK[2][0])))
     assert done.code == 130
     assert 0 < rows_of(done.out)["all", "", ""]["turns"] < len(TALK)
 
@@ -193,7 +192,7 @@ def test_a_turn_of_star_takes_1_63_calls(capsys: pytest.CaptureFixture[str]) -> 
     [
         (["--model", "openai"], "LLM_MODEL and its kin take"),
         (["--model", "labels", "--set", "massive_switch"], "massive_switch is not in data"),
-        (["--model", "labels", "--price", "m=cheap"], "--price takes MODEL=INPUT/OUTPUT"),
+        (["--model", "labels", "--price", "m=cheap"], "a price is MODEL=INPUT/OUTPUT"),
         (["--model", "labels", "--part", "missing"], "missing.jsonl"),
     ],
 )
@@ -218,7 +217,7 @@ def test_prices_are_read() -> None:
     assert read_prices(["a:b=1/8", "c:d=e=2/0.5/9"]) == {"a:b": Price(1, 0.1, 8), "c:d=e": Price(2, 0.5, 9)}
     assert Price(1, 0.1, 8).of(Tokens(1, 1_000_000, 500_000, 1_000_000)) == pytest.approx(8.55)
     for wrong in ("a:b", "a:b=1", "=1/2", "a:b=1/-2", "a:b=1/2/3/4"):
-        with pytest.raises(ConfigError, match="--price takes"):
+        with pytest.raises(ConfigError, match="a price is"):
             read_prices([wrong])
 
 

@@ -5,7 +5,6 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
@@ -74,8 +73,6 @@ MACHINERY = re.compile(
 )
 MOST_CALLS = 18
 MOST_TOKENS = 60_000
-MOST_SECONDS = 180.0
-"""Of one turn, with a cold start and a loaded machine."""
 WORD = re.compile(r"\w{3,}")
 
 
@@ -132,9 +129,7 @@ async def test_a_talk_with_a_tiny_model(lang: str, tmp_path: Path, caplog: pytes
         heard = ""
         for text in TALKS[lang]:
             heard += f" {text.casefold()}"
-            begun = monotonic()
             events = [event async for event in assistant.play(Turn(thread="t", text=text, lang=lang))]
-            seconds = monotonic() - begun
             *_, end = (event for event in events if isinstance(event, TurnEnd))
             for seen in shown(events):
                 assert not MACHINERY.search(seen), (text, seen)
@@ -142,7 +137,6 @@ async def test_a_talk_with_a_tiny_model(lang: str, tmp_path: Path, caplog: pytes
             ends = [event for event in events if isinstance(event, ModelEnd)]
             assert sum(isinstance(event, ModelStart) for event in events) <= MOST_CALLS, text
             assert sum(event.input_tokens + event.output_tokens for event in ends) <= MOST_TOKENS, text
-            assert seconds <= MOST_SECONDS, text
             for done in (event for event in events if isinstance(event, ToolEnd) and event.ok):
                 assert done.tool not in writes or not foreign_words(done, heard), (text, done)
             if text in STOPS:

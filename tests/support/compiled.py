@@ -9,6 +9,7 @@ from agents.graph import Graph, build_graph
 from agents.memory import Memory
 from agents.toolkit.speaker import Speakers
 from app.composition import discover
+from app.seat.observing import calling
 from observers import Observer
 
 
@@ -46,4 +47,6 @@ def compiled(
 
 @lru_cache(maxsize=8)
 def _compiled(staff: Cast, gate: Gate | None, direct_switch: bool) -> Graph:
-    return build_graph(staff.speakers, staff.observers, saver=None, store=None, gate=gate, direct_switch=direct_switch)
+    return build_graph(
+        staff.speakers, calling(staff.observers), saver=None, store=None, gate=gate, direct_switch=direct_switch
+    )

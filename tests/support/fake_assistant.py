@@ -5,12 +5,17 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
+
+from langgraph.store.memory import InMemoryStore
 
 from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
 from agents.memory.inbox import ThreadInfo, TranscriptLine
 from agents.memory.preferences import Preferences
+from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
+from app.audit import Action, Audit
 from app.typed_file import TypedFile
 
 AT_MS = 1_760_000_000_000
@@ -34,11 +39,23 @@ class StandInForgetting:
         return {thread}
 
 
+class StandInAudit(Audit):
+    """Writes nothing down."""
+
+    def __init__(self) -> None:
+        return
+
+    @asynccontextmanager
+    async def deed(self, who: str, what: Action, thread: str = "", about: str = "") -> AsyncIterator[None]:
+        """Do what the block does."""
+        yield
+
+
 class StandIn:
     """Play one list of events a turn; `pace` is the wait before each, in seconds."""
 
     reads = sees = True
-    memory: object = None
+    memory: object = SimpleNamespace(store=InMemoryStore())
     shortest_silence = 0
 
     def __init__(self, *turns: Sequence[Event], lines: Sequence[TranscriptLine] = (), pace: float = 0.0) -> None:
@@ -50,6 +67,7 @@ class StandIn:
         self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
         self.forgetting = StandInForgetting()
+        self.services = Services(StandInAudit())
         self.greets_with = ""
         """What a user is greeted with."""
         self.languages: dict[str, str] = {}

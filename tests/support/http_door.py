@@ -11,8 +11,10 @@ import uvicorn
 
 from app.api_keys import Key, read_keys
 from app.assistant import Assistant
+from app.assistant.file_reader import FileReader
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.service import Server, make_app
+from app.settings import Settings
 
 SHOP, OTHER, OPERATOR = ("s" * 20, "o" * 20, "p" * 20)
 """Keys: of two callers who may talk, and of one who may operate."""
@@ -20,10 +22,17 @@ KEYS = f"shop:talk:{SHOP}, other:talk:{OTHER}, ops:operate:{OPERATOR}"
 
 
 @asynccontextmanager
-async def served(assistant: Assistant, keys: str = "", callbacks: Callbacks | None = None) -> AsyncIterator[str]:
-    """Serve on a free port during the block; give the address."""
+async def served(
+    assistant: Assistant,
+    keys: str = "",
+    callbacks: Callbacks | None = None,
+    *,
+    settings: Settings | None = None,
+    reader: FileReader | None = None,
+) -> AsyncIterator[str]:
+    """Serve on a free port during the block, with the lab if there are settings; give the address."""
     held: tuple[Key, ...] = read_keys(keys)
-    app = make_app(assistant, held, callbacks)
+    app = make_app(assistant, held, callbacks, settings=settings, reader=reader)
     server = Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
     serving = asyncio.create_task(server.serve())
     try:
@@ -35,7 +44,8 @@ async def served(assistant: Assistant, keys: str = "", callbacks: Callbacks | No
     finally:
         server.should_exit = True
         await serving
-        await app.state.answers.close()
+        for part in reversed(app.state.closing):
+            await part.close()
 
 
 def by(key: str) -> dict[str, str]:

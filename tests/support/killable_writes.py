@@ -26,7 +26,7 @@ from agents.models.script import Asked, Call, Line, Script
 from agents.toolkit import Runtime, traits
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
-from app.composition import discover
+from app.composition import dialogs_of, discover, open_services, tables_of
 from observers import Observer
 from tests.conftest import compose
 from tests.support.killable_process import Request, serve
@@ -142,8 +142,11 @@ async def play(request: Request, pipe: int) -> None:
     count(steps, finely=request.finely)
     desk.path, desk.step = Path(request.database), steps.pause
     turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
-    async with open_memory(f"sqlite:///{desk.path}") as memory:
-        assistant = compose(memory, Clerk(request.life), speakers, watching)
+    async with (
+        open_memory(f"sqlite:///{desk.path}", tables=tables_of(dialogs_of())) as memory,
+        open_services(dialogs_of(), memory) as services,
+    ):
+        assistant = compose(memory, Clerk(request.life), speakers, watching, services=services)
         async for event in assistant.play(turn):
             os.write(pipe, json.dumps(event.plain()).encode() + b"\n")
             steps.begun = (steps.begun or event.type == request.since) and event.type != "turn.end"

@@ -47,6 +47,13 @@ class Provider:
         async with asyncio.timeout(30), self._sending:
             await self._sending.wait_for(lambda: self.sent >= chunks)
 
+    async def is_asked(self, words: str) -> None:
+        """Wait until a request ends with a message that has these words."""
+        async with asyncio.timeout(60), self._sending:
+            await self._sending.wait_for(
+                lambda: any(words in str(body["messages"][-1]["content"]) for body in self.bodies)
+            )
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head, body = await read_request(reader)

@@ -7,6 +7,7 @@ A code block marked `console` is a session:
                                     and below it, if the page says so, what is shown first
     > what the user types           and below it what the page says is shown
     $ python -m app check           any other command, and its output
+    $ echo "text" | python -m app … a command that reads a text
 
 `…` in an output stands for any text, over any number of lines.
 """
@@ -40,6 +41,8 @@ class Step:
     arguments: tuple[str, ...]
     lang: str
     expected: tuple[str, ...]
+    typed: str = ""
+    """What the command reads."""
 
 
 def page(name: str) -> str:
@@ -60,6 +63,7 @@ def steps(text: str) -> Iterator[Step]:
         for part in re.split(r"^(?=[$>] )", session, flags=re.MULTILINE):
             line, *expected = part.rstrip().splitlines() or [""]
             arguments: tuple[str, ...] = ()
+            typed = ""
             if chat := re.fullmatch(r"\$ (?:APP_LANG=(\w+) )?make chat", line):
                 thread, lang = next(threads), chat[1] or "en"
                 arguments, expected = ("chat", "--thread", thread), expected or [ELLIPSIS]
@@ -67,8 +71,10 @@ def steps(text: str) -> Iterator[Step]:
                 arguments = ("ask", line[2:], "--thread", thread)
             elif line.startswith("$ python -m app "):
                 arguments = tuple(shlex.split(line.removeprefix("$ python -m app ")))
+            elif piped := re.fullmatch(r'\$ echo "(.*)" \| python -m app (.*)', line):
+                typed, arguments = f"{piped[1]}\n", tuple(shlex.split(piped[2]))
             if arguments:
-                yield Step(line, arguments, lang, tuple(expected))
+                yield Step(line, arguments, lang, tuple(expected), typed)
 
 
 def copy(folder: Path, extra: dict[str, str]) -> Path:
@@ -108,9 +114,13 @@ def _perform(folder: Path, performed: Sequence[Step], outputs: Sequence[Path]) -
         sys.path.insert(0, str(folder))
         os.chdir(folder)
         os.environ |= {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{folder}/pages.db"}
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for step, output in zip(performed, outputs, strict=True):
             os.environ["APP_LANG"] = step.lang
+            with tempfile.TemporaryFile() as typed:
+                typed.write(step.typed.encode())
+                typed.flush()
+                os.lseek(typed.fileno(), 0, os.SEEK_SET)
+                os.dup2(typed.fileno(), 0)
             with output.open("w", encoding="utf-8") as stream:
                 os.dup2(stream.fileno(), 1)
                 os.dup2(stream.fileno(), 2)

@@ -29,6 +29,7 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition import dialogs_of, discover, make_help, open_services, tables_of
 from app.settings import Settings
 from app.standin import RulesModel
+from prompts import languages
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
@@ -37,7 +38,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday at noon."""
 SIDE_BY_SIDE = 6
 """How many conversations are held at a time."""
-TODOS = {"en": ("milk", "bread", "eggs"), "ru": ("молоко", "хлеб", "яйца")}
+TODOS = {"en": ("milk", "bread", "eggs"), "ru": ("молоко", "хлеб", "яйца"), "zh": ("牛奶", "面包", "鸡蛋")}
 HELD: dict[str, tuple[tuple[str, ...], ...]] = {
     "en": (
         (),
@@ -59,9 +60,19 @@ HELD: dict[str, tuple[tuple[str, ...], ...]] = {
         ("помоги спланировать день",),
         ("поставь таймер на 10 минут",),
     ),
+    "zh": (
+        (),
+        ("提醒我给银行打电话",),
+        ("加点东西到清单",),
+        ("我们认识一下",),
+        ("我们认识一下", "护士", "Python和SQL"),
+        ("显示我的提醒", "删除提醒"),
+        ("帮我安排一天",),
+        ("设一个10分钟的计时器",),
+    ),
 }
 """The words before each text of the table `nothing`: nobody holds the conversation, or a dialog has asked."""
-REMINDERS = {"en": ("dentist", "call mom"), "ru": ("стоматолог", "позвонить маме")}
+REMINDERS = {"en": ("dentist", "call mom"), "ru": ("стоматолог", "позвонить маме"), "zh": ("看牙医", "给妈妈打电话")}
 TIMES = (datetime(2026, 11, 27, 10, tzinfo=UTC), datetime(2026, 11, 21, 19, tzinfo=UTC))
 
 
@@ -126,7 +137,7 @@ class Standin:
         """Say a row's text to an assistant that has heard the words before it; `say` says it in another way."""
         self._users += 1
         user = f"user{self._users}"
-        await self._prepare(user, lang)
+        await self.prepare(user, lang)
         for text in row.before:
             await self.say(user, text, lang)
         stored = await self._stored(user)
@@ -154,7 +165,8 @@ class Standin:
             f"reminder {it.text}": it.number for it in await self.assistant.services.get(Reminders).live(user)
         }
 
-    async def _prepare(self, user: str, lang: str) -> None:
+    async def prepare(self, user: str, lang: str) -> None:
+        """Give a user the to-dos and reminders of a language."""
         memory = self.assistant.memory
         for number, text in enumerate(TODOS[lang], 1):
             value = {"number": number, "text": text, "done": False}
@@ -223,10 +235,10 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         help = await make_help(Settings(_env_file=None), memory)
         rules = Models(default=Model("local:rules", RulesModel()))
-        languages = Languages("en", ("en", "ru"))
+        spoken = Languages("en", tuple(languages()))
         yield Standin(
             *(
-                Assistant(TurnPlayer(graph, memory, models, languages, help, services=services), speakers)
+                Assistant(TurnPlayer(graph, memory, models, spoken, help, services=services), speakers)
                 for models in (rules, others or rules)
             )
         )

@@ -1,6 +1,9 @@
 """A tiny conversation that keeps words, and looks at its database."""
 
 import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +12,19 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from agents.memory.checkpointer import Saver
+from agents.memory.checkpointer import KEPT_TURNS, TABLES, Keep, Saver
+from agents.memory.connection import connect, migrate
 from agents.memory.inbox import InboxEntry, TranscriptLine
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
+
+
+@asynccontextmanager
+async def open_saver(path: str, keep: Keep = KEPT_TURNS) -> AsyncIterator[Saver]:
+    """Open a saver on a database file of its own tables."""
+    async with connect(path, "NORMAL") as connection:
+        await connection.read(partial(migrate, TABLES))
+        yield Saver(connection, keep=keep)
 
 
 def append(words: list[str], added: list[str]) -> list[str]:

@@ -25,7 +25,7 @@ LONGEST_TEXT = 400
 HIGHEST_OVERLAP = 3.0
 """The highest value of a feature that measures an overlap."""
 POLITE = ("yes", "no", "thanks", "goodbye", "done")
-_SENTENCE = re.compile(r"(?<=[.!?…？！。])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[？！。])")
 _DIGIT = re.compile(r"\d")
 Features = dict[str, float]
 Stems = frozenset[str]

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from prompts import table
+from prompts import language, table
 
 DIGITS = r"\d{1,2}(?!\d)"
 ALONE = r"(?<!\w)"
+OUTSIDE_A_NUMBER = r"(?<!\d(?=\d))"
 LAST_WITH_OTHER_MEANINGS = 10
 """Words of numbers up to this one may have another meaning ("that one"), and stay as they are."""
 
@@ -51,15 +52,17 @@ class Words:
 
     def __init__(self, lang: str) -> None:
         self._words: dict[str, dict[str, list[str]]] = table("schedule", lang)["words"]
+        self._spaced = language(lang).spaced
+        gap = " " if self._spaced else " ?"
         spelled = f"(?:{self._any('tens')}[ -]{self._any('number')}|{self._any('tens')}|{self._any('number')})"
         nth = f"(?:(?:{self._any('tens')}[ -])?{self._any('nth')}|{DIGITS.replace('(?!', '(?:st|nd|rd|th|-?го)(?!')})"
-        joined = f"(?:, ?(?:{self._any('joiner')} )?| {self._any('joiner')} )"
-        half = f"(?: {self._any('and_half')})?"
+        joined = f"(?:, ?(?:{self._any('joiner')}{gap})?|{gap}{self._any('joiner')}{gap})"
+        half = f"(?:{gap}{self._any('and_half')})?"
         count = rf"(?:\d+(?:[.,]\d+)?|{self._any('count')}|{spelled})"
         self._spelled = re.compile(f"(?:{self._any('tens')}[ -])?{self._any('nth')}|{spelled}")
         self._span = f"(?:{count}{half} ?{self._any('unit')}{half}|{self._any('whole')})"
         self._places = {
-            "amount": f"{self._span}(?:(?:{joined}| ){self._span})*",
+            "amount": f"{self._span}(?:(?:{joined}|{gap}){self._span})*",
             "hour": f"(?:{DIGITS}|{spelled})",
             "minute": rf"(?:[0-5]\d(?!\d)|{spelled})",
             "minutes": f"(?:{DIGITS}|{spelled})",
@@ -68,7 +71,7 @@ class Words:
             "hour_nth": self._any("hour_nth").removeprefix(ALONE),
             "monthday": f"(?:{nth}|{DIGITS}(?!:))",
             "month_number": r"(?:0?[1-9]|1[0-2])(?!\d)",
-            "year": r"20\d\d(?!\d)",
+            "year": r"(?:19|20)\d\d(?!\d)",
             "weekday_list": self._listed("weekday", joined),
             "weekdays_list": self._listed("weekdays", joined),
         }
@@ -119,7 +122,7 @@ class Words:
             return _measured(float(count), unit)
         half = self._any("and_half")
         halves = len(re.findall(half, span)) / 2
-        match = re.fullmatch(f"(.*?) ?({self._any('unit')})", re.sub(f" {half}", "", span))
+        match = re.fullmatch(f"(.*?) ?({self._any('unit')})", re.sub(f" ?{half}", "", span))
         assert match is not None  # the span consists of these
         number = float(self._find("count", match[1]) or self._number(match[1], "number"))
         return _measured(number + halves, self._key("unit", match[2]))
@@ -143,7 +146,9 @@ class Words:
         return next((key for key, forms in entries if forms and re.fullmatch(alternatives(forms), text)), None)
 
     def _any(self, section: str) -> str:
-        forms = [form for forms in self._words[section].values() for form in forms]
+        forms = sorted((form for forms in self._words[section].values() for form in forms), key=len, reverse=True)
+        if not self._spaced:
+            return f"(?:{alternatives(forms)})"
         # These words may follow a number without a space: "7pm".
         before = r"(?<![^\W\d])" if section in ("unit", "half") else ALONE
         return rf"{before}(?:{alternatives(forms)})(?!\w)"
@@ -236,7 +241,8 @@ def pieces_in(text: str, lang: str) -> list[_Piece]:
 def separator(lang: str) -> re.Pattern[str]:
     """Return what stands between the things of an enumeration: commas, ends of sentences, "and then"."""
     joined = "|".join(re.escape(word) for word in sorted(table("schedule", lang)["joiners"]["of_plans"], key=len)[::-1])
-    return re.compile(rf"\s*[,;\n]+\s*(?:(?:{joined})\s+)?|\.\s+|\s+(?:{joined})\s+", re.IGNORECASE)
+    gap = r"\s+" if language(lang).spaced else r"\s*"
+    return re.compile(rf"\s*[,;，；、。\n]+\s*(?:(?:{joined}){gap})?|\.\s+|{gap}(?:{joined}){gap}", re.IGNORECASE)
 
 
 @cache
@@ -249,4 +255,5 @@ def _compiled(pattern: str, lang: str) -> re.Pattern[str]:
     parts = PLACE.split(alternatives([pattern]))
     lexicon = words(lang)
     filled = [f"(?P<{part}>{lexicon.pattern(part)})" if place % 2 else part for place, part in enumerate(parts)]
-    return re.compile(rf"(?<!\w)(?:{''.join(filled)})(?!\w)")
+    begin, end = (ALONE, r"(?!\w)") if language(lang).spaced else (OUTSIDE_A_NUMBER, OUTSIDE_A_NUMBER)
+    return re.compile(f"{begin}(?:{''.join(filled)}){end}")

@@ -118,7 +118,7 @@ def _rule(repeat: Repeat, lang: str) -> tuple[str, str]:
     elif days == ",".join(WEEKDAYS[:5]):
         key = "workdays"
     names = [words["repeats"]["weekdays"][WEEKDAYS.index(day)] for day in days.split(",") if day]
-    listed = words["repeats"]["joined"].join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    listed = words["repeats"]["joined"].join(filter(None, [words["repeats"]["comma"].join(names[:-1]), *names[-1:]]))
     day = parts.get("BYMONTHDAY", "").rpartition(",")[2]
     month = words["wording"]["months"][int(parts.get("BYMONTH") or 1) - 1]
     place = words["repeats"]["places"].get(place, place)

@@ -36,26 +36,26 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """Yield the words of a text that is `plain` already."""
+def tokens(text: str, size: int = 2) -> Iterator[Token]:
+    """Yield the words of a text that is `plain` already; of CJK characters, each `size` that follow each other."""
     for word in _WORD.finditer(text):
         start, end = word.span()
         if _IDEOGRAPHS.fullmatch(word[0]):
-            for place in range(start, max(end - 1, start + 1)):
-                yield Token(text[place : min(place + 2, end)], place, min(place + 2, end))
+            for place in range(start, max(end - size + 1, start + 1)):
+                yield Token(text[place : min(place + size, end)], place, min(place + size, end))
         else:
             yield Token(word[0].casefold().replace("ё", "е").replace("'", ""), start, end)
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text, case-folded; runs of CJK characters become bigrams."""
-    return [*_words(text)]
+def words(text: str, size: int = 2) -> list[str]:
+    """Return the words of a text, case-folded; runs of CJK characters become bigrams, or single characters."""
+    return [*_words(text, size)]
 
 
 # A turn searches one message for commands, names, yes and no, and cues.
 @lru_cache(maxsize=500)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(token.word for token in tokens(plain(text)))
+def _words(text: str, size: int) -> tuple[str, ...]:
+    return tuple(token.word for token in tokens(plain(text), size))
 
 
 def stems(text: str, lang: str) -> list[str]:
@@ -89,7 +89,7 @@ def is_slip(word: str, right_word: str) -> bool:
 
 def spelt(text: str, lexicon: Collection[str]) -> str:
     """Return the words of a text; one or two strange ones are put right where just one word of the lexicon is near."""
-    row = words(text)
+    row = words(text, 1)
     near: dict[str, list[str]] = {word: [] for word in row if word not in lexicon and len(word) >= SHORTEST_MISSPELT}
     if not 0 < len(near) <= MOST_STRANGE:
         return text

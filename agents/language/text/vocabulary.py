@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import dropwhile
 from typing import Any
 
@@ -22,7 +22,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The word lists of one language."""
+    """The word lists of one language; where words are not spaced, each character counts as one."""
 
     lang: str
 
@@ -50,7 +50,7 @@ class Vocabulary:
     def units(self, text: str) -> list[Unit]:
         """Return the stems of a plain text with their places; contracted words are written out."""
         units = []
-        for token in tokens(text):
+        for token in tokens(text, 1):
             spelled = self.table["contractions"].get(token.word, token.word)
             units += [Unit(stem(word, self.lang), token.start, token.end) for word in spelled.split()]
         return units
@@ -62,7 +62,7 @@ class Vocabulary:
     def spelled(self, text: str) -> list[str]:
         """Return the words of a text, contracted words written out."""
         contractions = self.table["contractions"]
-        return [part for word in words(text) for part in contractions.get(word, word).split()]
+        return [part for word in words(text, 1) for part in contractions.get(word, word).split()]
 
     def key(self, text: str) -> tuple[str, ...]:
         """Return what is compared of a phrase: its stems without fillers, or all stems if it has only fillers."""
@@ -118,7 +118,7 @@ class Vocabulary:
         """Whether the text is put as a question."""
         stems = tuple(self.stems(text))
         starts = (tuple(self.stems(entry)) for entry in self.table["question"])
-        return text.rstrip().endswith("?") or any(stems[: len(start)] == start for start in starts)
+        return text.rstrip().endswith(("?", "？")) or any(stems[: len(start)] == start for start in starts)
 
 
 @cache
@@ -186,15 +186,18 @@ def mentions(idea: str, text: str, lang: str, *, file: str = "words") -> str | N
 
 @cache
 def _spelled(idea: str, lang: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(vocabulary(lang).spelled(phrase)) for phrase in phrases(idea, lang))
+    return frozenset(tuple(vocabulary(lang).spelled(phrase)) for phrase in _entries(idea, lang, "words"))
 
 
 @cache
 def phrases(idea: str, lang: str, file: str = "words") -> tuple[str, ...]:
     """Return the phrases of an idea, their words spaced so that they only match whole words."""
+    return tuple(f" {' '.join(words(phrase))} " for phrase in _entries(idea, lang, file))
+
+
+def _entries(idea: str, lang: str, file: str) -> list[str]:
     entry = table(file, lang).get(idea, [])
-    entries = entry.get("phrases", []) if isinstance(entry, dict) else entry
-    return tuple(f" {' '.join(words(phrase))} " for phrase in entries)
+    return list(entry.get("phrases", []) if isinstance(entry, dict) else entry)
 
 
 @cache
@@ -205,9 +208,11 @@ def small_words(lang: str) -> frozenset[str]:
 
 LEAVE = ("done", "goodbye", "enough", "leave")
 POLITE = ("thanks", "no", "fillers", "yes")
-_CLAUSE = re.compile(r"[^.,!?;:…—–]+")
+_CLAUSE = re.compile(r"[^.,!?;:…—–，。！？；：、]+")
 
 
+# The gate, the switch and the route ask this of the same message.
+@lru_cache(maxsize=100)
 def takes_leave(text: str, lang: str) -> frozenset[str]:
     """Return the lists that make up a message which only stops, says "that is all" or goodbye; empty if it does not.
 

@@ -12,6 +12,7 @@ from itertools import chain, repeat
 from operator import add, mul
 
 from agents.language.text.stems import stems, words
+from prompts import FALLBACK
 
 Vector = dict[str, float]
 NGRAMS = (2, 3)
@@ -24,7 +25,7 @@ def features(text: str) -> Counter[str]:
     for word in words(text):
         counts.update(_pieces(word))
     # Latin letters are stemmed as English and Cyrillic ones as Russian, whatever the language of the text.
-    row = stems(text, "en")
+    row = stems(text, FALLBACK)
     counts.update(f"={stem}" for stem in row)
     counts.update(f"={first} {second}" for first, second in zip(["", *row], [*row, ""], strict=True) if row)
     return counts

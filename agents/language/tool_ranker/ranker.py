@@ -13,10 +13,10 @@ from functools import cached_property
 from agents.language.text.fulltext import Entry, Index
 from agents.language.text.stems import spelt, stems, words
 from agents.language.tool_ranker.linear_model import Linear, Space, Vector, features
-from prompts import languages, table
+from prompts import FALLBACK, languages, table
 
 _SLOT = re.compile(r"\{\w+\}")
-_BREAK = re.compile(r"[.,!?;:…—–]+\s+\S")
+_BREAK = re.compile(r"(?:[.,!?;:…—–]+\s+|[，。！？；：、]\s*)\S")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class ToolRanker:
         counted = [(features(text), number) for text, number in texts]
         self.space = Space(counts for counts, _ in counted)
         self._linear = Linear(len(cards), [(self.space.vector(counts), number) for counts, number in counted])
-        self._index = Index((Entry(str(number), "", " ".join(card.texts())) for number, card in enumerate(cards)), "en")
+        entries = (Entry(str(number), "", " ".join(card.texts())) for number, card in enumerate(cards))
+        self._index = Index(entries, FALLBACK)
 
     def rank(self, query: str, limit: int, context: Iterable[str] = ()) -> list[Hit]:
         """Return the best tools for a request, best first.
@@ -199,4 +200,4 @@ def _product(vector: Vector, other: Vector) -> float:
 
 
 def _stems(text: str) -> list[str]:
-    return stems(text, "en")
+    return stems(text, FALLBACK)

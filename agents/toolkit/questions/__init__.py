@@ -21,15 +21,17 @@ from agents.state.person import Heard
 from agents.state.talk import Json, Pending
 from agents.toolkit.questions.form import (
     LONGEST_FORM,
+    Fitting,
     FormFields,
     filled,
     is_sentence,
     left_out,
     misfits,
+    missing,
     raw_values,
     takes_no,
 )
-from agents.toolkit.questions.options import CONFIRM, INTERRUPT, agreed, chosen, misses
+from agents.toolkit.questions.options import CONFIRM, INTERRUPT, NO, YES, agreed, chosen, misses
 from prompts import form_texts, phrase
 
 CHOICE = "choice"
@@ -105,12 +107,17 @@ def fits(pending: Pending, text: str, lang: str) -> bool:
     """Tell whether a text that was given as an answer (`CHOICE`) is one; a form may still want other values."""
     if pending["kind"] == CONFIRM:
         return agreed(text, called(pending), lang) is not None
-    if pending["options"]:
+    if pending["options"] and not _is_review(pending):
         return chosen(text, called(pending), lang) is not None
     if pending["fields"] and returned(pending, text.strip(), CHOICE) is None:
         form_fields = open_fields(pending, lang)
         return bool(raw_values(form_fields, text, sure=True) or left_out(form_fields, text))
     return bool(text.strip())
+
+
+def _is_review(pending: Pending) -> bool:
+    """Tell whether a question of `interrupt()` offers yes and no; words that say more are an answer, too."""
+    return [option["id"] for option in pending["options"]] == [YES, NO] and pending["kind"] == INTERRUPT
 
 
 def called(pending: Pending) -> list[Json]:
@@ -121,7 +128,8 @@ def called(pending: Pending) -> list[Json]:
 def open_fields(pending: Pending, lang: str) -> FormFields:
     """Return the fields that the user has yet to fill in."""
     labels = {field["name"]: field["label"] for field in ask(pending, lang).fields}
-    return FormFields(labels, pending.get("optional", []), pending.get("aliases", {}))
+    given = {name: _field(pending, name, lang)["label"] for name in pending["filled"]}
+    return FormFields(labels, pending.get("optional", []), pending.get("aliases", {}), given)
 
 
 def _id(pending: Pending) -> str:
@@ -138,6 +146,7 @@ class GivenAnswer:
     pending: Pending
     text: str
     lang: str
+    fitting: Fitting
     is_sure: bool
     """Whether the message can be nothing but an answer: a tap, or what a page handed back."""
     form: type[BaseModel] | None
@@ -162,10 +171,10 @@ def read_answer(given: GivenAnswer) -> Reading | None:
     if pending["kind"] == CONFIRM:
         is_agreed = agreed(given.text, called(pending), given.lang)
         return None if is_agreed is None else Reading("runs" if is_agreed else "declined", pending)
-    if pending["options"]:
+    if pending["options"] and not _is_review(pending):
         return _choice(given)
     if pending["kind"] == INTERRUPT:
-        is_answer = given.text and (given.is_sure or not given.is_elsewhere())
+        is_answer = given.text and (given.is_sure or is_said(NO, given.text) or not given.is_elsewhere())
         return _run_again(pending, given.text) if is_answer else None
     if pending["fields"] and given.form:
         return _form(given, given.form)
@@ -203,18 +212,20 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> Reading | None:
         return None
     pending: Pending = {**given.pending, "skipped": [*given.pending.get("skipped", []), *sorted(out)]}
     try:
-        values = filled(form, form_fields, given.text, sure=given.is_sure, without=out)
+        values = filled(form, form_fields, given.text, given.fitting, sure=given.is_sure, without=out)
         if not values and not out:
             return None
         everything = {**pending["filled"], **values}
-        if {*everything, *pending["skipped"]} < {*pending["fields"]}:
+        if {*missing(form, everything)} - {*pending["skipped"]}:
             return asked_again({**pending, "filled": everything}, phrase("form_more", given.lang))
         form_values = form.model_validate(everything, by_alias=True, by_name=True).model_dump(mode="json")
         return Reading("given", pending, form_values)
     except ValidationError as wrong:
         if not given.is_sure and is_sentence(given.text, form_fields):
             return None
-        return _corrected(pending, form_fields, misfits(form, wrong, given.lang), given.lang)
+        problems = misfits(form, wrong, given.lang)
+        rest = filled(form, form_fields, given.text, given.fitting, sure=given.is_sure, without={*out, *problems})
+        return _corrected({**pending, "filled": {**pending["filled"], **rest}}, form_fields, problems, given.lang)
 
 
 def asked_again(pending: Pending, prompt: str) -> Reading:

@@ -4,12 +4,13 @@ Values come as JSON, as `label: value` lines, or bare if only one field is open.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, to_jsonable_python
 
 from agents.language.text.stems import words
@@ -23,21 +24,25 @@ LONGEST_FORM = 4_000
 """Characters of a message that is read as a filled-in form."""
 LONGEST_REASON = 300
 """Characters of one reason."""
+Fitting = Callable[[Json], Json]
+EMPTY: Sequence[object] = (None, "", [], {})
 MOST_VALUES = 20
 """Permitted values that are named."""
 
 
 @dataclass(frozen=True)
 class FormFields:
-    """The fields of a form that the user has yet to fill in."""
+    """The fields of a form that the user has yet to fill in, and those that another value may replace."""
 
     labels: Mapping[str, str]
     optional: Collection[str] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    """The labels of those that have a value."""
 
 
 def filled(
-    form: type[BaseModel], form_fields: FormFields, text: str, *, sure: bool, without: Collection[str] = ()
+    form: type[BaseModel], form_fields: FormFields, text: str, fitting: Fitting, *, sure: bool, without: Collection[str]
 ) -> Json:
     """Return the values that a text gives to the fields that are wanted; empty if it gives none.
 
@@ -50,8 +55,7 @@ def filled(
         return {}
     parts: dict[str, Any] = {name: (form.model_fields[name].annotation, form.model_fields[name]) for name in raw}
     part = create_model(f"{form.__name__}Part", **parts)
-    values = {name: _fitting(value, form.model_fields[name].annotation) for name, value in raw.items()}
-    return part.model_validate(values, by_alias=True, by_name=True).model_dump(mode="json")
+    return part.model_validate(fitting(raw), by_alias=True, by_name=True).model_dump(mode="json")
 
 
 def raw_values(form_fields: FormFields, text: str, *, sure: bool) -> dict[str, object]:
@@ -65,16 +69,16 @@ def raw_values(form_fields: FormFields, text: str, *, sure: bool) -> dict[str, o
     return raw
 
 
-def _fitting(value: object, annotation: object) -> object:
-    """Bring what people write into the form of the field: "a, b" for a list, "да" for true, "Red" for `red`."""
-    if not isinstance(value, str):
-        return value
-    kinds = [annotation, *get_args(annotation)]
-    if any(get_origin(kind) is list for kind in kinds):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    if bool in kinds:
-        return next((idea == "yes" for idea in ("yes", "no") if is_said(idea, value)), value)
-    return next((choice for choice in permitted(annotation) if str(choice).casefold() == value.casefold()), value)
+def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
+    """Return the fields to ask for that have no value yet, in order; a default that is not empty counts as one."""
+    fields = {name: it for name, it in form.model_fields.items() if values.get(name) in EMPTY}
+    asks = {name: it for name, it in fields.items() if extra(it, "asked") is not False}
+    return [name for name, it in asks.items() if it.is_required() or it.get_default(call_default_factory=True) in EMPTY]
+
+
+def extra(field: FieldInfo, name: str) -> object:
+    """Return what the `json_schema_extra` of a field says under a name; None if it says nothing."""
+    return field.json_schema_extra.get(name) if isinstance(field.json_schema_extra, dict) else None
 
 
 def permitted(annotation: object) -> list[object]:
@@ -131,9 +135,9 @@ def left_out(form_fields: FormFields, text: str) -> set[str]:
 
 def labelled(text: str, form_fields: FormFields) -> dict[str, object]:
     """Return the values that stand beside a label or a name: in JSON, or in lines."""
-    names = {alias: name for alias, name in form_fields.aliases.items() if name in form_fields.labels}
-    names |= {name: name for name in form_fields.labels}
-    labels = {label: name for name, label in form_fields.labels.items()}
+    fields = {**form_fields.given, **form_fields.labels}
+    names = {alias: name for alias, name in form_fields.aliases.items() if name in fields} | {it: it for it in fields}
+    labels = {label: name for name, label in fields.items()}
     return _from_json(text, names) or _from_lines(text, {**names, **labels})
 
 

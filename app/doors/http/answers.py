@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 from agents.errors import UsageError
@@ -17,8 +17,6 @@ from prompts import FALLBACK, phrase
 LOG = logging.getLogger(__name__)
 INTERNAL = "internal"
 """The code of the error that ends an answer which failed for a fault of ours."""
-MOST_ANSWERS = 500
-"""Answers that are made at a time."""
 MOST_KEPT = 1_000
 """Answers that are over and can be read again."""
 RECONNECT = 5.0
@@ -28,44 +26,51 @@ DRAIN = 10.0
 
 
 class Busy(Exception):
-    """So many answers are being made that no other one can begin."""
+    """So many turns are played here that no other one of this user is taken on."""
 
 
 class Answer:
-    """The answer to one message."""
+    """The answer to one message; `left` is called when its last reader goes before it is over."""
 
-    def __init__(self, turn: Turn) -> None:
-        self.turn = turn
+    def __init__(self, turn: Turn, left: Callable[["Answer"], None]) -> None:
+        self.turn, self._left = turn, left
         self.events: list[Event] = []
-        self.is_over = False
-        self.readers = 0
+        self.is_over, self.readers = False, 0
         self._news = asyncio.Event()
 
     @classmethod
-    def over(cls, turn: Turn, events: Sequence[Event]) -> Self:
+    def over(cls, turn: Turn, events: Sequence[Event] = ()) -> Self:
         """Return an answer that is there already."""
-        answer = cls(turn)
+        answer = cls(turn, lambda _: None)
         answer.events = [event.model_copy(update={"seq": place}) for place, event in enumerate(events, 1)]
         answer.is_over = True
         return answer
 
-    async def read(self, after: int = 0) -> AsyncIterator[Event]:
-        """Yield the events with a higher number than `after`, those to come as they come."""
-        place = 0
-        while True:
-            news = self._news
-            while place < len(self.events):
-                event = self.events[place]
-                place += 1
-                if event.seq > after:
-                    yield event
-            if self.is_over:
-                return
-            await news.wait()
+    async def read(self) -> AsyncIterator[Event]:
+        """Yield the events, those to come as they come."""
+        async for batch in self.batches():
+            for event in batch:
+                yield event
 
-    async def change(self) -> None:
-        """Wait for the next event, or the end."""
-        await self._news.wait()
+    async def batches(self, seconds: float | None = None) -> AsyncIterator[Sequence[Event]]:
+        """Yield the events as they come, several at a time; none where nothing comes for so many seconds."""
+        place = 0
+        self.readers += 1
+        try:
+            while True:
+                if place == len(self.events) and not self.is_over:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._news.wait(), seconds)
+                batch, is_over = self.events[place:], self.is_over
+                place += len(batch)
+                if batch or not is_over:
+                    yield batch
+                if is_over:
+                    return
+        finally:
+            self.readers -= 1
+            if not (self.readers or self.is_over):
+                self._left(self)
 
     async def play(self, assistant: Assistant) -> None:
         """Play the turn to its end."""
@@ -87,59 +92,53 @@ class Answer:
         self._news = asyncio.Event()
 
 
-def _kept(text: str | None) -> str | None:
-    """Return a message's text as the database keeps it."""
-    return None if text is None else clean(text)
-
-
 class Answers:
     """The answers of this process, by thread and message."""
 
     def __init__(self, assistant: Assistant) -> None:
         self._assistant = assistant
         self._answers: dict[tuple[str, str], Answer] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     @property
     def running(self) -> int:
         """How many answers are being made."""
         return sum(not answer.is_over for answer in self._answers.values())
 
-    @asynccontextmanager
-    async def reading(self, turn: Turn) -> AsyncIterator[Answer]:
-        """Give the answer to a message, which begins if it is not being made already.
+    async def to(self, turn: Turn) -> Answer:
+        """Return the answer to a message, which begins if it is not being made already.
 
-        An answer that nobody reads any more is stopped after a while.
+        An answer that nobody reads is stopped after a while.
 
         Raises:
-            Busy: too many answers are being made.
+            Busy: no further turn of the user is taken on now.
             UsageError: the message's id belongs to another text.
         """
         stored = await self._assistant.message(turn.thread, turn.id)
         running = self._answers.get((turn.thread, turn.id))
-        messages = (stored, running.turn if running else None)
-        if any(_kept(message.text) != _kept(turn.text) for message in messages if message):
+        texts = [message.text for message in (stored, running.turn if running else None) if message]
+        # A text is stored without the signs that the database cannot keep.
+        if any((text and clean(text)) != (turn.text and clean(turn.text)) for text in texts):
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
-        answer = running or self._begun(turn)
-        answer.readers += 1
-        try:
-            yield answer
-        finally:
-            answer.readers -= 1
-            if not (answer.readers or answer.is_over):
-                self._start(self._stop_unread(answer))
+        return running or self._begun(turn)
 
     def of(self, thread: str, id: str) -> Answer | None:
         """Return the answer to a message; None if it was not made here, or is no longer kept."""
         return self._answers.get((thread, id))
 
-    def running_in(self, thread: str) -> list[Answer]:
-        """Return the answers that are being made in a thread."""
-        return [answer for (name, _), answer in self._answers.items() if name == thread and not answer.is_over]
+    def kept_of(self, thread: str) -> list[Answer]:
+        """Return the answers of a thread that can be read, oldest first."""
+        return [answer for (name, _), answer in self._answers.items() if name == thread]
 
-    def is_running(self, thread: str) -> bool:
-        """Tell whether an answer is being made in a thread."""
-        return bool(self.running_in(thread))
+    def running_in(self, thread: str, user: str | None = None) -> list[Answer]:
+        """Return the answers that are being made in a thread, those to one user if one is named."""
+        running = [answer for answer in self.kept_of(thread) if not answer.is_over]
+        return [answer for answer in running if user in (None, answer.turn.owner)]
+
+    async def stop(self, thread: str, user: str | None = None) -> bool:
+        """Stop what is being answered in a thread, to one user if one is named; False if nothing is."""
+        running = self.running_in(thread, user)
+        return await stop_when_begun(self._assistant, thread, lambda: all(each.is_over for each in running), user)
 
     def drop(self, thread: str, id: str) -> None:
         """Drop an answer that is over, so that its message is tried again."""
@@ -154,22 +153,26 @@ class Answers:
         await cancel(self._tasks)
 
     def _begun(self, turn: Turn) -> Answer:
-        if self.running >= MOST_ANSWERS:
+        if self._assistant.is_crowded(turn.owner):
             raise Busy
         over = [key for key, answer in self._answers.items() if answer.is_over]
         for key in over[: max(0, len(over) - MOST_KEPT)]:
             del self._answers[key]
-        answer = self._answers[turn.thread, turn.id] = Answer(turn)
+        answer = self._answers[turn.thread, turn.id] = Answer(turn, self._watch)
         self._start(answer.play(self._assistant))
+        self._watch(answer)
         return answer
 
-    async def _stop_unread(self, answer: Answer) -> None:
-        await asyncio.sleep(RECONNECT)
-        if not answer.readers:
-            turn = answer.turn
-            await stop_when_begun(self._assistant, turn.thread, lambda: answer.is_over, turn.owner)
+    def _watch(self, answer: Answer) -> None:
+        """Have an answer stopped that nobody reads after a while."""
+        asyncio.get_running_loop().call_later(RECONNECT, self._stop_unread, answer)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _stop_unread(self, answer: Answer) -> None:
+        if not (answer.readers or answer.is_over):
+            thread, user = answer.turn.thread, answer.turn.owner
+            self._start(stop_when_begun(self._assistant, thread, lambda: answer.is_over, user))
+
+    def _start(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -4,19 +4,20 @@ import asyncio
 import hashlib
 import hmac
 import logging
-import sqlite3
 from collections.abc import Collection
 from contextlib import suppress
+from typing import cast
 
 import httpx
 from pydantic import SecretStr
 
+from agents.errors import DatabaseError
 from agents.language.text.clean import safe_json
 from agents.memory import Memory
 from agents.memory.connection import Tables, migrate
 from agents.memory.inbox import TranscriptLine, clean, now_ms
 from app.short_term_memory import contents
-from app.tasks import Beside, cancel
+from app.tasks import Beside
 
 LOG = logging.getLogger(__name__)
 TABLES = Tables(
@@ -26,21 +27,34 @@ TABLES = Tables(
         id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, turn INTEGER NOT NULL, body TEXT,
         made_ms INTEGER NOT NULL, due_ms INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0, UNIQUE (thread, turn));
         CREATE INDEX callbacks_due ON callbacks (due_ms) WHERE body IS NOT NULL""",
+        # What was said stands in the transcript alone, so that whatever forgets it leaves no copy here.
+        """ALTER TABLE callbacks RENAME COLUMN body TO name;
+        UPDATE callbacks SET name = json_extract(name, '$.thread') WHERE name IS NOT NULL""",
     ),
 )
-ADD = "INSERT OR IGNORE INTO callbacks (thread, turn, body, made_ms, due_ms) VALUES (?, ?, ?, ?, ?)"
-DUE = "SELECT id, thread, tries, made_ms FROM callbacks WHERE body IS NOT NULL AND due_ms <= ? ORDER BY id LIMIT 20"
-BODY = "SELECT body FROM callbacks WHERE id = ?"
-NEXT = "SELECT min(due_ms) FROM callbacks WHERE body IS NOT NULL"
+ADD = """
+INSERT INTO callbacks (thread, turn, name, made_ms, due_ms) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+"""
+# Several processes push from one database: whoever moves the time of a push has it until then.
+CLAIM = """
+UPDATE callbacks SET due_ms = ?2, tries = tries + 1 WHERE due_ms <= ?1 AND id = (
+    SELECT id FROM callbacks WHERE name IS NOT NULL AND due_ms <= ?1 ORDER BY id LIMIT 1)
+RETURNING id, thread, name, turn, tries, made_ms
+"""
+NEXT = "SELECT min(due_ms) FROM callbacks WHERE name IS NOT NULL"
 # The row stays, so that the same end of a thread is pushed once.
-DONE = "UPDATE callbacks SET body = NULL WHERE id = ?"
-LATER = "UPDATE callbacks SET tries = tries + 1, due_ms = ? WHERE id = ?"
+DONE = "UPDATE callbacks SET name = NULL WHERE id = ?"
+LATER = "UPDATE callbacks SET due_ms = ? WHERE id = ?"
 FIRST_WAIT, LONGEST_WAIT = 2.0, 600.0
 """Seconds until a callback that was not taken is tried again: twice as many each time, up to a limit."""
 LASTS_MS = 3 * 24 * 3600 * 1000
 """How long a callback is tried, in milliseconds."""
 PATIENCE = 10.0
 """Seconds in which the server has to answer."""
+LEASE_MS = 30_000
+"""Milliseconds after which another process may try a callback whose process has died with it."""
+LOOK_EVERY = 60.0
+"""Seconds after which a process looks for callbacks that another one has left."""
 
 
 class Callbacks(Beside):
@@ -49,7 +63,8 @@ class Callbacks(Beside):
     def __init__(self, memory: Memory, url: str, secret: SecretStr | None) -> None:
         self._memory, self._url, self._secret = memory, url, secret
         self._changed = asyncio.Event()
-        self._delivery: asyncio.Task[None] | None = None
+        self._pushed, self._limit = "", cast(asyncio.Timeout | None, None)
+        """The thread that was pushed last, and what breaks its push off while it is under way."""
 
     async def prepare(self) -> None:
         """Make the table, and let `forget` empty it."""
@@ -59,46 +74,44 @@ class Callbacks(Beside):
 
     async def push(self, thread: str, name: str, lines: list[TranscriptLine]) -> None:
         """Note that the memory of a thread, which its caller calls `name`, is to be pushed: once for each last turn."""
-        body = safe_json({"thread": name, "contents": contents(lines)})
-        values = clean(thread), lines[-1].turn if lines else 0, body, now_ms(), now_ms()
+        values = clean(thread), lines[-1].turn if lines else 0, name, now_ms(), now_ms()
         await self._memory.database.execute(ADD, values)
         self._changed.set()
 
     async def run(self) -> None:
         """Push what is due, until cancelled."""
         # A proxy of the environment would be told what was said.
-        async with httpx.AsyncClient(timeout=PATIENCE, follow_redirects=False, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=None, follow_redirects=False, trust_env=False) as client:
             while True:
                 self._changed.clear()
+                wait = LOOK_EVERY
                 try:
-                    for id, thread, tries, made_ms in await self._memory.database.execute(DUE, (now_ms(),)):
-                        self._delivery = asyncio.create_task(self._deliver(client, id, tries, made_ms), name=thread)
-                        await _ended(self._delivery)
+                    while claimed := await self._memory.database.execute(CLAIM, (now_ms(), now_ms() + LEASE_MS)):
+                        await self._deliver(client, *claimed[0])
                     [(due_ms,)] = await self._memory.database.execute(NEXT)
-                except sqlite3.Error:
+                    wait = min(wait, max(0, due_ms - now_ms()) / 1000) if due_ms else wait
+                except DatabaseError:
                     LOG.exception("callbacks could not be read")
-                    due_ms = now_ms() + round(LONGEST_WAIT * 1000)
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(max(0, due_ms - now_ms()) / 1000 if due_ms else None):
+                    async with asyncio.timeout(wait):
                         await self._changed.wait()
 
-    async def _deliver(self, client: httpx.AsyncClient, id: int, tries: int, made_ms: int) -> None:
-        # Its thread may have been forgotten while others were delivered.
-        bodies = [body for (body,) in await self._memory.database.execute(BODY, (id,)) if body]
-        if not bodies:
-            return
-        content = bodies[0].encode()
-        headers = {"Content-Type": "application/json", "X-Delivery-Id": str(id)}
-        if self._secret:
-            digest = hmac.new(self._secret.get_secret_value().encode(), content, hashlib.sha256).hexdigest()
-            headers["X-Signature-256"] = f"sha256={digest}"
+    async def _deliver(
+        self, client: httpx.AsyncClient, id: int, thread: str, name: str, turn: int, tries: int, made_ms: int
+    ) -> None:
+        """Push what is left of what was said up to a turn; nothing if all of it was forgotten."""
+        self._pushed = thread
         try:
-            answer = await client.post(self._url, content=content, headers=headers)
-            outcome = "" if answer.is_success else f"HTTP {answer.status_code}"
-        except httpx.HTTPError as failure:
+            async with asyncio.timeout(PATIENCE) as self._limit:
+                lines = [line for line in await self._memory.transcript.lines(thread) if line.turn <= turn]
+                content = safe_json({"thread": name, "contents": contents(lines)}).encode()
+                outcome = await self._posted(client, id, content) if lines else ""
+        except (httpx.HTTPError, TimeoutError) as failure:
             outcome = type(failure).__name__
+        finally:
+            self._limit = None
         if outcome and now_ms() - made_ms < LASTS_MS:
-            wait = min(FIRST_WAIT * 2**tries, LONGEST_WAIT)
+            wait = min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT)
             LOG.warning("callback %s: MEMORY_CALLBACK_URL did not take it (%s); again in %d s", id, outcome, wait)
             await self._memory.database.execute(LATER, (now_ms() + round(wait * 1000), id))
             return
@@ -106,17 +119,16 @@ class Callbacks(Beside):
             LOG.error("callback %s: MEMORY_CALLBACK_URL did not take it for three days (%s); dropped", id, outcome)
         await self._memory.database.execute(DONE, (id,))
 
+    async def _posted(self, client: httpx.AsyncClient, id: int, content: bytes) -> str:
+        """Send a push; return why it was not taken, empty if it was. Raises httpx.HTTPError."""
+        headers = {"Content-Type": "application/json", "X-Delivery-Id": str(id)}
+        if self._secret:
+            digest = hmac.new(self._secret.get_secret_value().encode(), content, hashlib.sha256).hexdigest()
+            headers["X-Signature-256"] = f"sha256={digest}"
+        answer = await client.post(self._url, content=content, headers=headers)
+        return "" if answer.is_success else f"HTTP {answer.status_code}"
+
     async def _erase(self, thread: str, users: Collection[str]) -> None:
         await self._memory.database.execute("DELETE FROM callbacks WHERE thread = ?", (clean(thread),))
-        if self._delivery and self._delivery.get_name() == clean(thread):
-            await cancel([self._delivery])
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    """Wait for a task that others may cancel; cancel it when this one is cancelled."""
-    try:
-        await asyncio.wait([task])
-    finally:
-        await cancel([task])
-    if not task.cancelled():
-        task.result()
+        if self._limit and self._pushed == clean(thread):
+            self._limit.reschedule(0)

@@ -1,14 +1,12 @@
 """An answer on its way to a client: whole, or as a stream of events."""
 
-import asyncio
 import uuid
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import Header, Request, Response
+from fastapi import Header, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.sse import format_sse_event
 
@@ -16,22 +14,21 @@ from agents.events import Event, Message, PrivateMessage
 from agents.language.text.clean import safe_json
 from app.assistant import Turn
 from app.doors.http.answers import Answer
-from app.doors.http.exchange import DEVICE, STREAM, Caller, IdempotencyKey, Running, ThreadName
-from app.tasks import cancel
+from app.doors.http.exchange import DEVICE, STREAM, Caller, IdempotencyKey, PathName, Running
 
 ALIVE_EVERY = 15.0
 """Seconds after which a silent stream says that it is alive."""
-CLIENT_CLOSED = 499
-"""The status, which nobody reads, of a request whose client has gone."""
+STILL_HERE = format_sse_event(comment="still here")
+UNBUFFERED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""The headers by which proxies pass a stream on as it comes."""
 
 
 @dataclass(frozen=True)
 class Delivery:
     """A request in a thread that is answered by a turn: who sends it, and in which form the answer goes back."""
 
-    thread: ThreadName
+    thread: PathName
     """What the caller calls the thread."""
-    request: Request
     key: Caller
     answers: Running
     accept: Annotated[str, Header()] = ""
@@ -42,10 +39,6 @@ class Delivery:
     def name(self) -> str:
         """The name under which the thread is kept."""
         return self.key.inside(self.thread)
-
-    def user(self, name: str | None) -> str | None:
-        """Return the name under which a user is kept."""
-        return self.key.inside(name) if name else None
 
     def id(self, id: str | None = None) -> str:
         """Return the message's id: of the body, of the header, or a new one."""
@@ -58,66 +51,40 @@ class Delivery:
 
         Raises Busy or UsageError before a stream begins.
         """
-        turn = Turn(thread=self.name, text=text, user=self.user(user), lang=lang, id=id, source=source, device=DEVICE)
-        stack = AsyncExitStack()
-        answer = await stack.enter_async_context(self.answers.reading(turn))
+        owner = self.key.user(user)
+        turn = Turn(thread=self.name, text=text, user=owner, lang=lang, id=id, source=source, device=DEVICE)
+        answer = await self.answers.to(turn)
         headers = {"X-Message-Id": quote(turn.id)}
         if STREAM in self.accept:
-            headers |= {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-            events = _streamed(answer, self.thread, self.last_event_id, stack)
-            return StreamingResponse(events, media_type=STREAM, headers=headers)
-        async with stack:
-            return await while_there(self.request, _whole(answer, self.thread), headers)
+            return streamed(_frames(answer, self.thread, self.last_event_id), headers)
+        return whole(_total(answer, self.thread), headers)
 
 
-async def while_there(request: Request, work: Coroutine[Any, Any, Response], headers: dict[str, str]) -> Response:
-    """Return what is made for a client; give it up when the client goes."""
-    making, leaving = asyncio.create_task(work), asyncio.create_task(_gone(request))
-    try:
-        await asyncio.wait([making, leaving], return_when=asyncio.FIRST_COMPLETED)
-        if not making.done():
-            return Response(status_code=CLIENT_CLOSED)
-        response = making.result()
-        response.headers.update(headers)
-        return response
-    finally:
-        await cancel([making, leaving])
+def streamed(frames: AsyncIterator[bytes], headers: Mapping[str, str] = UNBUFFERED) -> StreamingResponse:
+    """Return a stream of Server-Sent Events."""
+    return StreamingResponse(frames, media_type=STREAM, headers={**headers, **UNBUFFERED})
 
 
-async def _whole(answer: Answer, name: str) -> Response:
+def whole(content: AsyncIterator[dict[str, Any]], headers: Mapping[str, str]) -> StreamingResponse:
+    """Return what is made for a client as JSON; it is given up when the client goes."""
+    bodies = (JSONResponse(each).body async for each in content)
+    return StreamingResponse(bodies, media_type="application/json", headers=headers)
+
+
+async def _total(answer: Answer, name: str) -> AsyncIterator[dict[str, Any]]:
     events = [event async for event in answer.read()]
     texts = [event.text for event in events if isinstance(event, Message | PrivateMessage) and event.text]
-    return JSONResponse({"events": [plain(event, name) for event in events], "message": "\n\n".join(texts)})
+    yield {"events": [plain(event, name) for event in events], "message": "\n\n".join(texts)}
 
 
-async def _gone(request: Request) -> None:
-    """Wait until the client has gone."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _streamed(answer: Answer, name: str, after: int, stack: AsyncExitStack) -> AsyncIterator[bytes]:
-    """Yield the events of an answer as Server-Sent Events, and a sign of life where nothing comes for a while."""
-    async with stack:
-        events = aiter(answer.read(after))
-        coming = asyncio.create_task(_next(events))
-        try:
-            while True:
-                done, _ = await asyncio.wait([coming], timeout=ALIVE_EVERY)
-                if not done:
-                    yield b": still here\n\n"
-                    continue
-                event = coming.result()
-                if event is None:
-                    return
+async def _frames(answer: Answer, name: str, after: int) -> AsyncIterator[bytes]:
+    """Yield the events of an answer as Server-Sent Events."""
+    async for batch in answer.batches(ALIVE_EVERY):
+        if not batch:
+            yield STILL_HERE
+        for event in batch:
+            if event.seq > after:
                 yield format_sse_event(data_str=safe_json(plain(event, name)), id=str(event.seq))
-                coming = asyncio.create_task(_next(events))
-        finally:
-            await cancel([coming])
-
-
-async def _next(events: AsyncIterator[Event]) -> Event | None:
-    return await anext(events, None)
 
 
 def plain(event: Event, name: str) -> dict[str, Any]:

@@ -1,24 +1,36 @@
 """What the paths share: the names that callers may use, who calls, and how faults are described."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, HTTPException, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from app.api_keys import Key
 from app.assistant import Assistant
+from app.assistant.file_reader import FileReader
+from app.audit import Action, Audit
 from app.doors.http.answers import Answers
 
 DEVICE = "http"
 """The door, as tools and permissions know it."""
 LONGEST_NAME = 200
 """Characters of the name of a thread, a user or a message."""
+MOST_MESSAGES = 2_000
+"""Messages of a conversation that a client sends along."""
 PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
+SLASH = "\x1f"
+"""Stands for a slash within a name, so that it does not divide a path; no name may have this sign itself."""
 STREAM = "text/event-stream"
+STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {STREAM: {}}}}
+"""The description of an answer that may be a stream."""
 NO_THREAD = "There is no such thread."
+LAST_IS_USERS = "The last message must be the user's."
+EMPTY = "The last message is empty."
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE)]
-ThreadName = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE)]
+_Whole = BeforeValidator(lambda part: part.replace(SLASH, "/"))
+PathName = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE), _Whole]
 UserName = Annotated[str | None, Query(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE)]
 IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME)]
 
@@ -29,16 +41,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def assistant_of(request: Request) -> Assistant:
-    """Return the assistant that is served."""
-    assistant: Assistant = request.app.state.assistant
-    return assistant
+def _served(part: str) -> Any:
+    """Return what gives a path a part of the application that serves it."""
 
+    def given(request: Request) -> Any:
+        return getattr(request.app.state, part)
 
-def answers_of(request: Request) -> Answers:
-    """Return the answers that are being made."""
-    answers: Answers = request.app.state.answers
-    return answers
+    return Depends(given)
 
 
 def caller(request: Request) -> Key:
@@ -55,24 +64,51 @@ def operator(request: Request) -> Key:
     return key
 
 
-Served = Annotated[Assistant, Depends(assistant_of)]
-Running = Annotated[Answers, Depends(answers_of)]
+def who(key: Key) -> str:
+    """Return what the audit log calls the holder of a key; without keys it is somebody on this machine."""
+    return f"http:{key.name or 'local'}"
+
+
+def audited(what: Action) -> Any:
+    """Return what writes down that whoever operates calls a path."""
+
+    async def note(request: Request) -> AsyncIterator[None]:
+        key = caller(request)
+        if not key.allows("operate"):
+            # What callers do with threads and users of their own is theirs.
+            yield
+            return
+        thread, user = (request.path_params.get(name, "").replace(SLASH, "/") for name in ("thread", "user"))
+        async with request.app.state.assistant.services.get(Audit).deed(who(key), what, thread, user):
+            yield
+
+    return Depends(note)
+
+
+Served = Annotated[Assistant, _served("assistant")]
+Running = Annotated[Answers, _served("answers")]
+Reader = Annotated[FileReader, _served("reader")]
 Caller = Annotated[Key, Depends(caller)]
 Operator = Annotated[Key, Depends(operator)]
 
+
+_TEXTS = {"type": "object", "properties": {name: {"type": "string"} for name in ("code", "message")}}
+FAULT = {"type": "object", "required": ["error"], "properties": {"error": _TEXTS}}
+"""The form of every answer that tells of a fault."""
+
+
+def described(description: str) -> dict[str, Any]:
+    """Return the description of an answer that tells of a fault."""
+    return {"description": description, "content": {"application/json": {"schema": FAULT}}}
+
+
 FAULTS: dict[int | str, dict[str, Any]] = {
-    status: {
-        "description": description,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Fault"}}},
-    }
-    for status, description in {
-        400: "The body cannot be read.",
-        401: "A key is needed.",
-        403: "The key has not this scope, or a page of another site calls.",
-        404: "There is no such thread.",
-        409: "The id belongs to another message, or nothing is asked.",
-        413: "The body is too large.",
-        422: "The body is not as it should be.",
-        503: "Too much is being done at the moment, or the database cannot be used.",
-    }.items()
+    400: described("The body cannot be read."),
+    401: described("A key is needed."),
+    403: described("The key has not this scope, or a page of another site calls."),
+    404: described("There is no such thread."),
+    409: described("The id belongs to another message, or nothing is asked."),
+    413: described("The body is too large."),
+    422: described("The body is not as it should be."),
+    503: described("Too much is being done at the moment, or the database cannot be used."),
 }

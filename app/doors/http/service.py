@@ -1,98 +1,75 @@
 """The HTTP service: who may call, how much, and what goes wrong; then the paths of conversations."""
 
-import asyncio
 import logging
 import re
 import signal
-import sqlite3
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
+from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any
+from urllib.parse import unquote
 
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from pydantic import BaseModel
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agents.errors import BrokenState, ConfigError, UsageError
+from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
 from agents.events import Event
 from app.api_keys import EVERYTHING, Key, holder_of
 from app.api_keys import Scope as KeyScope
 from app.assistant import Assistant
-from app.composition import open_assistant
-from app.doors.http import completions, exchange, long_term, threads, turns
+from app.assistant.file_reader import FileReader
+from app.composition import make_file_reader
+from app.composition.workers import open_for_door
+from app.doors.http import agui, completions, exchange, peers, seats, threads, turns
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.callbacks import Callbacks
+from app.doors.http.lab import router as lab
+from app.doors.http.measures import registry_of
 from app.doors.http.page import router as page
+from app.doors.http.page import seat
 from app.logs import log_on_stderr
 from app.settings import Settings
-from app.tasks import cancelled_by
+from app.tasks import on_signal
 
 LOG = logging.getLogger(__name__)
-MOST_BYTES = 1_000_000
-"""Bytes of a request's body."""
+MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
+"""Bytes of a request's body, and of one of the page, which may bring files."""
 RETRY_AFTER = "5"
 """Seconds after which a client may come again."""
-HOSTS = ("localhost", "127.0.0.1", "::1")
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 
 
-class Detail(BaseModel):
-    """What went wrong."""
-
-    code: str
-    message: str
-
-
-class Fault(BaseModel):
-    """Every answer that tells of a fault."""
-
-    error: Detail
-
-
 CODES = {
-    400: "bad_request",
     401: "no_key",
-    403: "forbidden",
-    404: "not_found",
     405: "no_such_method",
-    409: "conflict",
     413: "too_large",
     422: "invalid",
+    429: "too_many",
     500: "internal",
+    501: "not_installed",
     503: "busy",
 }
-
-
-class Measures:
-    """What an operator can watch, for Prometheus."""
-
-    def __init__(self, answers: Answers) -> None:
-        self.registry = CollectorRegistry()
-        labels = ("method", "path", "status")
-        self._requests = Counter("http_requests_total", "Requests that were answered.", labels, registry=self.registry)
-        self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=self.registry)
-        running = Gauge("answers_running", "Answers that are being made.", registry=self.registry)
-        running.set_function(lambda: answers.running)
-
-    def note(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Count a request; `path` is that of its route, with no name of anybody."""
-        self._requests.labels(method, path, str(status)).inc()
-        self._seconds.observe(seconds)
+"""What a fault is called where its status is not called so itself."""
 
 
 class Gate:
     """Stands before all paths: bounds bodies, numbers requests, measures them, and turns pages of other sites away."""
 
-    def __init__(self, app: ASGIApp, measures: Measures, *, is_local: bool) -> None:
-        self._app, self._measures, self._is_local = app, measures, is_local
+    def __init__(self, app: ASGIApp, measures: CollectorRegistry, *, is_local: bool) -> None:
+        self._app, self._is_local = app, is_local
+        labels = ("method", "path", "status")
+        self._requests = Counter("http_requests_total", "Requests that were answered.", labels, registry=measures)
+        self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -103,6 +80,7 @@ class Gate:
         given = headers.get("x-request-id", "")
         id = given if _ID.fullmatch(given) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = id
+        scope["path"] = _undivided(scope["raw_path"])
         begun, status = time.monotonic(), 500
 
         async def answer(message: Message) -> None:
@@ -113,29 +91,37 @@ class Gate:
             await send(message)
 
         try:
-            if problem := self._problem(headers):
+            most = MOST_UPLOADED if scope["path"].startswith("/talk/") else MOST_BYTES
+            if problem := self._problem(headers, most):
                 await fault(*problem)(scope, receive, answer)
             else:
-                await self._app(scope, _bounded(receive), answer)
+                await self._app(scope, _bounded(receive, most), answer)
         finally:
-            route = scope.get("route")
-            path = getattr(route, "path", "other")
-            self._measures.note(scope["method"], path, status, time.monotonic() - begun)
+            # The path of a route names nobody.
+            path = getattr(scope.get("route"), "path", "other")
+            self._requests.labels(scope["method"], path, str(status)).inc()
+            self._seconds.observe(time.monotonic() - begun)
 
-    def _problem(self, headers: dict[str, str]) -> tuple[int, str] | None:
+    def _problem(self, headers: dict[str, str], most: int) -> tuple[int, str] | None:
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
-            return 413, f"A body may have {MOST_BYTES} bytes."
+        if not length.isdecimal() or int(length) > most:
+            return 413, f"A body may have {most} bytes."
         host = headers.get("host", "")
         if "origin" in headers and headers["origin"].partition("://")[2] != host:
             return 403, "A page of another site may not call."
         # Where no key is asked for, a page could reach this machine under a name of its own.
-        if self._is_local and host.rpartition(":")[0].strip("[]") not in HOSTS and host not in HOSTS:
+        if self._is_local and not any(_is_loopback(name.strip("[]")) for name in (host, host.rpartition(":")[0])):
             return 403, "Without keys only this machine is served, by the names localhost, 127.0.0.1 and ::1."
         return None
 
 
-def _bounded(receive: Receive) -> Receive:
+def _undivided(raw: bytes) -> str:
+    """Return a path as it is routed: a slash that stands encoded within a name divides nothing."""
+    parts = re.split("%2f", raw.decode("ascii"), flags=re.IGNORECASE)
+    return exchange.SLASH.join(unquote(part).replace(exchange.SLASH, "\0") for part in parts)
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
     """Count the bytes of a body whose length was not told."""
     size = 0
 
@@ -143,8 +129,8 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > MOST_BYTES:
-            raise HTTPException(413, f"A body may have {MOST_BYTES} bytes.")
+        if size > most:
+            raise HTTPException(413, f"A body may have {most} bytes.")
         return message
 
     return bounded
@@ -153,7 +139,7 @@ def _bounded(receive: Receive) -> Receive:
 def fault(status: int, message: str, code: str = "") -> JSONResponse:
     """Return an answer that tells of a fault."""
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER}}.get(status)
-    error = {"code": code or CODES.get(status, "error"), "message": message}
+    error = {"code": code or CODES.get(status) or HTTPStatus(status).name.lower(), "message": message}
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
@@ -175,80 +161,80 @@ def allowed(scope: KeyScope, keys: Sequence[Key]) -> Any:
     return Depends(check)
 
 
-def make_app(assistant: Assistant, keys: Sequence[Key], callbacks: Callbacks | None = None) -> FastAPI:
-    """Return the application; the caller closes its `state.answers`."""
+def make_app(
+    assistant: Assistant,
+    keys: Sequence[Key],
+    callbacks: Callbacks | None = None,
+    *,
+    settings: Settings | None = None,
+    reader: FileReader | None = None,
+) -> FastAPI:
+    """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
     answers = Answers(assistant)
-    measures = Measures(answers)
+    measures = registry_of(assistant, answers)
     app = FastAPI(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
-    app.include_router(turns.router, dependencies=[allowed("talk", keys)])
-    app.include_router(threads.router, dependencies=[allowed("talk", keys)])
-    app.include_router(completions.router, dependencies=[allowed("talk", keys)])
-    app.state.keys = keys
+    app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
+    for router in (turns.router, threads.router, seats.router, completions.router, agui.router):
+        app.include_router(router, dependencies=[allowed("talk", keys)])
+    app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
     app.include_router(page.router)
-    app.include_router(long_term.router, dependencies=[allowed("talk", keys)])
-    app.include_router(_operations(measures))
+    app.include_router(seat.router)
+    app.state.closing = [answers]
+    if settings:
+        lab.add_to(app, settings)
+    _add_operations(app, measures)
     app.add_middleware(Gate, measures=measures, is_local=not keys)
     _tell_faults(app)
     _describe(app)
     return app
 
 
-def _operations(measures: Measures) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/healthz", response_class=PlainTextResponse)
+def _add_operations(app: FastAPI, measures: CollectorRegistry) -> None:
+    @app.get("/healthz", response_class=PlainTextResponse)
     async def healthz() -> str:
         """Tell that the process runs."""
         return "ok"
 
-    @router.get("/readyz", response_class=PlainTextResponse, responses=exchange.FAULTS)
-    async def readyz(request: Request) -> str:
+    @app.get("/readyz", response_class=PlainTextResponse, responses=exchange.FAULTS)
+    async def readyz(assistant: exchange.Served) -> str:
         """Tell that the database can be used."""
-        assistant = exchange.assistant_of(request)
-        assistant.memory.check_file()
+        assistant.memory.storage.check()
         await assistant.memory.transcript.entry("", "")
         return "ok"
 
-    @router.get("/metrics", response_class=PlainTextResponse)
+    @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:
         """Return what is counted here, for Prometheus."""
-        return Response(generate_latest(measures.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(measures), media_type=CONTENT_TYPE_LATEST)
 
-    return router
+
+FAILURES = (StarletteHTTPException, RequestValidationError, UsageError, Busy, DatabaseError, OSError, BrokenState)
 
 
 def _tell_faults(app: FastAPI) -> None:
     """Answer every failure in the one form, without anything that a caller must not see."""
 
-    @app.exception_handler(StarletteHTTPException)
-    async def refused(_: Request, failure: StarletteHTTPException) -> Response:
-        return fault(failure.status_code, str(failure.detail))
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, failure: RequestValidationError) -> Response:
-        first = failure.errors()[0]
-        return fault(422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
-
-    @app.exception_handler(UsageError)
-    async def misused(_: Request, failure: UsageError) -> Response:
-        return fault(409, str(failure))
-
-    @app.exception_handler(Busy)
-    async def busy(_: Request, failure: Busy) -> Response:
-        return fault(503, "Too many answers are being made; come again in some seconds.")
-
-    @app.exception_handler(sqlite3.Error)
-    @app.exception_handler(OSError)
-    @app.exception_handler(BrokenState)
-    async def unusable(request: Request, failure: Exception) -> Response:
-        LOG.error("request %s: the database cannot be used (%s)", request.state.request_id, type(failure).__name__)
-        return fault(503, "The database cannot be used.", "storage")
-
-    @app.exception_handler(Exception)
-    async def broken(request: Request, failure: Exception) -> Response:
+    async def told(request: Request, failure: Exception) -> Response:
+        match failure:
+            case StarletteHTTPException():
+                return fault(failure.status_code, str(failure.detail))
+            case RequestValidationError():
+                first = failure.errors()[0]
+                return fault(422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+            case UsageError():
+                return fault(409, str(failure))
+            case Busy():
+                return fault(503, "Too many turns are being played; come again in some seconds.")
+            case DatabaseError() | OSError() | BrokenState():
+                kind = type(failure).__name__
+                LOG.error("request %s: the database cannot be used (%s)", request.state.request_id, kind)
+                return fault(503, "The database cannot be used.", "storage")
         LOG.error("request %s failed", request.state.request_id, exc_info=failure)
         return fault(500, "Something went wrong here.")
+
+    for kind in (*FAILURES, Exception):
+        app.add_exception_handler(kind, told)
 
 
 def _describe(app: FastAPI) -> None:
@@ -257,15 +243,13 @@ def _describe(app: FastAPI) -> None:
 
     def described() -> dict[str, Any]:
         if not app.openapi_schema:
-            schema = generate()
-            schemas = schema["components"]["schemas"]
-            schemas["Fault"] = Fault.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas |= schemas["Fault"].pop("$defs", {})
-            for kind in _kinds(Event):
-                own = kind.model_json_schema(ref_template="#/components/schemas/{model}")
-                schemas |= own.pop("$defs", {})
-                schemas[kind.__name__] = own
-                own["properties"] |= {"v": {"type": "integer"}, "type": {"const": kind.type}}
+            schema, kinds = generate(), _kinds(Event)
+            place = "#/components/schemas/{model}"
+            _, own = models_json_schema([(kind, "validation") for kind in kinds], ref_template=place)
+            schemas = schema["components"]["schemas"] | own["$defs"]
+            for kind in kinds:
+                schemas[kind.__name__]["properties"] |= {"v": {"type": "integer"}, "type": {"const": kind.type}}
+            schema["components"]["schemas"] = schemas
             app.openapi_schema = schema
         return app.openapi_schema
 
@@ -280,18 +264,17 @@ def _kinds(kind: type[Event]) -> list[type[Event]]:
 @asynccontextmanager
 async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[FastAPI]:
     """Yield the application; at the end answers that run get some seconds to end."""
-    async with open_assistant(settings) as assistant, AsyncExitStack() as stack:
+    async with open_for_door(settings) as assistant, AsyncExitStack() as stack:
         callbacks = None
-        if settings.memory_callback_url:
-            url = str(settings.memory_callback_url)
-            callbacks = Callbacks(assistant.memory, url, settings.memory_callback_secret)
+        if url := settings.memory_callback_url:
+            callbacks = Callbacks(assistant.memory, str(url), settings.memory_callback_secret)
             await callbacks.prepare()
             await stack.enter_async_context(callbacks)
-        app = make_app(assistant, keys, callbacks)
-        try:
-            yield app
-        finally:
-            await app.state.answers.close()
+        await stack.enter_async_context(seats.clock_of(assistant))
+        app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
+        for part in app.state.closing:
+            stack.push_async_callback(part.close)
+        yield app
 
 
 class Server(uvicorn.Server):
@@ -325,20 +308,14 @@ async def serve(settings: Settings, host: str, port: int) -> int:
                 h11_max_incomplete_event_size=64 * 1024,
             )
             server = Server(config)
-            serving = asyncio.create_task(server.serve())
-            with cancelled_by(signal.SIGINT, signal.SIGTERM) as signalled:
-                try:
-                    await asyncio.shield(serving)
-                except asyncio.CancelledError:
-                    server.should_exit = True
-                    await serving
-                    if not signalled:
-                        raise
+            with ExitStack() as stack:
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    stack.enter_context(on_signal(number, partial(server.handle_exit, number, None)))
+                await server.serve()
             return 0 if server.started else 1
 
 
 def _is_loopback(host: str) -> bool:
-    try:
+    with suppress(ValueError):
         return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host == "localhost"

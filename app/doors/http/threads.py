@@ -1,4 +1,4 @@
-"""The paths of what is kept of threads: read, exported and forgotten."""
+"""The paths of what is kept of threads and users: read, exported and forgotten."""
 
 from dataclasses import asdict
 from typing import Any, Literal
@@ -7,43 +7,44 @@ from fastapi import APIRouter, HTTPException, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from agents.memory.inbox import TranscriptLine
+from agents.memory.store import namespace_of
+from agents.toolkit.long_term import LongTermMemory
 from app.assistant import Assistant
 from app.assistant.system_messages import SystemMessages
-from app.doors.http.exchange import FAULTS, NO_THREAD, Caller, Operator, Served, ThreadName, UserName
+from app.doors.http.exchange import FAULTS, NO_THREAD, Caller, Operator, PathName, Served, UserName, audited
 from app.listing import conversation_markdown
 from app.short_term_memory import Content, contents
 from prompts import FALLBACK
 
-router = APIRouter(prefix="/threads", responses=FAULTS)
+Written = Literal["markdown", "json"]
+router = APIRouter(responses=FAULTS)
 
 
-@router.get("")
+@router.get("/threads")
 async def threads(key: Caller, assistant: Served, user: UserName = None) -> dict[str, list[dict[str, Any]]]:
     """List the threads, or those in which a user has written, the latest first."""
-    infos = await assistant.threads(key.inside(user) if user else None)
+    infos = await assistant.threads(key.user(user))
     named = [(key.outside(info.thread), info) for info in infos]
     return {"threads": [{**asdict(info), "thread": name} for name, info in named if name is not None]}
 
 
-@router.get("/{thread}")
-async def state(thread: ThreadName, key: Caller, assistant: Served, user: UserName = None) -> dict[str, Any]:
+@router.get("/threads/{thread}")
+async def state(thread: PathName, key: Caller, assistant: Served, user: UserName = None) -> dict[str, Any]:
     """Return who holds a thread's conversation, and what is asked."""
-    facts = await assistant.state(key.inside(thread), key.inside(user) if user else None)
+    facts = await assistant.state(key.inside(thread), key.user(user))
     if facts is None:
         raise HTTPException(404, NO_THREAD)
     return {**facts, "thread": thread}
 
 
-@router.get("/{thread}/memory")
-async def memory(thread: ThreadName, key: Caller, assistant: Served) -> dict[str, list[Content]]:
+@router.get("/threads/{thread}/memory")
+async def memory(thread: PathName, key: Caller, assistant: Served) -> dict[str, list[Content]]:
     """Return every message of a thread, oldest first."""
     return {"contents": contents(await lines_of(assistant, key.inside(thread)))}
 
 
-@router.get("/{thread}/export", responses={200: {"content": {"text/markdown": {}, "application/json": {}}}})
-async def export(
-    thread: ThreadName, key: Caller, assistant: Served, form: Literal["markdown", "json"] = "markdown"
-) -> Response:
+@router.get("/threads/{thread}/export", responses={200: {"content": {"text/markdown": {}, "application/json": {}}}})
+async def export(thread: PathName, key: Caller, assistant: Served, form: Written = "markdown") -> Response:
     """Return a thread to read, or as JSON with the forms of its dialogs."""
     lines = await lines_of(assistant, key.inside(thread))
     facts = await assistant.state(key.inside(thread)) or {}
@@ -56,16 +57,14 @@ async def export(
     return PlainTextResponse(conversation_markdown(thread, lines, forms, lang), media_type="text/markdown")
 
 
-@router.get("/{thread}/system_messages")
-async def system_messages(thread: ThreadName, key: Operator, assistant: Served) -> SystemMessages:
+@router.get("/threads/{thread}/system_messages")
+async def system_messages(thread: PathName, key: Operator, assistant: Served) -> SystemMessages:
     """Return what the operator tells every speaker of a thread."""
     return await SystemMessages.of(assistant.memory.store, key.inside(thread))
 
 
-@router.put("/{thread}/system_messages")
-async def set_system_messages(
-    thread: ThreadName, body: SystemMessages, key: Operator, assistant: Served
-) -> SystemMessages:
+@router.put("/threads/{thread}/system_messages", dependencies=[audited("system_messages")])
+async def set_messages(thread: PathName, body: SystemMessages, key: Operator, assistant: Served) -> SystemMessages:
     """Tell every speaker of a thread this, in place of what was told; it holds from the next turn on.
 
     A turn that runs is not waited for.
@@ -74,11 +73,28 @@ async def set_system_messages(
     return body
 
 
-@router.delete("/{thread}")
-async def forget(thread: ThreadName, key: Caller, assistant: Served) -> dict[str, bool]:
+@router.delete("/threads/{thread}", dependencies=[audited("forget")])
+async def forget(thread: PathName, key: Caller, assistant: Served) -> dict[str, bool]:
     """Delete every trace of a thread, and all that is kept of its user if it has only one."""
     if not await assistant.forget(key.inside(thread)):
         raise HTTPException(404, NO_THREAD)
+    return {"forgotten": True}
+
+
+@router.get("/users/{user}/memory")
+async def long_term_memory(user: PathName, key: Caller, assistant: Served) -> dict[str, Any]:
+    """Return what is kept of a user for later threads: entries with turn and time, and remembered forms."""
+    name = key.inside(user)
+    kept = [entry for memory in assistant.services.every(LongTermMemory) for entry in await memory.entries(name)]
+    entries = [{**entry, "thread": key.outside(str(entry["thread"])) or ""} for entry in kept]
+    forms = await assistant.memory.store.asearch(namespace_of(name, "forms"), limit=1000)
+    return {"user": user, "memory": entries, "forms": {item.key: item.value for item in forms}}
+
+
+@router.delete("/users/{user}/memory", dependencies=[audited("forget_memory")])
+async def forget_memory(user: PathName, key: Caller, assistant: Served) -> dict[str, bool]:
+    """Delete that; what is the user's own (to-dos, settings) and what was said in threads stay."""
+    await assistant.forgetting.learnt(key.inside(user))
     return {"forgotten": True}
 
 

@@ -119,9 +119,13 @@ async def _help(visit: Visit, argument: str, lang: str) -> str:
     return "\n".join([*lines, "", say("keys_title", lang), *say("keys_list", lang).split("\n")])
 
 
-async def _stats(visit: Visit, argument: str, lang: str) -> str:
-    # The bot answers its administrators itself; nobody else is told that there is such a command.
-    return say("reply.unknown_command", lang, name="stats")
+def _for_operators(name: str) -> Command:
+    """Return a command that the bot answers its administrators itself; nobody else is told that there is one."""
+
+    async def deny(visit: Visit, argument: str, lang: str) -> str:
+        return say("reply.unknown_command", lang, name=name)
+
+    return Command(name, deny, doors=("telegram",), scopes=("operator",), is_at_once=True)
 
 
 async def _trace(visit: Visit, argument: str, lang: str) -> str:
@@ -147,6 +151,7 @@ FIRST = (
 )
 
 LAST = (
+    Command("person", talk.person, is_at_once=True),
     Command("dialogs", talk.dialogs, is_at_once=True),
     Command("state", own_data.state, is_at_once=True),
     Command("history", own_data.history, is_at_once=True, picks=own_data.history_picks),
@@ -156,7 +161,8 @@ LAST = (
     Command("busy", own_data.busy, doors=("telegram",), is_at_once=True, picks=own_data.busy_picks),
     Command("privacy", own_data.privacy, is_at_once=True),
     Command("forget", own_data.forget, concerns_all="all", picks=own_data.forget_picks, choices=own_data.anything_kept),
-    Command("stats", _stats, doors=("telegram",), scopes=("operator",), is_at_once=True),
+    _for_operators("stats"),
+    _for_operators("prompt"),
     Command("attach", talk.attach, doors=("repl",)),
     Command("trace", _trace, doors=("repl",)),
     Command("quit", _quit, doors=("repl",)),

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import SecretStr
 
-from agents.memory import open_memory
 from agents.memory.locks import ThreadLocks
 from agents.memory.store import Store
+from app.composition.databases import open_database
 from app.doors.telegram.bot import bot_of, connected, token_of
 from app.doors.telegram.place import DOOR
 from app.logs import log_on_stderr
@@ -98,5 +98,5 @@ async def pair(settings: Settings) -> int:
 async def new_link(settings: Settings, token: str) -> str:
     """Return a new link to the bot of a token. Raises ConfigError as `connected` does."""
     bot = bot_of(settings.model_copy(update={"telegram_bot_token": SecretStr(token)}))
-    async with connected(bot, patience=0), open_memory(settings.database_url) as memory:
+    async with connected(bot, patience=0), open_database(settings.database_url) as memory:
         return await Access(memory.store, memory.locks, settings.telegram_allowed_users).link(bot.username)

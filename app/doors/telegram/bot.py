@@ -6,7 +6,6 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from math import inf
-from typing import Any
 
 from httpx import InvalidURL
 from pydantic import SecretStr
@@ -69,7 +68,7 @@ class UpdatesRequest(HTTPXRequest):
     """Asks for updates. Without it the library would fail on a whole batch if one update cannot be read."""
 
     @staticmethod
-    def parse_json_payload(payload: bytes) -> dict[str, Any]:
+    def parse_json_payload(payload: bytes) -> dict[str, object]:
         """Return Telegram's answer; of an update that cannot be read only the number is left."""
         answer = HTTPXRequest.parse_json_payload(payload)
         updates = answer.get("result")
@@ -80,7 +79,7 @@ class UpdatesRequest(HTTPXRequest):
         return answer
 
 
-def is_readable(update: dict[str, Any]) -> bool:
+def is_readable(update: dict[str, object]) -> bool:
     """Tell whether the library can read an update; the log names each update that it cannot read."""
     try:
         Update.de_json(update)

@@ -85,7 +85,7 @@ class TelegramDoor:
         text = ring.text
         if name := await self.assistant.name(ring.thread, ring.user):
             text = sentence("telegram", "notice_of", self.default_lang, name=name, text=text)
-        if not lines and not await self.tell(ring.thread, text):
+        if (ring.is_stored or not lines) and not await self.tell(ring.thread, text):
             raise Unreachable
         await self.assistant.tell(ring.thread, text, ring.id, ring.user)
 
@@ -164,7 +164,7 @@ class TelegramDoor:
     async def receive(self, place: Place, turn: Turn, update: int, play: Job | None = None) -> bool:
         """Store a message and have it played in the order of its chat; False if it was answered before.
 
-        `update` is its row. Raises sqlite3.Error if it cannot be stored.
+        `update` is its row. Raises DatabaseError if it cannot be stored.
         """
         if not await self.assistant.receive(turn, [update]):
             await self.updates.close(update)

@@ -13,7 +13,7 @@ from telegram.ext import BaseRateLimiter
 Rank = Literal["frame"]
 """Marks a request that nobody misses: it is made at once or not at all."""
 FRAME: Rank = "frame"
-Result = bool | dict[str, Any] | list[dict[str, Any]]
+Result = bool | dict[str, object] | list[dict[str, object]]
 Request = Callable[[], Awaitable[Result]]
 MOST_CHATS = 10_000
 """Chats whose allowance is kept. After so many other chats an allowance is full again anyway."""
@@ -91,11 +91,11 @@ class FloodControl(BaseRateLimiter[Rank]):
 
     async def process_request(
         self,
-        callback: Callable[..., Coroutine[Any, Any, Result]],
+        callback: Callable[..., Coroutine[object, object, Result]],
         args: Any,
-        kwargs: dict[str, Any],
+        kwargs: dict[str, object],
         endpoint: str,
-        data: dict[str, Any],
+        data: dict[str, object],
         rate_limit_args: Rank | None,
     ) -> Result:
         """Make a request when there is room for it. Raises NoRoom if there is none for a frame."""

@@ -75,7 +75,7 @@ class Place:
 
     def address(self, *, replies: bool = True) -> dict[str, Any]:
         """Return where to send, as Telegram's methods take it; in a group an answer refers to the asker's message."""
-        place: dict[str, Any] = {"message_thread_id": self.topic} if self.topic else {}
+        place: dict[str, object] = {"message_thread_id": self.topic} if self.topic else {}
         if replies and (self.is_group or self.refers) and self.message:
             place["reply_parameters"] = ReplyParameters(self.message, allow_sending_without_reply=True)
         return place

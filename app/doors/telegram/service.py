@@ -17,28 +17,29 @@ from agents.errors import ConfigError
 from agents.memory.notes import Note, Notes
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
-from app.composition import make_file_reader, open_assistant
+from app.composition import make_file_reader
+from app.composition.workers import open_for_door
 from app.doors.telegram.bot import REFUSED, ServiceBot, bot_of, connected, token_of
-from app.doors.telegram.delivery.sender import Gone, Sender
+from app.doors.telegram.delivery.posting import Posting
+from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place, ThreadNames, read_names
-from app.doors.telegram.updates.commands import Faults, describe, offer_menus
+from app.doors.telegram.updates.commands import describe, offer_menus
 from app.doors.telegram.updates.inbox import Inbox
+from app.doors.telegram.updates.operator import Faults
+from app.doors.telegram.updates.operator_chat import OperatorChat
 from app.doors.telegram.updates.polling import Poller, remove_webhook
 from app.doors.telegram.updates.webhook import Hook, listening
 from app.listing import moment
 from app.logs import log_on_stderr
 from app.settings import Settings
-from app.tasks import Beside, cancelled_by
+from app.tasks import cancelled_by
 from prompts import sentence
 
-LOG = logging.getLogger(__name__)
 PATIENCE = 10.0
 """Seconds that answers in the making and a note on its way have at the end."""
 LOOK = 10.0
 """Seconds between two looks for notes, because other processes leave some, too."""
-RETRY = 30.0
-"""Seconds until a note that could not be delivered is tried again."""
 
 
 async def serve(settings: Settings) -> int:
@@ -51,7 +52,7 @@ async def serve(settings: Settings) -> int:
     log = log_on_stderr(detailed=True, content=settings.log_content, secret=token)
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
-            async with open_assistant(settings) as assistant:
+            async with open_for_door(settings) as assistant:
                 bot = bot_of(settings)
                 async with open_door(assistant, bot, settings) as door:
                     listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
@@ -80,13 +81,18 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
         faults = Faults()
         logging.getLogger().addHandler(faults)
         stack.callback(logging.getLogger().removeHandler, faults)
-        inbox = Inbox(door, faults)
+        operators = None
+        if (chat := settings.operator_chat) is not None:
+            operators = OperatorChat(door, chat, settings.operator_users, lang)
+        inbox = Inbox(door, faults, operators)
         stack.push_async_callback(door.chats.close, PATIENCE)
         await inbox.recover()
         rings = Clock(assistant.memory, assistant.sources, door.deliver, threads=door.threads)
         clock = await stack.enter_async_context(rings)
         silence = await stack.enter_async_context(SilenceClock(assistant, door.nudge, door.is_held_in_private))
         door.reached = partial(_note_reached, clock, silence, names)
+        if operators:
+            await stack.enter_async_context(operators)
         if (chat := settings.help_operator_chat) is not None:
             courier = await stack.enter_async_context(Courier(assistant.memory.notes, sender, chat, lang))
             stack.push_async_callback(courier.finish)
@@ -107,29 +113,23 @@ def _note_reached(clock: Clock, silence: SilenceClock, names: ThreadNames, place
             clock.reached(thread)
 
 
-class Courier(Beside):
+class Courier(Posting):
     """Carry notes to a chat; `lang` is the operators' language."""
+
+    setting = "HELP_OPERATOR_CHAT"
 
     def __init__(self, notes: Notes, sender: Sender, chat: int, lang: str) -> None:
         self._notes, self._sender, self._to, self._lang = notes, sender, Place(chat), lang
         self._hands = asyncio.Lock()
 
-    async def run(self) -> None:
-        """Deliver the notes that wait and those that come, until cancelled."""
-        while True:
-            self._notes.changed.clear()
-            try:
-                for note in await self._notes.waiting():
-                    await self._deliver(note)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK):
-                        await self._notes.changed.wait()
-            except Gone:
-                LOG.warning("HELP_OPERATOR_CHAT: it cannot be written to; a note waits")
-                await asyncio.sleep(RETRY)
-            except Exception:
-                LOG.exception("notes could not be delivered")
-                await asyncio.sleep(RETRY)
+    async def post(self) -> None:
+        """Deliver the notes that wait."""
+        self._notes.changed.clear()
+        for note in await self._notes.waiting():
+            await self._deliver(note)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK):
+                await self._notes.changed.wait()
 
     async def _deliver(self, note: Note) -> None:
         about = {"thread": note.thread, "when": moment(note.at_ms), "text": note.text}

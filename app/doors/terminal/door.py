@@ -9,12 +9,10 @@ from itertools import chain, count
 from pathlib import Path
 
 from agents.events import Event
-from agents.sources.attachments import kind_of as picture_kind
-from agents.sources.attachments.transcriber import kind_of as recording_kind
 from agents.sources.documents.reading import LARGEST_ATTACHED
 from agents.state.person import Origin, Quoted
 from app.assistant import Assistant, Turn
-from app.assistant.file_reader import FileReader, NotFetched, Reading
+from app.assistant.file_reader import FileReader, NotFetched, Reading, kind_of
 from app.doors.visit import PATIENCE, Screen, Visit, stop_when_begun
 from app.tasks import on_signal
 from app.texts import say
@@ -143,7 +141,7 @@ def _described(path: Path) -> Quoted:
             beginning = file.read(16)
     except OSError:
         beginning = b""
-    is_voice = bool(recording_kind(beginning))
-    if is_voice or picture_kind(beginning):
-        return Quoted(kind="voice" if is_voice else "photo", by="", text="", origin=Origin.USER, file=str(path))
-    return Quoted(kind="file", by=path.name, text="", origin=Origin.FILE, file=str(path))
+    kind = kind_of(beginning)
+    if kind == "file":
+        return Quoted(kind=kind, by=path.name, text="", origin=Origin.FILE, file=str(path))
+    return Quoted(kind=kind, by="", text="", origin=Origin.USER, file=str(path))

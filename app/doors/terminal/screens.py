@@ -86,6 +86,8 @@ class PlainText(Screen):
                 self._write(self._remarks, text)
             case events.Interrupt(id=id):
                 self._question = f"(--question {id})"
+            case events.TurnEnd(held_by=person) if person:
+                self._write(self._remarks, say("held", self._lang, name=person))
             case events.TurnEnd(waiting=True):
                 self._write(self._remarks, self._question)
             case events.Error(code=code, text=text) if code != events.RETRY:
@@ -121,13 +123,14 @@ class LiveMarkdown:
                 self._say(events.Message(speaker=SUPERVISOR, text=text))
             case events.Interrupt():
                 self._settle(*asked(event, self.lang))
-            case View():
-                self._settle(*drawn(event))
-            case events.Images(images=images):
-                self._settle(*drawn(gallery(images, say("images", self.lang))))
+            case View() | events.Images():
+                view = event if isinstance(event, View) else gallery(event.images, say("images", self.lang))
+                self._settle(*drawn(view))
             case events.Error(code=code) if code == events.RETRY:
                 self._broken, self._preview = self._preview or self._broken, ""
                 self._waits("↻ …")
+            case events.TurnEnd(held_by=person) if person:
+                self._settle(Text(clean(say("held", self.lang, name=person)), "dim"))
             case events.Error(text=text):
                 self._keep_broken()
                 self._settle(Text(f"! {clean(text)}", "yellow"))

@@ -11,7 +11,7 @@ from rich.tree import Tree
 from agents import events
 from agents.events.views import View
 from agents.language.text.clean import clean
-from app.doors.visit import FREE
+from app.usage import FREE
 
 LONGEST_LINE = 160
 

@@ -7,7 +7,7 @@ what it was.
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 from langchain_core.tools import BaseTool, tool
 from pydantic import Field
@@ -179,6 +179,6 @@ async def modify_user_address(
     return result(user, view=wording.user_view(user, runtime.state["lang"]))
 
 
-async def _changed(runtime: Runtime, kind: str, order_id: str, **args: Any) -> Answer:
+async def _changed(runtime: Runtime, kind: str, order_id: str, **args: object) -> Answer:
     order = await change(runtime, order_id, lambda records: OPERATIONS[kind](records, order_id, **args))
     return result(order, view=wording.order_view(order, runtime.state["lang"]))

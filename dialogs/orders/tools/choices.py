@@ -33,7 +33,10 @@ async def choose_order(
 
     def fitting(shop: ShopRecords) -> Sequence[Order]:
         called_orders = _called(shop.own_orders(), words, lambda order, words: _is_order(order, words, lang))
-        return [order for order in called_orders if order["status"].startswith(status or "")]
+        with_status = [order for order in called_orders if order["status"].startswith(status or "")]
+        if words and called_orders and not with_status:
+            raise ShopError("wrong_status", status=called_orders[0]["status"], wanted=status)
+        return with_status
 
     def option(order: Order) -> Option:
         items = [item_label(item, lang) for item in order["items"]]

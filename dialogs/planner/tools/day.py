@@ -22,7 +22,7 @@ from dialogs.planner.tools.kept_lists import When
 from dialogs.planner.tools.reminders import REMINDERS, changed, reminders_of, stored
 from dialogs.planner.tools.todos import TODOS, put_on_list
 from dialogs.planner.wording import said
-from prompts import table
+from prompts import FALLBACK, table
 
 MOST_PLANNED = 30
 """Things of one sentence."""
@@ -34,7 +34,7 @@ async def agenda(runtime: Runtime, when: When = TODAY) -> Answer:
     """Tell what is on. when: "Friday", "this week", "next", "overdue", "how long" (timers), "how many"."""
     lang = runtime.state["lang"]
     plans = await reminders_of(runtime).agenda(runtime.context.user, lang)
-    span = period(when, "en" if when == TODAY else listening(when, lang), plans.now, plans.zone)
+    span = period(when, FALLBACK if when == TODAY else listening(when, lang), plans.now, plans.zone)
     if span is None:
         raise Refused(said("agenda_unclear", lang, when=when))
     view = plans.shown(span)

@@ -18,6 +18,7 @@ from agents.toolkit.result import Page
 from agents.toolkit.undo import entered
 from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, StoredList, Text, asks
 from dialogs.planner.wording import said
+from prompts import FALLBACK
 
 ListName = Annotated[str, Field(max_length=40)]
 
@@ -87,7 +88,7 @@ async def put_on_list(texts: Sequence[str], runtime: Runtime, list_name: str = "
 
 
 def _key(text: str) -> tuple[str, ...]:
-    return vocabulary(listening(text, "en")).key(text)
+    return vocabulary(listening(text, FALLBACK)).key(text)
 
 
 @traits(always=True, view="cards", shortcut=True, private=True)

@@ -92,7 +92,7 @@ class Volume(Items):
         async with seat(runtime) as own:
             await own.player.set_volume(value)
 
-    def worded(self, value: Any, lang: str) -> str:
+    def worded(self, value: object, lang: str) -> str:
         """Return the volume in words."""
         return said("volume", lang, percent=value)
 

@@ -16,7 +16,7 @@ from agents.sources.documents.index import DocumentIndex
 from agents.sources.web.fetcher import Fetcher, NotFetched
 from dialogs.research.fields import address, day, text
 from dialogs.research.vectors import Vectors
-from prompts import sentence
+from prompts import FALLBACK, sentence
 
 Kind = Literal["web", "news", "images"]
 """What a web search is asked for."""
@@ -178,5 +178,5 @@ def discover() -> dict[str, Source]:
     """
     sources = load_each(__name__, __path__, Source)
     for name in sources:
-        sentence("research/retrievers", name, "en")
+        sentence("research/retrievers", name, FALLBACK)
     return sources

@@ -33,6 +33,26 @@ async def test_a_question_outlives_an_aside(shop: Chat) -> None:
     assert writes(shop.path) == ["D1001"]
 
 
+@pytest.mark.parametrize("aside", ["yes", "how are you?", "what's the weather"])
+async def test_a_yes_to_a_choice_is_asked_again(shop: Chat, aside: str) -> None:
+    """Whoever agrees to a list, or talks beside it, is shown the list again; then a number answers it."""
+    at = {"thread": "me", "device": "terminal"}
+    await shop.says("return the headphones", **at)
+    trace = await shop.says(aside, **at)
+    assert "There is nothing waiting" not in trace
+    assert trace.endswith("selector: Which payment method? [card visa 4242 | gift card (€25.00)]")
+    assert "confirm: Return from order D1002" in await shop.says("2", **at)
+
+
+@pytest.mark.parametrize("aside", ["yes", "how are you?", "why do you ask?"])
+async def test_the_dialogs_own_question_outlives_an_aside(shop: Chat, aside: str) -> None:
+    """What the dialog itself asks is asked again, and what is said then answers it."""
+    at = {"thread": "me", "device": "terminal"}
+    await shop.says("cancel the chess set order", **at)
+    assert (await shop.says(aside, **at)).endswith("Why: is it no longer needed, or was it ordered by mistake?")
+    assert "confirm: Cancel order D1003" in await shop.says("no longer needed", **at)
+
+
 async def test_a_no_behind_an_aside_declines(shop: Chat) -> None:
     """What helped with the aside is not said again."""
     at = {"thread": "me", "device": "terminal"}

@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 from agents.language.schedule.parser import moment
 from agents.memory import Memory, open_memory
 from app.assistant.clocks import Clock, Ring
-from app.composition import open_services
+from app.composition import open_services, tables_of
 from dialogs.planner import dialog
 from dialogs.planner.records import Reminder
-from dialogs.planner.store import TABLES, Reminders
+from dialogs.planner.store import Reminders
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FRIDAY = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
@@ -23,9 +23,10 @@ FRIDAY = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
 @asynccontextmanager
 async def open_reminders(path: Path, now: Callable[[], float] = time.time) -> AsyncIterator[tuple[Memory, Reminders]]:
     """Open a database and its reminders."""
+    planner = {"planner": dialog}
     async with (
-        open_memory(f"sqlite:///{path}", now, tables=[TABLES]) as memory,
-        open_services({"planner": dialog}, memory) as services,
+        open_memory(f"sqlite:///{path}", now, tables=tables_of(planner)) as memory,
+        open_services(planner, memory) as services,
     ):
         yield memory, services.get(Reminders)
 

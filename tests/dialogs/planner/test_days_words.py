@@ -7,7 +7,7 @@ import pytest
 from tests.support.standin_table import outcomes, rows
 
 FOLDER = Path(__file__).parent / "days_words"
-LANGUAGES = ("en", "ru")
+LANGUAGES = sorted(path.stem for path in FOLDER.glob("*.txt"))
 
 
 @pytest.fixture(autouse=True)

@@ -78,7 +78,7 @@ async def test_fields_are_told_shown_corrected_and_deleted(tmp_path: Path, lang:
         assert item is not None
         assert "name" not in item.value
         # Nor does the undo log keep what was deleted.
-        writes = await assistant.memory.undo.claim("ann", "ann", "x", None)
+        writes = await assistant.memory.undo.claim("ann", "ann", "x", None, gone=False)
         assert not any("form" in write.record.get("items", {}) for write in writes)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.search import BARS, BOOKS, HANDBOOK, ask, measure, sections
+from benchmarks.search import BARS, BOOKS, HANDBOOK, QUESTIONS, ask, measure, sections
 
 
 @pytest.mark.slow
@@ -23,7 +23,7 @@ def test_a_section_is_found_by_its_title(lang: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not HANDBOOK.exists(), reason="needs Debian's package debian-handbook")
 def test_questions_of_people_are_answered(tmp_path: Path) -> None:
     """In the book's words nearly all, most with typing errors, and with a list of synonyms most in other words."""
-    figures = ask(HANDBOOK, tmp_path)
+    figures = ask({lang: HANDBOOK / name for lang, name in BOOKS.items()}, QUESTIONS, tmp_path)
     shares = {(it.lang, it.kind): it.found / it.questions for it in figures}
     with_list = {(it.lang, it.kind): it.with_synonyms / it.questions for it in figures}
 

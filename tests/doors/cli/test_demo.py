@@ -14,7 +14,7 @@ from tests.support.places import ROOT
 SEEN = (
     r"supervisor -> profile",
     r"fill_form\(",
-    r"switch -> planner \(observer\)",
+    r"switch -> planner \((observer|free)\)",
     r"add_todos\(",
     r"switch -> profile \(free\) · the user took the switch back",
     r"profile is paused",

@@ -37,7 +37,7 @@ async def count(
     if times < 1:
         raise UsageError("count at least once")
     async with services_of(context) as services:
-        path = services.get(Memory).path
+        path = services.get(Memory).storage.path
     return CommandResult({"name": name * times, "file": path.name}, [installation_of(context).lang, name * times], 3)
 
 

@@ -4,15 +4,18 @@ import asyncio
 import hashlib
 import hmac
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import httpx
 import pytest
 from pydantic import SecretStr
 
 from agents.language.text.clean import safe_json
+from agents.memory import Memory
+from agents.memory.inbox import InboxEntry
 from agents.models.script import Script
 from app.assistant import Assistant
+from app.composition.databases import open_database
 from app.doors.http import callbacks as module
 from app.doors.http.callbacks import Callbacks
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, events_of, served
@@ -68,6 +71,91 @@ async def test_memory_is_pushed_once(assistant: Assistant, script: Script, monke
         assert last.headers["x-signature-256"] == f"sha256={signed}"
 
 
+async def due(memory: Memory) -> list[int]:
+    """Return when the pushes that wait are tried next, Unix time in milliseconds."""
+    rows = await memory.database.execute("SELECT due_ms FROM callbacks WHERE name IS NOT NULL ORDER BY id")
+    return [due_ms for (due_ms,) in rows]
+
+
+async def due_becomes(memory: Memory, times: list[int]) -> None:
+    """Wait until the pushes that wait are due at these times."""
+    for _ in range(500):
+        if await due(memory) == times:
+            return
+        await asyncio.sleep(0.02)
+    raise TimeoutError
+
+
+async def test_a_receiver_is_down_for_ten_minutes(
+    assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A push is tried after 2, 4, 8 … seconds, by a process that starts meanwhile as well, until it arrives, once."""
+    clock, waits = [1_000_000], [2, 4, 8, 16, 32, 64, 128, 256, 512]
+    monkeypatch.setattr(module, "now_ms", lambda: clock[-1])
+    monkeypatch.setattr(module, "LOOK_EVERY", 0.01)
+    script.add(supervisor=["Hello."])
+    down = [Answer(status=503)] * len(waits)
+    async with Service.open(*down, Answer({})) as receiver:
+        async with pushing(assistant, receiver) as client:
+            await client.post("/threads/ann/turns", json=HELLO)
+            await client.post("/threads/ann/stop")
+            for wait in waits[:5]:
+                await due_becomes(assistant.memory, [clock[-1] + wait * 1000])
+                clock.append(clock[-1] + wait * 1000)
+        async with pushing(assistant, receiver):
+            for wait in waits[5:]:
+                await due_becomes(assistant.memory, [clock[-1] + wait * 1000])
+                clock.append(clock[-1] + wait * 1000)
+            await due_becomes(assistant.memory, [])
+            clock.append(clock[-1] + module.LASTS_MS)
+            await asyncio.sleep(0.1)
+    assert clock[-3] - clock[0] < 600_000 < clock[-2] - clock[0]
+    assert [asked.headers["x-delivery-id"] for asked in receiver.asked] == ["1"] * (len(waits) + 1)
+    assert [asked.body["thread"] for asked in receiver.asked] == ["ann"] * (len(waits) + 1)
+
+
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)], indirect=True)
+async def test_two_processes_push_once(database: str) -> None:
+    """Of two processes over one database one pushes each end of a thread, whichever has noted it."""
+    threads = [f"thread {number}" for number in range(20)]
+    async with (
+        Service.open(Answer({}, pace=0.01)) as receiver,
+        open_database(database) as first,
+        open_database(database) as second,
+    ):
+        processes = [Callbacks(memory, receiver.url, None) for memory in (first, second)]
+        for process in processes:
+            await process.prepare()
+        for number, thread in enumerate(threads):
+            entry = await first.transcript.accept(InboxEntry(thread, "1", "ann", "hello", "message"))
+            await first.transcript.close(entry, "done", 1, [])
+            await processes[number % 2].push(thread, thread, await first.transcript.lines(thread))
+        async with processes[0], processes[1]:
+            await due_becomes(first, [])
+    assert sorted(asked.body["thread"] for asked in receiver.asked) == sorted(threads)
+
+
+async def test_a_push_of_a_process_that_died(
+    assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process that runs already tries it when the time of the first one is over."""
+    clock = [1_000_000]
+    monkeypatch.setattr(module, "now_ms", lambda: clock[-1])
+    monkeypatch.setattr(module, "LOOK_EVERY", 0.01)
+    script.add(supervisor=["Hello."])
+    async with Service.open(Answer(pace=600), Answer({})) as receiver, AsyncExitStack() as other:
+        async with pushing(assistant, receiver) as client:
+            await client.post("/threads/ann/turns", json=HELLO)
+            await client.post("/threads/ann/stop")
+            await taken(receiver, 1)
+            await other.enter_async_context(pushing(assistant, receiver))
+        await asyncio.sleep(0.1)
+        assert len(receiver.asked) == 1
+        clock.append(clock[-1] + module.LEASE_MS)
+        await due_becomes(assistant.memory, [])
+    assert [asked.headers["x-delivery-id"] for asked in receiver.asked] == ["1", "1"]
+
+
 async def test_a_push_outlives_a_restart_but_not_forget(assistant: Assistant, script: Script) -> None:
     """What was not taken before the server ended is pushed by the next one, unless its thread was forgotten."""
     script.add(supervisor=["Hello.", "Hello."])
@@ -82,6 +170,26 @@ async def test_a_push_outlives_a_restart_but_not_forget(assistant: Assistant, sc
         await taken(receiver, 1)
         await asyncio.sleep(0.1)
         assert [asked.body["thread"] for asked in receiver.asked] == ["ann"]
+
+
+async def test_a_push_that_waits_has_no_copy(assistant: Assistant, script: Script) -> None:
+    """What is forgotten while a push waits is not pushed: somebody's part, or by another process the thread."""
+    script.add(supervisor=["Hello, ann.", "Hello, bob.", "Hello."])
+    async with Service.open(Answer(status=503)) as down, pushing(assistant, down) as client:
+        for thread, user in (("team", "ann"), ("team", "bob"), ("alone", "alone")):
+            await client.post(f"/threads/{thread}/turns", json={**HELLO, "user": user})
+        for thread in ("team", "alone"):
+            await client.post(f"/threads/{thread}/stop")
+        await taken(down, 2)
+    await assistant.forgetting.part("team", "ann")
+    assistant.memory.erasers.clear()
+    await assistant.forget("alone")
+    await assistant.memory.database.execute("UPDATE callbacks SET due_ms = 0")
+    async with Service.open(Answer({})) as receiver, pushing(assistant, receiver) as client:
+        await taken(receiver, 1)
+        await asyncio.sleep(0.1)
+        assert [asked.body["thread"] for asked in receiver.asked] == ["team"]
+        assert [line["content"] for line in receiver.asked[0].body["contents"]] == ["hello", "Hello, bob."]
 
 
 async def test_a_push_under_way_ends_when_its_thread_is_forgotten(assistant: Assistant, script: Script) -> None:
@@ -109,8 +217,8 @@ async def test_an_operator_lets_the_assistant_speak(assistant: Assistant, script
     ):
         await client.post("/threads/ann/turns", json=HELLO)
         words = {"text": "We close at six.", "id": "s"}
-        said = [await client.post("/threads/ann/say", json=words) for _ in "12"]
-        assert {response.json()["event"]["text"] for response in said} == {"We close at six."}
+        responses = [await client.post("/threads/ann/say", json=words) for _ in "12"]
+        assert {response.json()["event"]["text"] for response in responses} == {"We close at six."}
         await client.post("/threads/ann/turns", json={"text": "really?"})
         memory = (await client.get("/threads/ann/memory")).json()["contents"]
         assert [line["metadata"]["source"] for line in memory if line["content"] == "We close at six."] == ["command"]

@@ -1,50 +1,99 @@
 """Who may call over HTTP, for what, and how much; what is wrong is told in one form."""
 
-from collections.abc import AsyncIterator
+import hmac
+import json
+import re
+from collections.abc import AsyncIterator, Callable
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from agents.errors import ConfigError
 from agents.models.script import Script
-from app.api_keys import read_keys
+from app.api_keys import holder_of, read_keys
 from app.assistant import Assistant
 from app.doors.http.service import serve
 from app.settings import Settings
+from app.usage import Price, Tokens
+from app.usage.usage import Usage
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
+from tests.support.places import ROOT
 
 HELLO = {"text": "hello"}
-PATHS = (
-    ("GET", "/threads"),
-    ("POST", "/threads/x/turns"),
-    ("POST", "/threads/x/answers"),
-    ("POST", "/threads/x/cancel"),
-    ("POST", "/threads/x/undo"),
-    ("POST", "/threads/x/say"),
-    ("POST", "/threads/x/stop"),
-    ("GET", "/threads/x"),
-    ("GET", "/threads/x/memory"),
-    ("GET", "/threads/x/export"),
-    ("DELETE", "/threads/x"),
-    ("GET", "/v1/models"),
-    ("POST", "/v1/chat/completions"),
-)
+NEEDED = {
+    "GET /healthz": "nothing",
+    "GET /readyz": "nothing",
+    "GET /metrics": "nothing",
+    "GET /.well-known/agent-card.json": "nothing",
+    "GET /threads": "talk",
+    "GET /threads/{thread}": "talk",
+    "DELETE /threads/{thread}": "talk",
+    "GET /threads/{thread}/memory": "talk",
+    "GET /threads/{thread}/export": "talk",
+    "GET /threads/{thread}/system_messages": "operate",
+    "PUT /threads/{thread}/system_messages": "operate",
+    "POST /threads/{thread}/turns": "talk",
+    "POST /threads/{thread}/answers": "talk",
+    "POST /threads/{thread}/cancel": "talk",
+    "POST /threads/{thread}/undo": "talk",
+    "POST /threads/{thread}/say": "operate",
+    "POST /threads/{thread}/stop": "talk",
+    "GET /users/{user}/memory": "talk",
+    "DELETE /users/{user}/memory": "talk",
+    "GET /v1/models": "talk",
+    "POST /v1/chat/completions": "talk",
+    "POST /agui": "talk",
+    "POST /a2a": "talk",
+    "GET /seats": "operate",
+    "PUT /threads/{thread}/seat": "operate",
+    "DELETE /threads/{thread}/seat": "operate",
+    "POST /threads/{thread}/seat/messages": "operate",
+    "POST /threads/{thread}/call": "talk",
+    "DELETE /threads/{thread}/call": "talk",
+}
+"""The scope that each path wants."""
+LAB = "l" * 20
+PASSES = 0
+REFUSALS = {
+    "nothing": {"": PASSES, "w" * 20: PASSES, LAB: PASSES, SHOP: PASSES, OPERATOR: PASSES},
+    "talk": {"": 401, "w" * 20: 401, LAB: 403, SHOP: PASSES, OPERATOR: PASSES},
+    "operate": {"": 401, "w" * 20: 401, LAB: 403, SHOP: 403, OPERATOR: PASSES},
+}
+"""How each key is refused where a scope is wanted; every other answer is one of the path itself."""
 
 
-async def test_every_path_wants_a_key(assistant: Assistant) -> None:
-    """Without a key, with a wrong one and with one of another scope nothing is served; whoever asks is told why."""
+async def test_every_path_wants_its_scope(assistant: Assistant) -> None:
+    """Each path that is described stands in the table; each key, none and a wrong one pass as the table says."""
     async with (
-        served(assistant, f"{KEYS}, lab:lab:{'l' * 20}") as url,
+        served(assistant, f"{KEYS}, lab:lab:{LAB}") as url,
         httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
-        for method, path in PATHS:
-            bare = await client.request(method, path)
-            wrong = await client.request(method, path, headers=by("w" * 20))
-            lab = await client.request(method, path, headers=by("l" * 20))
-            assert [answer.status_code for answer in (bare, wrong, lab)] == [401, 401, 403], path
-            assert bare.json()["error"]["code"] == "no_key"
-            assert bare.headers["www-authenticate"] == "Bearer"
-        assert (await client.get("/healthz")).text == (await client.get("/readyz")).text == "ok"
+        paths = (await client.get("/openapi.json")).json()["paths"]
+        assert {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods} == {*NEEDED}
+        for asked, scope in NEEDED.items():
+            method, path = asked.split()
+            for key, refusal in REFUSALS[scope].items():
+                headers = by(key) if key else {}
+                answer = await client.request(method, path.format(thread="x", user="x"), headers=headers)
+                is_refused = answer.status_code in (401, 403)
+                assert (answer.status_code if is_refused else PASSES) == refusal, (asked, key)
+                if is_refused:
+                    assert answer.json()["error"]["code"] == {401: "no_key", 403: "forbidden"}[refusal]
+
+
+@pytest.mark.parametrize(("secret", "holder"), [(SHOP, "shop"), (OPERATOR, "ops"), ("w", None)])
+def test_keys_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch, secret: str, holder: str | None) -> None:
+    """A key is held against every key there is, as digests of one length, by the comparison for secrets."""
+    lengths: list[int] = []
+
+    def compare(first: bytes, second: bytes, compare: Callable[[bytes, bytes], bool] = hmac.compare_digest) -> bool:
+        lengths.extend((len(first), len(second)))
+        return compare(first, second)
+
+    monkeypatch.setattr("app.api_keys.hmac.compare_digest", compare)
+    key = holder_of(secret, read_keys(KEYS))
+    assert (key and key.name, lengths) == (holder, [32] * 6)
 
 
 async def test_callers_do_not_meet(assistant: Assistant, script: Script) -> None:
@@ -75,6 +124,8 @@ async def test_callers_do_not_meet(assistant: Assistant, script: Script) -> None
         ("/threads/x/turns", b'{"text": "%s"}' % (b"a" * 1_000_001), 413),
         ("/threads/x/turns", b"[" * 100_000, 400),
         ("/threads/x%00y/turns", b'{"text": "hello"}', 422),
+        ("/threads/x%1Fy/turns", b'{"text": "hello"}', 422),
+        ("/threads/..%2F..%2Fetc/passwd", b'{"text": "hello"}', 404),
         (f"/threads/{'x' * 201}/turns", b'{"text": "hello"}', 422),
         ("/threads/../../etc/turns", b'{"text": "hello"}', 404),
         ("/nowhere", b"{}", 404),
@@ -123,6 +174,36 @@ async def test_what_is_counted(client: httpx.AsyncClient) -> None:
     text = (await client.get("/metrics")).text
     assert 'http_requests_total{method="GET",path="/threads/{thread}",status="404"} 1.0' in text
     assert "secret-name" not in text
+
+
+async def test_what_models_use_is_counted(client: httpx.AsyncClient, assistant: Assistant) -> None:
+    """The tokens of each model, and what they cost, since the process began."""
+    usage = assistant.services.get(Usage)
+    usage.prices = {"openai:m": Price(1_000, 100, 10_000)}
+    await usage.add("secret-name", {"openai:m": Tokens(2, 90, 40, 10)}, 100)
+    text = (await client.get("/metrics")).text
+    assert 'model_calls_total{model="openai:m"} 2.0' in text
+    assert 'model_tokens_total{kind="cached",model="openai:m"} 40.0' in text
+    assert 'model_money_total{model="openai:m"} 0.154' in text
+    assert "secret-name" not in text
+
+
+async def test_the_dashboard_shows_what_is_measured(client: httpx.AsyncClient, assistant: Assistant) -> None:
+    """Each metric of the dashboard, with its labels, is in /metrics; the page on operations explains each one."""
+    await assistant.services.get(Usage).add("ann", {"openai:m": Tokens(1, 1, 1, 1)}, 2)
+    await client.get("/threads")
+    families = [*text_string_to_metric_families((await client.get("/metrics")).text)]
+    measured = {sample.name: set(sample.labels) for family in families for sample in family.samples}
+    board = json.loads((ROOT / "docs/deploy/grafana.json").read_text("utf-8"))
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    shown = {name for query in queries for name in re.findall(r"\b(?:http|answers|turns|model)_\w+", query)}
+    assert shown <= measured.keys()
+    for query in queries:
+        [name] = re.findall(r"\b(?:http|answers|turns|model)_\w+", query)[:1]
+        by = {label.strip() for labels in re.findall(r"by \((.*?)\)", query) for label in labels.split(",")}
+        assert by <= measured[name], query
+    page = (ROOT / "docs/operations.md").read_text("utf-8")
+    assert {f"`{name.removesuffix('_bucket')}`" for name in shown} <= set(re.findall(r"`\w+`", page))
 
 
 async def test_the_description_has_every_event(client: httpx.AsyncClient) -> None:

@@ -1,6 +1,8 @@
 """The OpenAI form, as its official client speaks it."""
 
+import asyncio
 import base64
+import json
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -8,13 +10,19 @@ from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI
 
+from agents.events import Images, Message, ShownImage, Sources, Token
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
 from agents.models.script import Call, Script
-from app.assistant import Assistant
+from agents.state.citations import Citation, Source
+from app.assistant import Assistant, Turn
+from app.doors.http.answers import Answer
+from app.doors.http.completions import Reply
+from app.seat import Operator
 from app.standin import make_chat
+from prompts import sentence
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
 from tests.support.odd_provider import Provider, end, words
@@ -22,6 +30,7 @@ from tests.support.scripted_assistant import ROLES, stage
 
 MODEL = "dialog-supervisor"
 PIXEL = f"data:image/png;base64,{base64.b64encode(bytes.fromhex('89504e470d0a1a0a') + b'dot').decode()}"
+ANNA = Operator("Anna", "desk Anna")
 SYSTEM = {"role": "system", "content": "You are a pirate."}
 
 
@@ -168,6 +177,18 @@ async def test_a_front_ends_own_calls(client: httpx.AsyncClient, script: Script,
     assert (await client.get("/threads")).json() == {"threads": []}
 
 
+@pytest.mark.parametrize("user", [{}, {"user": "ann"}])
+async def test_a_front_ends_own_calls_are_counted(
+    assistant: Assistant, client: httpx.AsyncClient, script: Script, user: dict[str, str]
+) -> None:
+    """Titles count among the messages of their user, or of the key that names none."""
+    script.add(supervisor=["Kälte"] * 3)
+    assistant._turn_count.most = 3
+    body = {"model": MODEL, "messages": [{"role": "user", "content": TITLE}], **user}
+    statuses = [(await client.post("/v1/chat/completions", json=body)).status_code for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+
+
 async def test_a_model_by_rules_gives_a_title(tmp_path: Path) -> None:
     """Without a model that reads prompts a title is the first words of the user; a user's own wish is a message."""
     models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
@@ -205,3 +226,80 @@ async def test_a_picture(tmp_path: Path, script: Script, url: str, answer: str, 
         reply = (await client.post("/v1/chat/completions", json=body)).json()
     assert reply["choices"][0]["message"]["content"] == answer
     assert len(script.asked) == (answer == "A dot.")
+
+
+async def test_the_synchronous_client(assistant: Assistant, script: Script) -> None:
+    """A program without asyncio talks to the assistant, whole and as a stream, and with tools turned off."""
+    script.add(supervisor=["Hello.", "One two three."])
+
+    def answers_of(url: str) -> list[str]:
+        hello: Any = [{"role": "user", "content": "hello"}]
+        with OpenAI(base_url=f"{url}/v1", api_key="none", http_client=DefaultHttpxClient(trust_env=False)) as client:
+            reply = client.chat.completions.create(model=MODEL, messages=hello, tools=[], tool_choice="none")
+            stream = client.chat.completions.create(model=MODEL, messages=hello, stream=True)
+            return [reply.choices[0].message.content or "", *(chunk.choices[0].delta.content or "" for chunk in stream)]
+
+    async with served(assistant) as url:
+        answer, *pieces = await asyncio.to_thread(answers_of, url)
+    assert (answer, "".join(pieces)) == ("Hello.", "One two three.")
+
+
+SOURCE = Source(title="Milk", url="https://milk.example/")
+IMAGE = ShownImage(
+    url="https://milk.example/cow.png", title="", thumbnail="", width=None, height=None, mime_type="", page=""
+)
+CITED = Citation(title="Milk", url="https://milk.example/", number=0, start=5, end=8)
+
+
+@pytest.mark.parametrize("is_stream", [True, False])
+async def test_the_order_of_sources_and_annotations(is_stream: bool) -> None:
+    """Sources and images come before the text that cites them, annotations with the places of its numbers behind it."""
+    events = [
+        Message(speaker="supervisor", text="Yes."),
+        Sources(sources={"0": SOURCE}),
+        Images(images=[IMAGE]),
+        Token(speaker="supervisor", text="Milk "),
+        Token(speaker="supervisor", text="[1].", citations=[CITED]),
+        Message(speaker="supervisor", text="Milk [1].", citations=[CITED]),
+    ]
+    reply = Reply(Answer.over(Turn(thread="ann", text="milk?"), events))
+    if is_stream:
+        frames = [frame async for frame in reply.stream(with_usage=False)]
+        deltas = [json.loads(frame.removeprefix(b"data: "))["choices"][0]["delta"] for frame in frames[1:-2]]
+        assert [next(iter(delta)) for delta in deltas] == [
+            "content",
+            "inline_data",
+            "inline_data",
+            "content",
+            "content",
+            "annotations",
+        ]
+        text = "".join(delta.get("content", "") for delta in deltas)
+        inline, annotations = [delta["inline_data"] for delta in deltas[1:3]], deltas[-1]["annotations"]
+    else:
+        message = (await anext(reply.total()))["choices"][0]["message"]
+        text, inline, annotations = message["content"], message["inline_data"], message["annotations"]
+    assert [next(iter(each)) for each in inline] == ["sources", "images"]
+    [place] = [each["url_citation"] for each in annotations]
+    assert (text, text[place["start_index"] : place["end_index"]]) == ("Yes.\n\nMilk [1].", "[1]")
+
+
+async def test_a_person_in_the_assistants_place(
+    openai_client: AsyncOpenAI, assistant: Assistant, script: Script
+) -> None:
+    """A client that only gets answers is told who reads, and gets the person's words, once, with its next answer."""
+    script.add(supervisor=["Hello.", "On Monday."])
+    ask = partial(openai_client.chat.completions.create, model=MODEL, extra_headers={"X-Thread-Id": "t"})
+
+    async def answer_to(text: str) -> str | None:
+        reply = await ask(messages=[{"role": "user", "content": text}])
+        return str(reply.choices[0].message.content)
+
+    await answer_to("hello")
+    await assistant.take_seat("t", ANNA)
+    held = "Anna reads this; the assistant is silent."
+    assert await answer_to("my lamp is broken") == f"{sentence('seat', 'taken', 'en', name='Anna')}\n\n{held}"
+    await assistant.seats.say("t", ANNA, "A new one comes.", "1")
+    assert await answer_to("thanks") == f"Anna: A new one comes.\n\n{held}"
+    await assistant.seats.hand_back("t", ANNA)
+    assert await answer_to("when?") == f"{sentence('seat', 'back', 'en')}\n\nOn Monday."

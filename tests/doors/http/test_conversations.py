@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -15,13 +16,22 @@ JSON = {"content-type": "application/json"}
 TURNS = "/threads/ann/turns"
 
 
+async def stopped_lines(assistant: Assistant) -> list[str]:
+    """Wait until the last answer of the thread was stopped; return the transcript."""
+    for _ in range(500):
+        if (lines := await script_lines(assistant, "ann")) and lines[-1].endswith("^C"):
+            return lines
+        await asyncio.sleep(0.02)
+    raise TimeoutError
+
+
 async def test_a_turn_whole_and_as_a_stream(client: httpx.AsyncClient, script: Script) -> None:
     """A stream has the events that the whole outcome lists, each with its number."""
     script.add(supervisor=["Hello there.", "Fine."])
-    whole = (await client.post(TURNS, json={"text": "hello", "id": "1"})).json()
-    assert whole["message"] == "Hello there."
-    assert [event["type"] for event in whole["events"]][:1] == ["turn.start"]
-    assert whole["events"][-1]["type"] == "turn.end"
+    outcome = (await client.post(TURNS, json={"text": "hello", "id": "1"})).json()
+    assert outcome["message"] == "Hello there."
+    assert [event["type"] for event in outcome["events"]][:1] == ["turn.start"]
+    assert outcome["events"][-1]["type"] == "turn.end"
 
     events = await streamed(client, TURNS, {"text": "how are you?", "id": "2"})
     assert [event["seq"] for event in events] == [*range(1, len(events) + 1)]
@@ -120,27 +130,54 @@ async def test_whoever_goes_stops_the_answer(
         async for event in events_of(response):
             if event["type"] == "token" and "two" in event["text"]:
                 break
+    assert await stopped_lines(assistant) == ["user: count", "supervisor: One two ^C"]
+
+
+async def test_whoever_goes_before_a_whole_answer_stops_it(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that is given whole is stopped like a stream when its client goes."""
+    monkeypatch.setattr("app.doors.http.answers.RECONNECT", 0.05)
+    script.gates["supervisor"] = Gate(1)
+    script.add(supervisor=["One two three four"])
+    asking = asyncio.create_task(client.post(TURNS, json={"text": "count"}))
     for _ in range(500):
-        if (lines := await script_lines(assistant, "ann")) and lines[-1].endswith("^C"):
+        if script.asked:
             break
         await asyncio.sleep(0.02)
-    assert lines == ["user: count", "supervisor: One two ^C"]
+    asking.cancel()
+    heard, answer = await stopped_lines(assistant)
+    assert (heard, "four" in answer) == ("user: count", False)
 
 
 async def test_an_answer_is_cancelled(client: httpx.AsyncClient, script: Script) -> None:
     """A stop ends the stream with what was said so far; where nothing runs, nothing is stopped."""
     script.gates["supervisor"] = Gate(1)
     script.add(supervisor=["One two three four"])
-    said: list[str] = []
+    messages: list[str] = []
     async with client.stream(
         "POST", TURNS, json={"text": "count"}, headers={"accept": "text/event-stream"}
     ) as response:
         async for event in events_of(response):
             if event["type"] == "token" and "two" in event["text"]:
                 assert (await client.post("/threads/ann/cancel", json={})).json() == {"stopped": True}
-            said += [event["text"]] if event["type"] == "message" else []
-    assert said == ["One two"]
+            messages += [event["text"]] if event["type"] == "message" else []
+    assert messages == ["One two"]
     assert (await client.post("/threads/ann/cancel", json={})).json() == {"stopped": False}
+
+
+@pytest.mark.parametrize("name", ["a/b", "a/memory", "/", "telegram:-100/7", "a%2Fb", "Ж/ж"])
+async def test_a_name_with_a_slash(client: httpx.AsyncClient, assistant: Assistant, script: Script, name: str) -> None:
+    """A thread is reached by its name, percent-encoded, whatever stands in it; so is its user."""
+    script.add(supervisor=["Hello."])
+    path, encoded = f"/threads/{quote(name, safe='')}", quote(name, safe="")
+    answer = await client.post(f"{path}/turns", json={"text": "hello"})
+    assert {event["thread"] for event in answer.json()["events"]} == {name}
+    assert (await client.get(path)).json()["thread"] == name
+    assert len((await client.get(f"{path}/memory")).json()["contents"]) == 2
+    assert (await client.get(f"/users/{encoded}/memory")).json()["user"] == name
+    assert [info.thread for info in await assistant.threads(name)] == [name]
+    assert (await client.delete(path)).json() == {"forgotten": True}
 
 
 async def test_what_is_kept_of_a_thread(client: httpx.AsyncClient, script: Script) -> None:
@@ -156,3 +193,19 @@ async def test_what_is_kept_of_a_thread(client: httpx.AsyncClient, script: Scrip
     assert (await client.delete("/threads/ann")).json() == {"forgotten": True}
     gone = [await client.get(f"/threads/ann{path}") for path in ("", "/memory", "/export")]
     assert [response.status_code for response in [*gone, await client.delete("/threads/ann")]] == [404] * 4
+
+
+async def test_what_is_too_much_is_told_when_to_come_again(client: httpx.AsyncClient, assistant: Assistant) -> None:
+    """A turn, a stream of one and a chore are answered 503 with Retry-After while the process takes on no more."""
+    queue = assistant.queue
+    queue.at_once, queue.most_waiting = 1, 0
+    chore = {
+        "model": "dialog-supervisor",
+        "messages": [{"role": "user", "content": "Generate a concise title for the conversation"}],
+    }
+    with queue.taken("somebody"):
+        for path, body in (("/threads/t/turns", {"text": "hello"}), ("/v1/chat/completions", chore)):
+            refused = await client.post(path, json=body)
+            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+            assert refused.json()["error"]["code"] == "busy"
+        assert "turns_waiting 0.0" in (await client.get("/metrics")).text

@@ -11,6 +11,7 @@ from agents.models import Models
 from agents.models.factory import Endpoint, make_model
 from app.standin import RulesModel
 from tests.support.http_door import served
+from tests.support.node import installed, needs_node, node
 from tests.support.pages import page
 from tests.support.scripted_assistant import stage
 
@@ -36,3 +37,15 @@ async def test_the_examples_of_the_page(tmp_path: Path) -> None:
         assert '"message":"Done. Your list:\\n1. milk"' in outputs[0]
         assert '"type": "turn.end"' in outputs[1]
         assert "1. bread" in await output_of(sys.executable, "-c", program.replace(ADDRESS, url))
+
+
+@needs_node
+@pytest.mark.slow
+async def test_the_examples_in_javascript(tmp_path: Path) -> None:
+    """The stream is read by `fetch` alone, and a run by the client of AG-UI."""
+    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
+    by_fetch, by_agent = re.findall(r"```javascript\n(.*?)```", page("docs/http.md"), re.DOTALL)
+    async with stage(tmp_path / "page.db", models) as assistant, served(assistant) as url:
+        assert "1. salt" in await node(by_fetch.replace(ADDRESS, url), tmp_path)
+        await installed(tmp_path, "@ag-ui/client@1")
+        assert "2. tea" in await node(by_agent.replace(ADDRESS, url), tmp_path)

@@ -88,8 +88,8 @@ async def test_they_are_the_operators(assistant: Assistant, script: Script) -> N
         for method in ("GET", "PUT"):
             assert (await client.request(method, PATH, json=told(), headers=by(SHOP))).status_code == 403
         assert "system_messages" not in (await client.get(**export, headers=by(SHOP))).json()  # type: ignore[arg-type]
-        whole = await client.get(f"{of_shop}/export", params={"form": "json"}, headers=mine)
-        assert whole.json()["system_messages"] == told(POLITE)["system_messages"]
+        exported = await client.get(f"{of_shop}/export", params={"form": "json"}, headers=mine)
+        assert exported.json()["system_messages"] == told(POLITE)["system_messages"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ async def test_their_bounds(client: httpx.AsyncClient, body: object) -> None:
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """An operator sets them from a file or standard input, and reads them back."""
+    """An operator sets them from a file or standard input, and reads them back, alone and in the prompt."""
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'command.db'}")
     (file := tmp_path / "messages.json").write_text(json.dumps(told(POLITE)))
     command = ["system-messages", "--thread", "ann"]
@@ -111,6 +111,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert command_line.main(["system-messages", "--thread", "bob", "--set", "-"]) == 0
     assert command_line.main([*command, "--json"]) == 0
     assert SystemMessages.model_validate_json(capsys.readouterr().out.splitlines()[-1]).texts == [POLITE]
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    assert command_line.main(["ask", "hello", "--thread", "ann"]) == 0
+    capsys.readouterr()
+    assert command_line.main(["state", "--thread", "ann"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith(POLITE)
     file.write_text("[]")
     assert [command_line.main([*command, "--set", name]) for name in (str(file), str(tmp_path / "none"))] == [2, 2]
     assert len(capsys.readouterr().err.splitlines()) == 2

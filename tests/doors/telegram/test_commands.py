@@ -3,10 +3,12 @@
 import pytest
 
 from agents.models.script import Line, Script
+from prompts import language, languages
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Holding, Open, labels
 from tests.support.telegram_server import BotApi
 
+NAMES = [language(lang).names[0].capitalize() for lang in languages()]
 SCOPES = ("all_private_chats", "all_group_chats", "all_chat_administrators", "chat 11")
 ASKED = {
     *("start", "help", "new", "stop", "retry", "undo", "history", "threads", "export", "lang", "busy", "privacy"),
@@ -84,16 +86,18 @@ async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: Bot
     async with door() as one:
         code = (await one.access.link("sue_bot")).partition("=")[2]
         assert await one.access.enter(ANN, code) == "let_in_admin"
-    assert world.methods().count("setMyCommands") == 6
+    further = languages()[1:]
+    before = 3 * (1 + len(further))
+    assert world.methods().count("setMyCommands") == before
     async with door():
         pass
-    assert world.methods().count("setMyCommands") == 6 + 8
+    assert world.methods().count("setMyCommands") == before + 4 * (1 + len(further))
     menus = world.chats.menus
-    assert {lang for _, lang in menus} == {"", "ru"}
+    assert {lang for _, lang in menus} == {"", *further}
     private, group, admins, operator = (set(menus[scope, ""]) for scope in SCOPES)
     assert private >= ASKED
-    assert "stats" not in private | admins
-    assert operator == private | {"stats"}
+    assert not {"stats", "prompt"} & (private | admins)
+    assert operator == private | {"stats", "prompt"}
     assert admins == group | {"new"}
     assert not group & {"new", "start", "today", "quit", "trace"}
     assert menus["all_private_chats", "ru"]["privacy"].startswith("что хранится")
@@ -132,7 +136,7 @@ async def test_reading_commands_overtake_the_answer(door: Open, world: BotApi, s
         assert len(await world.until_sent(ANN, 7)) == 7
         assert not any("Русский" in text for text in world.texts(ANN))
         gate.set()
-        assert (await world.until_sent(ANN, 9))[7:] == ["One two three", "Язык: Русский. Есть: English, Русский."]
+        assert (await world.until_sent(ANN, 9))[7:] == ["One two three", f"Язык: Русский. Есть: {', '.join(NAMES)}."]
 
 
 async def test_a_language_is_called_by_its_name(door: Open, world: BotApi) -> None:
@@ -147,11 +151,11 @@ async def test_a_language_is_called_by_its_name(door: Open, world: BotApi) -> No
 
 
 async def test_a_language_is_chosen_by_a_button(door: Open, world: BotApi) -> None:
-    """Without a name there are buttons; a name that is none is said to be none."""
+    """Without a name there are buttons; a name that no language has is refused."""
     async with door():
         world.says(ANN, "/lang")
         await world.until_sent(ANN, 1)
-        assert labels(world.sent[0]) == [["English", "Русский"]]
+        assert labels(world.sent[0]) == [NAMES]
         world.taps(world.sent[0], "Русский")
         assert (await world.until_sent(ANN, 2))[1].startswith("Язык: Русский.")
         world.says(ANN, "/lang klingon")

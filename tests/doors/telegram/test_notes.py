@@ -12,6 +12,7 @@ from app.cli import command_line
 from app.composition import model_link
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
+from app.doors.telegram.delivery import posting
 from app.settings import Settings
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import TOKEN, BotApi, refusal
@@ -55,7 +56,7 @@ async def test_a_note_waits_until_it_can_be_delivered(
     tmp_path: Path, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a door that is closed nor a Telegram that refuses loses a note."""
-    monkeypatch.setattr(service, "RETRY", 0.01)
+    monkeypatch.setattr(posting, "RETRY", 0.01)
     async with stage(tmp_path / "t.db", Script().models(ROLES)) as assistant:
         await assistant.memory.notes.add("me", f"{EVEREST} <b>*_", "call", "me", 20)
     world.fail("sendMessage", refusal(429, "Too Many Requests: retry after 0", retry_after=0))

@@ -14,8 +14,9 @@ from app.assistant import Assistant
 from app.doors.telegram import service
 from app.doors.telegram.bot import bot_of, connected
 from app.settings import Settings
+from prompts import languages, phrase
 from tests.support.scripted_assistant import ROLES, Gate, stage
-from tests.support.telegram_people import ANN, BOB, Echo, Open
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
 from tests.support.telegram_server import TOKEN, BotApi
 
 
@@ -34,10 +35,48 @@ async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: Bot
         assert "Updates that wait: 2" in text
         assert "Answers being made: 1" in text
         assert "1 errors" in text
+        assert "Models today (UTC): 0 tokens (limit -)" in text
+        assert "took 0 tokens (limit 500000)" in text
         gate.set()
         await world.until_sent(BOB, 1)
         world.says(BOB, "/stats")
         assert "There is no /stats" in (await world.until_sent(BOB, 2))[1]
+
+
+async def test_a_message_that_is_too_much_is_refused_with_a_word(door: Open, world: BotApi, script: Script) -> None:
+    """While the process takes on no more, the user is told; sent again later the message is answered."""
+    script.add(supervisor=["Hello Bob."])
+    async with door() as one:
+        queue = one.assistant.queue
+        queue.at_once, queue.most_waiting = 1, 0
+        with queue.taken("somebody"):
+            world.says(BOB, "hello")
+            assert await world.until_sent(BOB, 1) == [phrase("sorry_crowded", "en")]
+        world.says(BOB, "hello")
+        assert (await world.until_sent(BOB, 2))[1] == "Hello Bob."
+
+
+async def test_an_administrator_instructs_the_speakers_of_a_topic(door: Open, world: BotApi, script: Script) -> None:
+    """What is said behind /prompt holds in that topic alone, also behind /new, until it is taken back."""
+    script.add(supervisor=["Ahoy.", "Hello.", "Ahoy again.", "Good day."])
+    async with door() as one:
+        code = (await one.access.link("sue_bot")).partition("=")[2]
+        await one.access.enter(ANN, code)
+        world.says(GROUP, "/prompt@sue_bot Talk like a pirate.", user=BOB, topic=5)
+        assert "There is no /prompt" in (await world.until_sent(GROUP, 1))[0]
+        world.says(GROUP, "/prompt@sue_bot Talk like a pirate.", user=ANN, topic=5)
+        assert "Talk like a pirate." in (await world.until_sent(GROUP, 2))[1]
+        for number, (topic, text) in enumerate(((5, "hi"), (6, "hello")), 3):
+            world.says(GROUP, f"@sue_bot {text}", user=BOB, topic=topic)
+            await world.until_sent(GROUP, number)
+        world.chats.admins[GROUP] = [ANN]
+        world.says(GROUP, "/new@sue_bot", user=ANN, topic=5)
+        await world.until_sent(GROUP, 5)
+        world.says(GROUP, "/prompt@sue_bot off", user=ANN, topic=5)
+        assert "nothing beside" in (await world.until_sent(GROUP, 6))[5]
+        world.says(GROUP, "@sue_bot good day", user=BOB, topic=5)
+        await world.until_sent(GROUP, 7)
+    assert ["pirate" in asked.messages[0].text for asked in script.asked] == [True, False, True, False]
 
 
 async def test_a_webhook_is_deleted_with_a_word(door: Open, world: BotApi, caplog: pytest.LogCaptureFixture) -> None:
@@ -90,11 +129,11 @@ async def test_a_request_that_hangs_is_begun_anew(
 async def test_the_bot_says_what_it_is(door: Open, world: BotApi) -> None:
     """In each language, unless somebody has said it already."""
     async with door():
-        await world.until(lambda: len(world.chats.descriptions) == 2)
+        await world.until(lambda: len(world.chats.descriptions) == len(languages()))
     assert world.chats.descriptions["ru"].startswith("Я помощник")
     world.chats.descriptions = {"": "Ours"}
     async with door():
-        await world.until(lambda: world.methods().count("getMyDescription") == 4)
+        await world.until(lambda: world.methods().count("getMyDescription") == 2 * len(languages()))
     assert world.chats.descriptions == {"": "Ours"}
 
 
@@ -120,7 +159,7 @@ async def test_a_revoked_token_ends_the_command(world: BotApi, tmp_path: Path, m
     def opened(settings: Settings) -> AbstractAsyncContextManager[Assistant]:
         return stage(tmp_path / "telegram.db", Echo().models(ROLES))
 
-    monkeypatch.setattr(service, "open_assistant", opened)
+    monkeypatch.setattr(service, "open_for_door", opened)
     settings = Settings(_env_file=None, telegram_bot_token=TOKEN, telegram_api_url=world.url)
     command = asyncio.create_task(service.serve(settings))
     await world.until(lambda: "getUpdates" in world.methods())

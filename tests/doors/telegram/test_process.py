@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.doors.telegram.bot import REFUSED
+from prompts import languages
 from tests.support.places import ROOT
 from tests.support.telegram_server import TOKEN, BotApi
 
@@ -80,7 +81,7 @@ async def test_a_token_that_is_missing_or_wrong(world: BotApi, tmp_path: Path, t
 async def test_a_token_that_is_revoked_meanwhile(world: BotApi, tmp_path: Path) -> None:
     """The bot ends at once, and behind what it said at its start there is one line."""
     process = await start(world, tmp_path)
-    await world.until(lambda: len(world.chats.descriptions) == 2)
+    await world.until(lambda: len(world.chats.descriptions) == len(languages()))
     world.token = "another"
     world.says(ANN, "hello")
     printed = b"".join(await asyncio.wait_for(process.communicate(), 30)).decode()

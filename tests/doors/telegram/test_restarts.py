@@ -1,7 +1,6 @@
 """The Telegram door begins and ends at any time: nothing is lost, nothing is answered twice."""
 
 import asyncio
-import sqlite3
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from agents.conversation.forgetting import worded
+from agents.errors import DatabaseError
 from agents.models.script import Line, Script
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
@@ -99,7 +99,7 @@ async def test_nothing_is_acknowledged_before_it_is_stored(
         async def failing(letter: Any, *updates: Any) -> Any:
             acknowledged.append(world.offset)
             if len(acknowledged) == 1:
-                raise sqlite3.OperationalError("disk full")
+                raise DatabaseError("disk full")
             return await accept(letter, *updates)
 
         monkeypatch.setattr(one.assistant.memory.transcript, "accept", failing)

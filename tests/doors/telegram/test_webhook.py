@@ -3,14 +3,13 @@
 import asyncio
 import json
 import socket
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 
-from agents.errors import ConfigError
+from agents.errors import ConfigError, DatabaseError
 from agents.models.script import Script
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Holding, Open
@@ -134,7 +133,7 @@ def failing(take: Callable[..., Any]) -> Callable[..., Any]:
     async def once(*args: Any) -> Any:
         calls.append(1)
         if len(calls) == 1:
-            raise sqlite3.OperationalError("disk full")
+            raise DatabaseError("disk full")
         return await take(*args)
 
     return once

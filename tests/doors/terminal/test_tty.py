@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_every_sentence_is_there_in_both_languages() -> None:
     english, russian = _keys(table("cli", "en")), _keys(table("cli", "ru"))
 
     def variables(text: str) -> set[str]:
-        return {word.strip(".,;:") for word in text.split() if word.startswith("$")}
+        return {*re.findall(r"\$\w+", text)}
 
     assert english.keys() == russian.keys()
     assert {key: variables(text) for key, text in english.items()} == {

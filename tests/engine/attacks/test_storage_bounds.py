@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.errors import UnusableDatabase
+from agents.errors import DatabaseError, UnusableDatabase
 from agents.events import Error
 from agents.memory import gate_log, locks, notices, open_memory
 from agents.memory.connection import Connection
@@ -66,7 +66,7 @@ async def test_a_full_disk_in_the_middle_of_a_turn_is_told_as_such(chat: Chat, m
 
         async def full(*_: object, **__: object) -> object:
             monkeypatch.setattr(assistant.memory.saver, "aput", execute)
-            raise sqlite3.OperationalError("database or disk is full")
+            raise DatabaseError("database or disk is full")
 
         monkeypatch.setattr(assistant.memory.saver, "aput", full)
         events = [event async for event in assistant.play(Turn(thread="ann", text="hello"))]

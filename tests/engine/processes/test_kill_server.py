@@ -16,13 +16,15 @@ from tests.support.killable_server import KillableServer
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 
 SEED, KILLS, THREADS = 22, 100, ("ann", "bob", "cid")
+AMID_STREAMS = 0.7
+"""The share of kills that wait until a client reads an answer."""
 
 
 class Client:
     """Somebody who sends one message after the other, each again until it is answered."""
 
-    def __init__(self, url: str, thread: str) -> None:
-        self.url, self.thread = url, thread
+    def __init__(self, url: str, thread: str, reads: asyncio.Event) -> None:
+        self.url, self.thread, self.reads = url, thread, reads
         self.sent: list[str] = []
         self.seen: list[str] = []
         self.cut = 0
@@ -49,6 +51,7 @@ class Client:
                     return False
                 async for event in events_of(response):
                     has_begun = True
+                    self.reads.set()
                     texts += [event["text"]] if event["type"] == "message" else []
                     if event["type"] == "turn.end":
                         self.seen += texts
@@ -62,16 +65,19 @@ class Client:
 @pytest.mark.slow
 async def test_a_server_that_is_killed_often(tmp_path: Path) -> None:
     """Three clients, a hundred kills: nothing is lost, nothing is answered twice, nobody sees what is not stored."""
-    chance, over = random.Random(SEED), asyncio.Event()
+    chance, over, reads = random.Random(SEED), asyncio.Event(), asyncio.Event()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    clients = [Client(url, thread) for thread in THREADS]
+    clients = [Client(url, thread, reads) for thread in THREADS]
     async with KillableServer.ready(url, tmp_path / "server.db") as server:
         talks = [asyncio.create_task(client.talk(over)) for client in clients]
         for _ in range(KILLS):
+            reads.clear()
             await server.start()
-            await asyncio.sleep(chance.uniform(0.05, 0.5))
+            if chance.random() < AMID_STREAMS:
+                await asyncio.wait_for(reads.wait(), 60)
+            await asyncio.sleep(chance.uniform(0.0, 0.3))
             await server.end(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
         over.set()
         await server.start()

@@ -142,9 +142,9 @@ def test_commands_and_dialogs_are_completed(opened: Open) -> None:
     terminal = opened(*CHAT)
     terminal.wait_for(PROMPT)
     terminal.type("/")
-    terminal.sees("/dialogs")
+    terminal.sees("/retry")
     terminal.type("g")
-    terminal.misses("/dialogs")
+    terminal.misses("/retry")
     terminal.type(TAB)
     terminal.sees("> /go")
     terminal.type(" ")
@@ -230,3 +230,22 @@ def test_sigterm_at_the_prompt(opened: Open) -> None:
     terminal.process.send_signal(signal.SIGTERM)
     terminal.wait_for("\x1b[?2004l")
     assert terminal.ends() == 143
+
+
+def test_a_person_takes_over_from_another_terminal(opened: Open) -> None:
+    """Two terminals on one database: the user's shows who took over and their words, the person's shows the user's."""
+    user = opened(*CHAT)
+    user.wait_for(PROMPT)
+    person = opened("-m", "app", "seat", "--thread", "me", "--as", "Anna")
+    person.wait_for("»")
+    user.wait_for("Anna has taken over")
+    user.type("my lamp is broken\r")
+    user.wait_for("Anna reads this")
+    person.wait_for("you: my lamp is broken")
+    person.type("A new one comes.\r")
+    user.wait_for("A new one comes.")
+    person.type("/back gets a new lamp\r")
+    person.wait_for("Handed back.")
+    assert person.ends() == 0
+    user.wait_for("The assistant is back.")
+    leave(user)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from app.cli import command_line
-from prompts import card_file
+from prompts import card_file, languages
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
 from tests.support.remote_files import ORDERS, example, library, shop
@@ -150,9 +150,10 @@ def test_missing_examples_are_a_warning(monkeypatch: pytest.MonkeyPatch, capsys:
     body["tools"][0] |= {"name": "dig", "examples": ["dig it"]}
     describe(monkeypatch, "REMOTE_TOOLS", body)
     report = json.loads(run(capsys, "check", "--json")[0])
-    assert report["warnings"] == [
-        "remote_tools.yaml: tools.dig.examples.ru is missing: "
-        "write examples of requests, here or in prompts/ru/planner/cards/dig.md"
+    assert [warning for warning in report["warnings"] if "tools.dig." in warning] == [
+        f"remote_tools.yaml: tools.dig.examples.{lang} is missing: "
+        f"write examples of requests, here or in prompts/{lang}/planner/cards/dig.md"
+        for lang in languages()[1:]
     ]
     assert report["faults"] == []
 

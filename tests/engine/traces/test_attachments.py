@@ -32,6 +32,7 @@ def pictures_in(asked: Asked) -> list[int]:
     return [str(message.content).count("'type': 'image'") for message in asked.messages]
 
 
+@pytest.mark.sqlite
 async def test_a_photo_is_seen_in_its_turn(chat: Chat) -> None:
     """Every prompt of the turn shows it; later prompts have a mark, and the database nothing of its bytes."""
     chat.script.sees = True
@@ -63,6 +64,7 @@ async def test_a_blind_model_is_told(chat: Chat) -> None:
     assert "a file that you cannot see (photo)" in asked.messages[-1].text
 
 
+@pytest.mark.sqlite
 async def test_a_document_is_data(chat: Chat) -> None:
     """Its text stands in the context block of its turn, ends no block, counts as text from outside, and is not kept."""
     chat.expects(supervisor=["A recipe.", "For bread."])

@@ -94,7 +94,7 @@ async def test_a_form_takes_only_what_fits(chat: Chat) -> None:
         profile=[Call("fill_form", {"skills": {"python": 5}}), "Which skills?"],
     )
 
-    assert "Wrong arguments for fill_form: skills: Input should be a valid list" in await chat.says("Hi")
+    assert "! skills: a list is needed: entries with commas between them" in await chat.says("Hi")
     assert (await chat.state())["forms"] == {}
 
 

@@ -17,6 +17,8 @@ from app.assistant.assistant import STORAGE
 from prompts import phrase
 from tests.conftest import Chat
 
+pytestmark = pytest.mark.sqlite
+
 
 def damage(path: Path, sql: str, *values: object) -> None:
     """Change the database behind the application's back."""

@@ -1,4 +1,4 @@
-"""An agent graph as a dialog: its tokens, tool calls and failures are the dialog's, its checkpoints are nobody's."""
+"""An agent graph as a dialog: its tokens, tool calls and failures are the dialog's."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -84,8 +84,9 @@ async def test_the_thinking_of_an_agent_is_not_shown(chat: Chat) -> None:
     assert "".join(tokens) == "Five <"
 
 
-async def test_an_agent_keeps_no_checkpoints_of_its_own(chat: Chat) -> None:
-    """It runs in a context of its own; the thread has the one checkpoint of our graph."""
+@pytest.mark.sqlite
+async def test_an_agent_keeps_no_checkpoints_in_the_thread(chat: Chat) -> None:
+    """It runs in a context of its own, with a journal of its own; the thread has the checkpoints of our graph alone."""
     seat(chat, "Five.")
     await chat.says("How long is house?")
     with sqlite3.connect(chat.path) as connection:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from langchain_core.messages import BaseMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.models.script import Asked, Call
@@ -51,6 +52,12 @@ def test_everyday_speakers_have_no_shelf(chat: Chat) -> None:
     assert list(shelves(chat.speakers)) == crowded
     assert "supervisor" in crowded
     assert "player" not in crowded
+
+
+def test_models_are_offered_an_object_of_arguments() -> None:
+    """What a model is shown of `call_tool` is what `meant` reads."""
+    schema = convert_to_openai_tool(shelf.call_tool)["function"]["parameters"]
+    assert {name: it["type"] for name, it in schema["properties"].items()} == {"name": "string", "args": "object"}
 
 
 async def test_a_card_is_appended_and_called(chat: Chat) -> None:

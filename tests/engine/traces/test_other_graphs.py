@@ -9,12 +9,11 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
 
-from agents.events import Error, Interrupt, Message
+from agents.events import Interrupt
 from agents.models.script import Call
 from agents.state import SUPERVISOR
 from agents.toolkit import traits
 from agents.toolkit.speaker import Speakers
-from dialogs import Dialog
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.sampling import sample
@@ -127,17 +126,6 @@ def inner_graph() -> Any:
     return graph.compile()
 
 
-async def test_an_agent_that_waits_fails_loudly(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
-    """The user hears that something went wrong, the operator which dialog it is; nothing is said to be done."""
-    dialog = Dialog(tool="travel", description="Used for travelling.", agent=inner_graph())
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "trips": dialog.named("trips")})
-    chat.expects(supervisor=[Call("travel", {"brief": "Rome"})])
-    await chat.says("Book Rome")
-    assert [event.code for event in chat.events if isinstance(event, Error)] == ["internal"]
-    assert [event.text for event in chat.events if isinstance(event, Message)] == []
-    assert "the agent of trips interrupts itself" in caplog.text
-
-
 def handoff(goto: Any, graph: str | None = Command.PARENT) -> BaseTool:
     """Return a tool as the swarm and supervisor libraries make them."""
 
@@ -177,31 +165,39 @@ async def test_a_hand_off_to_nobody_is_an_error(chat: Chat, goto: Any, caplog: p
     assert "tool transfer hands off to" in caplog.text
 
 
-@pytest.mark.parametrize("goto", [SUPERVISOR, "profile"])
-async def test_a_hand_off_out_of_a_dialog(chat: Chat, goto: str) -> None:
-    """A dialog's tool gives the conversation back; the supervisor reads the message, and whom it is for."""
-    given(chat, handoff(goto), to="planner")
+async def test_a_hand_off_out_of_a_dialog(chat: Chat) -> None:
+    """A dialog's tool that goes to the supervisor gives the conversation back; the supervisor hears the message."""
+    given(chat, handoff(SUPERVISOR), to="planner")
     chat.expects(supervisor=[Call("plan_things", {"brief": "-"}), "Let me see."], planner=[Call("transfer")])
     trace = await chat.says("pass me on")
     assert trace.endswith("supervisor: Let me see.")
     assert (await chat.state())["dialog"] is None
 
 
-async def test_an_agent_that_hands_off(chat: Chat) -> None:
-    """An agent graph that goes to a graph around it gives the conversation back with the user's message."""
+@pytest.mark.parametrize("goto", ["profile", "get_acquainted"])
+async def test_a_hand_off_from_dialog_to_dialog(chat: Chat, goto: str) -> None:
+    """The dialog that a tool names, by its name or its tool's, hears the message at once: no supervisor is asked."""
+    given(chat, handoff(goto), to="planner")
+    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[Call("transfer")], profile=["Who are you?"])
+    trace = await chat.says("pass me on")
+    assert trace.endswith(
+        told("""
+        planner (dialog): switch -> profile
+        planner -> supervisor
+        supervisor -> profile
+        profile: Who are you?
+    """)
+    )
+    assert (await chat.state())["dialog"] == "profile"
 
-    async def leave(state: MessagesState) -> Command[Any]:
-        return Command(goto="planner", graph=Command.PARENT)
 
-    graph = StateGraph(MessagesState)
-    graph.add_node("leave", leave)
-    graph.add_edge(START, "leave")
-    dialog = Dialog(tool="travel", description="Used for travelling.", agent=graph.compile())
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "trips": dialog.named("trips")})
-    chat.expects(supervisor=[Call("travel", {"brief": "Rome"}), "Your plans, then."])
-    trace = await chat.says("my plans")
-    assert trace.endswith("supervisor: Your plans, then.")
-    assert [event.code for event in chat.events if isinstance(event, Error)] == []
+async def test_hand_offs_in_a_circle_end(chat: Chat) -> None:
+    """Dialogs that only pass a message on to each other may do so three times; then the supervisor is told."""
+    given(chat, handoff("profile"), to="planner")
+    given(chat, handoff("planner"), to="profile")
+    chat.expects(supervisor=[Call("plan_things", {"brief": "-"}), "Nobody can help."])
+    chat.expects(planner=[Call("transfer")] * 2, profile=[Call("transfer")])
+    assert (await chat.says("pass me on")).endswith("supervisor: Nobody can help.")
 
 
 async def test_every_answer_counts_once(chat: Chat) -> None:

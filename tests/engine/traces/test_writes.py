@@ -77,6 +77,7 @@ async def test_another_value_or_another_user_is_another_write(chat: Chat, desk: 
     assert desk.paid == ["Bob 10 EUR", "Bob 11 EUR", "Bob 10 EUR"]
 
 
+@pytest.mark.sqlite
 async def test_two_equal_calls_in_one_reply(chat: Chat, desk: Desk) -> None:
     """Of calls side by side with the same arguments one is done; the other is told so."""
     chat.expects(supervisor=BEGIN, planner=[[PAY, PAY, Call("note", {"text": "a"}), Call("note", {"text": "a"})], "."])
@@ -87,6 +88,7 @@ async def test_two_equal_calls_in_one_reply(chat: Chat, desk: Desk) -> None:
     assert (desk.paid, desk.noted) == (["Bob 10 EUR"], ["a"])
 
 
+@pytest.mark.sqlite
 async def test_without_a_key_each_call_is_its_own(chat: Chat, desk: Desk) -> None:
     """A write that names no key is done once in each turn that calls it; the ledger keeps the last turn's only."""
     mail = Call("mail", {"text": "hi"})
@@ -128,6 +130,7 @@ async def test_a_refusal_leaves_the_write_free(chat: Chat, desk: Desk) -> None:
     assert desk.ledger == []
 
 
+@pytest.mark.sqlite
 async def test_a_write_that_raises_is_in_doubt(chat: Chat, desk: Desk) -> None:
     """Nobody knows whether a write that raised took effect: the model is told so, and may then ask for it again."""
     desk.step = raises(ConnectionError("cut"), at="after pay")
@@ -188,6 +191,7 @@ async def test_who_is_at_the_same_write_for_long_is_not_waited_for(
     assert desk.paid == ["Bob 10 EUR"]
 
 
+@pytest.mark.sqlite
 async def test_a_transaction_that_raises_has_written_nothing(chat: Chat, desk: Desk) -> None:
     """Whatever a transaction wrote is undone with it, within its block and after it; then it may be done."""
     note, failed = Call("note", {"text": "a"}), phrase("tool_failed", "en", tool="note")
@@ -202,6 +206,7 @@ async def test_a_transaction_that_raises_has_written_nothing(chat: Chat, desk: D
     assert desk.noted == ["a"]
 
 
+@pytest.mark.sqlite
 async def test_forget_takes_the_ledger_along(chat: Chat, desk: Desk) -> None:
     """What a user wrote, and what came of it, goes with the thread."""
     chat.expects(supervisor=BEGIN * 2, planner=[[PAY, Call("note", {"text": "x-ray"})], "Paid.", PAY, "Paid."])

@@ -1,33 +1,20 @@
 """The events of an answer, drawn: its finished parts, and what is shown until the next part is finished."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from agents.events import (
-    CUT,
-    REBUILT,
-    RETRY,
-    Error,
-    Event,
-    Images,
-    Interrupt,
-    Message,
-    ModelStart,
-    PrivateMessage,
-    Token,
-    ToolEnd,
-    ToolStart,
-    TurnEnd,
-)
+from agents import events
 from agents.events.views import View
-from agents.memory.inbox import TranscriptLine
+from agents.memory.inbox import PERSON, TranscriptLine
 from agents.state import SUPERVISOR
 from agents.state.citations import Citation, shifted
 from agents.toolkit.questions import hints
 from agents.toolkit.questions.options import naming
 from app.doors.http.page.markup import draw, has_template
-from app.texts import references, tool_title
+from app.recording import Step, event_of, line_of
+from app.texts import references, say, tool_title
 from prompts import title_of
 
 NOT_TAKEN = ("message_long", "many_turns")
@@ -52,25 +39,25 @@ class Drawing:
     """Whether the last event was a question."""
     _has_asked: bool = False
 
-    def part(self, event: Event) -> Markup:
+    def part(self, event: events.Event) -> Markup:
         """Take the next event; return what it adds to the finished parts."""
-        was_asked, self._is_asked = self._is_asked, isinstance(event, Interrupt)
+        was_asked, self._is_asked = self._is_asked, isinstance(event, events.Interrupt)
         self._has_asked |= self._is_asked
         match event:
-            case Token(text=text, citations=citations):
+            case events.Token(text=text, citations=citations):
                 self._citations += shifted(citations, len(self.text))
                 self.text += text
-            case ToolStart(id=id, tool=tool, speaker=speaker):
+            case events.ToolStart(id=id, tool=tool, speaker=speaker):
                 self._steps[id or tool] = "working", tool_title(tool, speaker, self.lang)
-            case ToolEnd(id=id, tool=tool, speaker=speaker, ok=ok):
+            case events.ToolEnd(id=id, tool=tool, speaker=speaker, ok=ok):
                 self._steps[id or tool] = "done" if ok else "failed", tool_title(tool, speaker, self.lang)
-            case ModelStart():
+            case events.ModelStart() | events.Error(code=events.RETRY):
                 self._clear()
-            case Error(code=code) if code == RETRY:
-                self._clear()
-            case TurnEnd(waiting=waiting):
+            case events.TurnEnd(held_by=person) if person:
+                return draw("remark", self.lang, text=say("held", self.lang, name=person))
+            case events.TurnEnd(waiting=waiting):
                 self.question_left = waiting and not self._has_asked
-            case Message(shown=shown) if was_asked or shown:
+            case events.Message(shown=shown) if was_asked or shown:
                 # The question or the view before it has put the same on the screen.
                 self._clear()
             case _ if drawn := self._drawn(event):
@@ -85,44 +72,64 @@ class Drawing:
         facts = {"steps": self._steps.values(), "text": self.text, "citations": self._citations}
         return draw("progress", self.lang, is_slow=is_slow, **facts)
 
-    def question(self, question: Interrupt) -> Markup:
+    def question(self, question: events.Interrupt) -> Markup:
         """Return a question with its buttons, its address or its fields."""
         names = [naming(place, question.options, self.lang) for place in range(len(question.options))]
         rows = zip(names, question.options, strict=True)
         facts = {"asked": question, "rows": rows, "hints": hints(question, self.lang), "is_past": self.is_past}
         return draw("question", self.lang, **facts)
 
-    def line(self, line: TranscriptLine) -> Markup:
-        """Return what was said, as the transcript has it."""
-        metadata = line.metadata
-        images = self._drawn(Images(images=metadata["images"])) if metadata.get("images") else Markup()
-        message = Message(
-            speaker=line.speaker,
-            text=line.text,
-            interrupted=bool(metadata.get("interrupted")),
-            citations=metadata.get("citations", []),
-        )
-        return images + self._drawn(message)
+    def past(self, lines: Sequence[TranscriptLine], steps: Sequence[Step] = ()) -> Markup:
+        """Return an earlier answer as the transcript has it, with the tools and views of its record."""
+        parts, left = list[Markup](), [*lines]
+        for number, step in enumerate(steps):
+            event = event_of(step)
+            words = event.text() if isinstance(event, View) else line_of(step)
+            place = next((place for place, line in enumerate(left) if words in (line.text, str(_message(line)))), -1)
+            if place >= 0:
+                parts += map(self._line, left[: place if isinstance(event, View) else place + 1])
+                left = left[place + 1 :]
+            if isinstance(event, events.ToolEnd):
+                parts.append(self.part(event.model_copy(update={"id": str(number)})))
+            elif isinstance(event, View) and words:
+                parts.append(self.part(event))
+        return Markup().join([*parts, *map(self._line, left)])
 
-    def _drawn(self, event: Event) -> Markup:
+    def _line(self, line: TranscriptLine) -> Markup:
+        metadata = line.metadata
+        if metadata.get("source") == PERSON:
+            # A person is called as they like, which names no file of ours.
+            return draw("message", self.lang, message=_message(line), title=line.speaker, sources=[])
+        if code := metadata.get("code"):
+            return self.part(events.Error(code=code, text=line.text))
+        images = self.part(events.Images(images=metadata["images"])) if metadata.get("images") else Markup()
+        return images + self.part(_message(line))
+
+    def _drawn(self, event: events.Event) -> Markup:
         match event:
-            case Message(text=text, speaker=speaker, citations=citations) if text.strip() or event.interrupted:
+            case events.Message(text=text, speaker=speaker, citations=citations) if text.strip() or event.interrupted:
                 title = "" if speaker == SUPERVISOR else title_of(speaker, self.lang)
                 sources = references(citations)
                 return draw("message", self.lang, message=event, title=title.replace("_", " "), sources=sources)
-            case PrivateMessage(user=self.user, text=text):
+            case events.PrivateMessage(user=self.user, text=text):
                 return draw("private", self.lang, text=text)
-            case Interrupt():
+            case events.Interrupt():
                 return self.question(event)
-            case Images(images=images):
+            case events.Images(images=images):
                 return draw("images", self.lang, images=images)
             case View(kind=kind):
                 name = f"views/{kind}"
                 return draw(name if has_template(name) else "views/text", self.lang, view=event)
-            case Error(code=code, text=text):
-                way_on = "" if code in (REBUILT, *NOT_TAKEN) else "continue" if code in CUT else "retry"
+            case events.Error(code=code, text=text):
+                way_on = "" if code in (events.REBUILT, *NOT_TAKEN) else "continue" if code in events.CUT else "retry"
                 return draw("error", self.lang, text=text, way_on=way_on)
         return Markup()
 
     def _clear(self) -> None:
         self.text, self._citations = "", []
+
+
+def _message(line: TranscriptLine) -> events.Message:
+    is_stopped = bool(line.metadata.get("interrupted"))
+    citations = line.metadata.get("citations", [])
+    return events.Message(speaker=line.speaker, text=line.text, interrupted=is_stopped, citations=citations)

@@ -9,9 +9,10 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
 from agents.errors import UsageError
+from app.api_keys import Key, Scope
 from app.doors.http.answers import Busy
 from app.doors.http.page.markup import draw
-from app.doors.http.page.session import Visitor, accepted_language, visitor_of
+from app.doors.http.page.session import accepted_language, visitor_of
 from prompts import table
 
 SIGN_IN = "/sign-in"
@@ -21,18 +22,22 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
+    "Cache-Control": "no-store",
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     # The address of a conversation is nobody else's business; a form of the page still tells its origin.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "microphone=(), camera=(), geolocation=()",
+    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
 }
 
 
 class PageRoute(APIRoute):
     """A path of the page; a writing one is called by the page alone."""
+
+    faults: tuple[type[Exception], ...] = ()
+    """The failures that are told in their own words."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler with what stands before it."""
@@ -44,35 +49,43 @@ class PageRoute(APIRoute):
                 if request.method != "GET" and "hx-request" not in request.headers:
                     raise HTTPException(403)
                 response = await handle(request)
+            except self.faults as failure:
+                response = _refused(request, 409, str(failure))
             except HTTPException as refusal:
                 response = _refused(request, refusal.status_code)
             except (RequestValidationError, UsageError, Busy) as failure:
                 response = _refused(request, STATUSES[type(failure)])
-            for name, value in {**HEADERS, "Cache-Control": "no-store"}.items():
+            for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
             return response
 
         return guarded
 
 
-def _refused(request: Request, status: int) -> Response:
+def _refused(request: Request, status: int, words: str = "") -> Response:
     """Tell the user in a sentence that a request is refused; who is not signed in is led to the form for it."""
-    is_of_page, lang = "hx-request" in request.headers, accepted_language(request.headers.get("accept-language", ""))
+    is_of_page, lang = "hx-request" in request.headers, accepted_language(request)
     if status == 401 and not is_of_page:
         return RedirectResponse(SIGN_IN, 303)
     sentences = table("page", lang)["refused"]
-    text = sentences.get(str(status), sentences["rest"])
+    text = words or sentences.get(str(status), sentences["rest"])
     if is_of_page:
         return PlainTextResponse(text, status, {"HX-Redirect": SIGN_IN} if status == 401 else None)
     return HTMLResponse(draw("refused", lang, text=text), status)
 
 
-def visitor(request: Request) -> Visitor:
-    """Return who looks at the page. Raises HTTPException: they have to sign in."""
-    somebody = visitor_of(request, request.app.state.keys)
-    if somebody is None:
-        raise HTTPException(401)
-    return somebody
+def visiting(scope: Scope) -> Callable[[Request], Key]:
+    """Return what gives the keys of those who look at a page and have the scope."""
+
+    def visitor(request: Request) -> Key:
+        key = visitor_of(request, request.app.state.keys)
+        if key is None:
+            raise HTTPException(401)
+        if not key.allows(scope):
+            raise HTTPException(403)
+        return key
+
+    return visitor
 
 
-Visiting = Annotated[Visitor, Depends(visitor)]
+Visiting = Annotated[Key, Depends(visiting("talk"))]

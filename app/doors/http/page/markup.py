@@ -1,6 +1,6 @@
 """HTML of the page: templates that escape everything, and Markdown of answers without any HTML of its own."""
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup
@@ -26,8 +27,12 @@ Env = MutableMapping[str, Any]
 
 def draw(name: str, lang: str, /, **values: object) -> Markup:
     """Return a template as HTML; whatever is put into it is cleaned and escaped."""
-    template = _TEMPLATES.get_template(f"{name}.html")
-    return Markup(template.render(lang=lang, t=lambda key, **facts: sentence("page", key, lang, **facts), **values))
+    return drawn(_TEMPLATES, name, lang, lambda key, **facts: sentence("page", key, lang, **facts), **values)
+
+
+def drawn(templates: Environment, name: str, lang: str, text: Callable[..., str], /, **values: object) -> Markup:
+    """Return a template of these as HTML; `text` gives it the sentences of the language."""
+    return Markup(templates.get_template(f"{name}.html").render(lang=lang, t=text, **values))
 
 
 def has_template(name: str) -> bool:
@@ -83,26 +88,30 @@ def _image(_: RendererHTML, tokens: Sequence[Token], place: int, options: Option
     return label if env.get("link") else f'<a href="{escapeHtml(url)}" {OUTSIDE}>{label}</a>'
 
 
-def _table_open(*_: object) -> str:
-    return '<div class="wide"><table>'
-
-
-def _table_close(*_: object) -> str:
-    return "</table></div>"
-
-
 def _make_markdown() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"])
     # Only what leads to the web becomes a link; the parser encodes letters that an address may not have.
     parser.validateLink = is_web  # type: ignore[method-assign]
-    rules: Mapping[str, Any] = {"text": _text, "link_open": _link_open, "link_close": _link_close, "image": _image}
-    for name, rule in {**rules, "table_open": _table_open, "table_close": _table_close}.items():
+    rules: dict[str, Any] = {"text": _text, "link_open": _link_open, "link_close": _link_close, "image": _image}
+    # A wide table is scrolled by itself.
+    table = '<div class="wide" tabindex="0"><table>'
+    rules |= {"table_open": lambda *_: table, "table_close": lambda *_: "</table></div>"}
+    for name, rule in rules.items():
         parser.add_render_rule(name, rule)
+    parser.core.ruler.push("classes", _classed)
     return parser
 
 
-def _make_templates() -> Environment:
-    loader = FileSystemLoader(Path(__file__).parent / "templates")
+def _classed(state: StateCore) -> None:
+    """Give cells a class for a style: a browser applies no style that stands in the page."""
+    for token in state.tokens:
+        if style := token.attrs.pop("style", None):
+            token.attrs["class"] = str(style).replace(":", "-")
+
+
+def make_templates(*folders: Path) -> Environment:
+    """Return the templates of these folders, and behind them those of the page."""
+    loader = FileSystemLoader([*folders, Path(__file__).parent / "templates"])
     templates = Environment(
         loader=loader,
         autoescape=True,
@@ -117,4 +126,4 @@ def _make_templates() -> Environment:
     return templates
 
 
-_MARKDOWN, _TEMPLATES = _make_markdown(), _make_templates()
+_MARKDOWN, _TEMPLATES = _make_markdown(), make_templates()

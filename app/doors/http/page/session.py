@@ -7,9 +7,9 @@ import hashlib
 import hmac
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 
 from app.api_keys import EVERYTHING, Key
 from prompts import FALLBACK, languages
@@ -21,24 +21,14 @@ LOCAL = "local"
 """The user where no keys are set: the one of the terminal."""
 
 
-@dataclass(frozen=True)
-class Visitor:
-    """Somebody who looks at the page."""
-
-    key: Key
-
-    @property
-    def user(self) -> str:
-        """The user as whom they speak: each key has one, called like the key."""
-        return self.key.inside(self.key.name or LOCAL)
+def user_of(key: Key) -> str:
+    """Return the user as whom the holder of a key speaks on the page: each key has one, called like the key."""
+    return key.inside(key.name or LOCAL)
 
 
-def visitor_of(request: Request, keys: Sequence[Key]) -> Visitor | None:
-    """Return who sends a request; None if they have to sign in."""
-    if not keys:
-        return Visitor(EVERYTHING)
-    key = _holder(request.cookies.get(COOKIE, ""), keys)
-    return Visitor(key) if key and key.allows("talk") else None
+def visitor_of(request: Request, keys: Sequence[Key]) -> Key | None:
+    """Return the key of who sends a request; None if they have to sign in."""
+    return _holder(request.cookies.get(COOKIE, ""), keys) if keys else EVERYTHING
 
 
 def sign_in(request: Request, response: Response, key: Key) -> None:
@@ -70,7 +60,11 @@ def _signature(key: Key, expires: int) -> str:
     return hmac.new(key.secret.get_secret_value().encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
-def accepted_language(header: str) -> str:
+def accepted_language(request: Request) -> str:
     """Return the language of the page for a browser: the first one that it prefers and that there is."""
+    header = request.headers.get("accept-language", "")
     preferred = (part.partition(";")[0].strip().partition("-")[0].lower() for part in header.split(","))
     return next((lang for lang in preferred if lang in languages()), FALLBACK)
+
+
+Language = Annotated[str, Depends(accepted_language)]

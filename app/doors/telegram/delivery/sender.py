@@ -187,7 +187,7 @@ class Sender:
         return sent.message_id if isinstance(sent, Message) else 0
 
 
-async def _frame(request: Coroutine[Any, Any, object]) -> object:
+async def _frame(request: Coroutine[object, object, object]) -> object:
     """Make a request that nobody misses; return None if it was left out."""
     try:
         return await request

@@ -1,7 +1,6 @@
-"""Answers of the door itself, found out once, also over a restart: to slash commands, `/stats`; and the menus."""
+"""Answers of the door itself to slash commands, each found out once, also over a restart; and the menus."""
 
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,10 +20,10 @@ from telegram import (
 from telegram.error import InvalidToken, TelegramError
 
 from agents.events import Event, Message
-from agents.memory.inbox import now_ms
 from agents.memory.updates import StoredUpdate
 from agents.state import SUPERVISOR
 from app.assistant import Turn
+from app.assistant.system_messages import hand_down
 from app.doors import slash_commands
 from app.doors.slash_commands import Command, Scope, offered
 from app.doors.telegram.delivery.buttons import OF
@@ -37,13 +36,9 @@ from app.doors.visit import Visit, stop_when_begun
 from prompts import languages, phrase, sentence
 
 LOG = logging.getLogger(__name__)
-STATS = "stats"
-WEEK_MS = 7 * 24 * 3600 * 1000
 MOST_IN_A_ROW = 3
 WIDEST_ROW = 45
 """Characters that a row of buttons shows without cutting them."""
-BAD = frozenset("👎💩🤮😡🤬🥱🖕")
-GOOD = frozenset("👍❤🔥🎉👏🙏💯🏆🥰😁🤩👌😍⚡")
 
 
 @dataclass(frozen=True)
@@ -158,8 +153,9 @@ class CommandDoor:
 
     async def begin(self, visit: Visit, name: str) -> str:
         """Go to another conversation of the chat."""
-        store, names = self._door.assistant.memory.store, self._door.names
+        store, names, before = self._door.assistant.memory.store, self._door.names, self._place.thread
         self._place = await go_to_conversation(store, names, self._place, name, self._stored.id)
+        await hand_down(store, before, self._place.thread)
         return self._place.thread
 
     def named(self, thread: str) -> str:
@@ -192,7 +188,7 @@ def is_for_administrators(command: Command, argument: str, place: Place) -> bool
 async def begin(door: TelegramDoor, place: Place, stored: StoredUpdate, find: Find) -> None:
     """Run a command that begins a turn, unless it was run before a restart; what it answers instead is sent in order.
 
-    Raises sqlite3.Error if the turn cannot be stored.
+    Raises DatabaseError if the turn cannot be stored.
     """
     if stored.answer is None:
         answer = await find()
@@ -225,41 +221,6 @@ async def run(
     return Answer(answer, buttons, here.handed)
 
 
-class Faults(logging.Handler):
-    """Counts the errors and warnings that are logged; nothing of them is kept."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.began = time.monotonic()
-        self.errors = self.warnings = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Count a record."""
-        is_error = record.levelno >= logging.ERROR
-        self.errors += is_error
-        self.warnings += not is_error
-
-
-async def statistics(door: TelegramDoor, faults: Faults, place: Place) -> Answer:
-    """Return how the bot is doing."""
-    waiting = await door.updates.open(door.name)
-    # The first one may be this command's own.
-    oldest = min((update.received_ms for update in waiting), default=now_ms())
-    signs = await door.assistant.memory.feedback.counts(now_ms() - WEEK_MS)
-    facts = {
-        "hours": round((time.monotonic() - faults.began) / 3600, 1),
-        "waiting": len(waiting),
-        "lag": round((now_ms() - oldest) / 1000, 1),
-        "answers": len(door.answers),
-        "queues": door.chats.busy,
-        "errors": faults.errors,
-        "warnings": faults.warnings,
-        "good": sum(count for sign, count in signs.items() if sign in GOOD),
-        "bad": sum(count for sign, count in signs.items() if sign in BAD),
-    }
-    return Answer(sentence("telegram", STATS, await door.lang(place), **facts))
-
-
 async def offer_menus(door: TelegramDoor) -> None:
     """Show the commands in the menus of private chats, groups, their administrators and the bot's, in each language."""
     scopes: list[tuple[Scope, BotCommandScope]] = [
@@ -288,5 +249,8 @@ async def describe(door: TelegramDoor) -> None:
         for code in (*(lang for lang in languages() if lang != default), None):
             if not (await bot.get_my_description(code)).description:
                 await bot.set_my_description(sentence("telegram", "description", code or default), language_code=code)
+    except InvalidToken:
+        # The request for updates ends the command with a word.
+        return
     except TelegramError as failure:
         LOG.warning("the bot's description could not be set (%s)", type(failure).__name__)

@@ -16,10 +16,11 @@ from app.doors.slash_commands import commands, parse
 from app.doors.telegram.delivery.buttons import OF, Tap
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import anonymous_of, attached_to, is_foreign, key_of_message, quoted_in
-from app.doors.telegram.place import Place, chat_of
+from app.doors.telegram.place import Place
 from app.doors.telegram.updates import commands as chat_commands
-from app.doors.telegram.updates.commands import STATS, Answer, Faults, Find, give, statistics
+from app.doors.telegram.updates.commands import Answer, Find, give
 from app.doors.telegram.updates.incoming import Incoming
+from app.doors.telegram.updates.operator import OPERATOR_ANSWERS, STATS, Faults, is_operator
 from app.doors.telegram.updates.taps import (
     ANEW,
     answer,
@@ -43,7 +44,7 @@ CHANGES_FOR = 24 * 3600.0
 
 
 class Dispatch:
-    """Does what updates ask for, and closes them; raises sqlite3.Error where something cannot be stored."""
+    """Does what updates ask for, and closes them; raises DatabaseError where something cannot be stored."""
 
     def __init__(self, door: TelegramDoor, faults: Faults) -> None:
         self._door, self._faults = door, faults
@@ -147,8 +148,8 @@ class Dispatch:
         door, command = self._door, commands().get(name)
         is_over = door.chats.until_now(place.queue)
         find: Find = partial(chat_commands.run, door, place, name, argument, stored, is_over)
-        if name == STATS and not place.is_group and chat_of(place.owner) in door.access.administrators:
-            find = partial(statistics, door, self._faults, place)
+        if name in OPERATOR_ANSWERS and is_operator(door, place) and not (name == STATS and place.is_group):
+            find = partial(OPERATOR_ANSWERS[name], door, self._faults, place, argument)
         if name in ENDING:
             self._incoming.make_room(place, is_asked=name == "retry")
         if command and command.begins_turn:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import sqlite3
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -14,14 +13,17 @@ from telegram import Message, Update, User
 from telegram.constants import ChatType
 from telegram.error import TelegramError
 
+from agents.errors import DatabaseError
 from agents.memory.inbox import InboxEntry
 from agents.memory.updates import StoredUpdate
 from app.doors.slash_commands import parse
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import addressed, is_foreign, key_of_message, place_beside, place_of
 from app.doors.telegram.place import Place, move
-from app.doors.telegram.updates.commands import Faults, offer_menus
+from app.doors.telegram.updates.commands import offer_menus
 from app.doors.telegram.updates.dispatch import Dispatch
+from app.doors.telegram.updates.operator import Faults
+from app.doors.telegram.updates.operator_chat import OperatorChat
 from app.doors.telegram.updates.polling import STOPPED
 from app.doors.telegram.updates.taps import settle
 from app.tasks import cancel
@@ -38,8 +40,8 @@ class Inbox:
     answer is sent. The id of a message is the same whenever its update comes.
     """
 
-    def __init__(self, door: TelegramDoor, faults: Faults) -> None:
-        self._door = door
+    def __init__(self, door: TelegramDoor, faults: Faults, operators: OperatorChat | None = None) -> None:
+        self._door, self._operators = door, operators
         self._admission = Admission(door)
         self._dispatch = Dispatch(door, faults)
         self._begun: set[int] = set()
@@ -64,7 +66,7 @@ class Inbox:
                     self._door.stop_draft(stopped["draft_id"])
             else:
                 await self._take(item)
-        except sqlite3.Error as failure:
+        except DatabaseError as failure:
             LOG.error("an update could not be stored (%s); it is asked for again", type(failure).__name__)
             raise TelegramError("not stored") from failure
 
@@ -73,6 +75,10 @@ class Inbox:
         resumed: set[InboxEntry] = set()
         for stored in await self._door.updates.open(self._door.name):
             update = Update.de_json(json.loads(stored.body or "{}"), self._door.sender.bot)
+            if self._operators and (thread := await self._operators.claims(update)):
+                self._operators.begin(thread, update, stored)
+                self._begun.add(stored.id)
+                continue
             message = stored.thread or "", stored.message_id or ""
             entry = await self._door.assistant.message(*message) if all(message) else None
             addressee = self._admission.addressee(update)
@@ -97,6 +103,12 @@ class Inbox:
             # The threads of a group go along to the supergroup, whoever moved it.
             store = self._door.assistant.memory.store
             await move(store, self._door.names, message.chat.id, message.migrate_to_chat_id)
+        if self._operators and (thread := await self._operators.claims(update)):
+            stored = await self._door.updates.take(self._door.name, _key(update), _body(update.to_dict()))
+            if stored.body is not None and stored.id not in self._begun:
+                self._begun.add(stored.id)
+                self._operators.begin(thread, update, stored)
+            return
         await self._let_in(update)
         if addressee := self._admission.addressee(update):
             place, text = addressee
@@ -110,7 +122,7 @@ class Inbox:
         try:
             self._door.reached(place)
             await self._dispatch.take(place, update, stored, text)
-        except (sqlite3.Error, asyncio.CancelledError):
+        except (DatabaseError, asyncio.CancelledError):
             self._begun.remove(stored.id)
             raise
         except Exception:

@@ -41,7 +41,7 @@ class Gathering:
 
 
 class Incoming:
-    """Take in the messages of a door's users; raises sqlite3.Error where one cannot be stored."""
+    """Take in the messages of a door's users; raises DatabaseError where one cannot be stored."""
 
     def __init__(self, door: TelegramDoor) -> None:
         self._door = door

@@ -17,8 +17,9 @@ from app.doors.telegram.delivery.buttons import CANCEL, OF, OTHER, RETRY_COMMAND
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import addressed, is_foreign, key_of_message, place_of, quoted_in
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates.commands import BAD, Answer, give
+from app.doors.telegram.updates.commands import Answer, give
 from app.doors.telegram.updates.incoming import Incoming
+from app.doors.telegram.updates.operator import BAD
 from prompts import sentence
 
 ANEW = "~"
@@ -33,7 +34,7 @@ async def take_tap(
     """Store the answer of a tap as a message of the user, once, and play it; a tap that is too late gets a remark.
 
     Only the user who was asked can answer. The tap's row is closed with the message, or when the remark was made.
-    Raises sqlite3.Error if it cannot be stored.
+    Raises DatabaseError if it cannot be stored.
     """
     lang = await door.lang(place)
     # "Cancel" is a message; otherwise only an offered option is an answer.

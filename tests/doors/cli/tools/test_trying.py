@@ -52,7 +52,7 @@ def test_a_write_wants_a_yes(with_shop: None, capsys: Captured) -> None:
 def test_permissions_count(with_shop: None, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """A tool is tried with the permissions of the user in whose name it runs."""
     monkeypatch.setenv("PERMISSIONS", "ann=refund")
-    assert "not permitted" in run(capsys, "try", "refund", "--user", "bob", code=1)
+    assert "Not permitted" in run(capsys, "try", "refund", "--user", "bob", code=1)
     assert run(capsys, "try", "refund", "--user", "ann") == "Paid.\n"
 
 

@@ -1,19 +1,30 @@
 """The page in Debian's Chromium: on a desktop and on a phone, by keyboard and by touch."""
 
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from agents.errors import ModelUnavailable
+from agents.events import Event, Message, TurnEnd
 from agents.models.script import Call, Script
-from app.assistant import Assistant
-from tests.support.http_door import served
-from tests.support.scripted_assistant import Gate
+from agents.sources.attachments.transcriber import Transcriber
+from agents.state.citations import Citation
+from app.assistant import Assistant, Turn
+from app.assistant.file_reader import FileReader
+from app.settings import Settings
+from tests.support.endpoint_talk import talk
+from tests.support.http_door import KEYS, OPERATOR, SHOP, served
+from tests.support.http_service import Answer, Service
+from tests.support.odd_provider import Provider, end, words
+from tests.support.scripted_assistant import ROLES, Gate, stage
+from tests.support.shop_tools import BEGIN, with_shop
 
 try:
-    from playwright.async_api import Page, async_playwright, expect
+    from playwright.async_api import FilePayload, Page, async_playwright, expect
 except ImportError:
     pytest.skip("playwright is missing: make install", allow_module_level=True)
 
@@ -22,16 +33,28 @@ if not CHROMIUM.exists():
     pytest.skip(f"{CHROMIUM} is missing: apt-get install chromium", allow_module_level=True)
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
 ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+# A microphone that hums, and is given to whoever asks.
+MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
 DESKTOP, PHONE = (1280, 800), (390, 844)
 AXE = Path(os.environ.get("AXE", "/usr/local/lib/node_modules/axe-core/axe.min.js"))
 AXE_SOURCE = AXE.read_text("utf-8") if AXE.exists() else ""
 
 
 @asynccontextmanager
-async def browsing(assistant: Assistant, size: tuple[int, int], lang: str, *, is_dark: bool) -> AsyncIterator[Page]:
-    """Open the page in a browser; whatever the browser refuses or finds broken fails the test."""
-    async with served(assistant) as url, async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGS, "--disable-sync"])
+async def browsing(
+    assistant: Assistant,
+    size: tuple[int, int] = DESKTOP,
+    lang: str = "en-US",
+    *,
+    is_dark: bool = False,
+    keys: str = "",
+    settings: Settings | None = None,
+    reader: FileReader | None = None,
+) -> AsyncIterator[Page]:
+    """Open the page, or with settings the lab, in a browser; what it refuses or finds broken fails the test."""
+    async with served(assistant, keys, settings=settings, reader=reader) as url, async_playwright() as playwright:
+        arguments = [*ARGS, *MICROPHONE, "--disable-sync"]
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         context = await browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme="dark" if is_dark else "light",
@@ -43,7 +66,7 @@ async def browsing(assistant: Assistant, size: tuple[int, int], lang: str, *, is
         page.on("console", lambda line: faults.append(line.text) if line.type == "error" else None)
         page.on("request", lambda asked: None if asked.url.startswith(url) else faults.append(asked.url))
         try:
-            await page.goto(url)
+            await page.goto(f"{url}/lab" if settings else url)
             yield page
         finally:
             await browser.close()
@@ -70,7 +93,7 @@ async def test_a_choice_by_its_button_and_undo(assistant: Assistant, script: Scr
             "Both are gone.",
         ],
     )
-    async with browsing(assistant, DESKTOP, "en-US", is_dark=False) as page:
+    async with browsing(assistant) as page:
         await say(page, "add milk and tea")
         await expect(page.locator("#log")).to_contain_text("Noted.")
         await expect(page.locator("#conversations")).to_contain_text("add milk and tea")
@@ -125,6 +148,121 @@ async def test_a_switch_on_a_phone(assistant: Assistant, script: Script) -> None
         await expect(page.get_by_role("heading", name="Чем могу помочь?")).to_be_visible()
 
 
+async def test_sources_and_a_thread_of_somebody_else(
+    assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The numbers of an answer lead to its sources, which stand below; what somebody else has begun is refused."""
+    script.add(supervisor=["My secret."])
+    async for _ in assistant.play(Turn(thread="other:day", user="other:other", text="keep it")):
+        pass
+    text, url = "Oat milk keeps ten days [1].", "https://milk.example/oat"
+    citation = Citation(title="How long it keeps", url=url, number=0, start=text.index("["), end=text.index("."))
+
+    async def play(_: Turn) -> AsyncIterator[Event]:
+        yield Message(seq=1, speaker="supervisor", text=text, citations=[citation])
+        yield TurnEnd(seq=2, is_active=True, dialog=None)
+
+    monkeypatch.setattr(assistant, "play", play)
+    async with browsing(assistant, keys=KEYS) as page:
+        await page.fill("#key", OPERATOR)
+        await page.press("#key", "Enter")
+        await say(page, "how long does it keep?")
+        await expect(page.locator("a.cite")).to_have_attribute("href", url)
+        await expect(page.locator("a.cite")).to_have_text("1")
+        await expect(page.locator(".sources a")).to_have_text("How long it keeps")
+        await expect(page.locator(".sources .site")).to_have_text("milk.example")
+        foreign = await page.request.get(re.sub("/talk/.*", "/talk/other%3Aday", page.url))
+        assert (foreign.status, "secret" in await foreign.text()) == (404, False)
+
+
+async def test_a_form(tmp_path: Path, script: Script) -> None:
+    """The fields of a question are filled in and sent by the keyboard; then they are closed."""
+    script.add(supervisor=BEGIN, planner=[Call("ask_address"), "Fetched there."])
+    async with (
+        stage(tmp_path / "form.db", script.models(ROLES), change=with_shop) as assistant,
+        browsing(assistant) as page,
+    ):
+        await say(page, "come and fetch it")
+        street, code = page.locator("input[name='field.street']"), page.locator("input[name='field.zip']")
+        await street.fill("Elm Street 5")
+        await code.fill("8001")
+        await code.press("Enter")
+        await expect(page.locator("#log")).to_contain_text("Fetched there.")
+        await expect(street).to_be_disabled()
+        assert '{"street":"Elm Street 5","zip":8001}' in str(script.asked[-1].messages)
+
+
+async def test_try_again(assistant: Assistant, script: Script) -> None:
+    """An answer that has failed has a button that asks for it again; the message stands there once."""
+    script.add(supervisor=[ModelUnavailable("key_refused", "openai:gpt", "401"), "Here I am."])
+    async with browsing(assistant) as page:
+        await say(page, "are you there?")
+        await page.get_by_role("button", name="Try again").click()
+        await expect(page.locator("#log")).to_contain_text("Here I am.")
+        await expect(page.locator(".heard")).to_have_count(1)
+        await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+async def test_go_on(tmp_path: Path) -> None:
+    """An answer that was cut has a button by which the assistant goes on."""
+    cut = [*words("Once upon a time")[:-1], end("length")]
+    async with (
+        Provider.open(cut, words("there was a king")) as provider,
+        talk(tmp_path, provider.url) as assistant,
+        browsing(assistant) as page,
+    ):
+        await say(page, "tell me")
+        await page.get_by_role("button", name="Go on").click()
+        await expect(page.locator("#log")).to_contain_text("there was a king")
+        await expect(page.locator(".heard").last).to_contain_text("go on")
+
+
+async def test_signing_in(assistant: Assistant, script: Script) -> None:
+    """A wrong key is told, a right one leads to the page, and whoever signs out has to sign in again."""
+    script.add(supervisor=["Hello."])
+    async with browsing(assistant, keys=KEYS) as page:
+        await page.fill("#key", "w" * 20)
+        await page.press("#key", "Enter")
+        await expect(page.get_by_role("alert")).to_contain_text("This key is not known here.")
+        await page.fill("#key", SHOP)
+        await page.get_by_role("button", name="Sign in").click()
+        await say(page, "hello")
+        await expect(page.locator("#log")).to_contain_text("Hello.")
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.locator("#key")).to_be_visible()
+    assert [info.thread.partition(":")[0] for info in await assistant.threads("shop:shop")] == ["shop"]
+
+
+async def test_files_and_spoken_words(tmp_path: Path, script: Script) -> None:
+    """A chosen file goes with a message, and what the microphone hears is written down and answered."""
+    script.sees = True
+    script.add(supervisor=["A dot.", "Once upon a time."])
+    dot = bytes.fromhex("89504e470d0a1a0a") + b"dot"
+    picture = FilePayload(name="dot.png", mimeType="image/png", buffer=dot)
+    async with (
+        Service.open(Answer({"text": "tell me a story"})) as service,
+        stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
+    ):
+        reader = FileReader(assistant, Transcriber(service.url, "whisper-1"), 1_000)
+        async with browsing(assistant, PHONE, reader=reader) as page:
+            async with page.expect_file_chooser() as choosing:
+                await page.get_by_role("button", name="Attach files").click()
+            await (await choosing.value).set_files(picture)
+            await expect(page.locator("#chosen")).to_have_text("dot.png")
+            await page.locator(".send").tap()
+            await expect(page.locator("#log")).to_contain_text("A dot.")
+            await expect(page.locator("#chosen")).to_be_hidden()
+            microphone = page.get_by_role("button", name="Speak")
+            await microphone.click()
+            await expect(microphone).to_have_attribute("aria-pressed", "true")
+            await page.wait_for_timeout(500)
+            await microphone.click()
+            await expect(page.locator(".heard").last).to_contain_text("tell me a story")
+            await expect(page.locator("#log")).to_contain_text("Once upon a time.")
+        [recording] = service.asked
+        assert recording.body
+
+
 @pytest.mark.skipif(not AXE_SOURCE, reason="axe-core is missing: npm install -g axe-core, or AXE=…/axe.min.js")
 @pytest.mark.parametrize(("size", "lang", "is_dark"), [(DESKTOP, "en-US", False), (PHONE, "ru-RU", True)])
 async def test_nobody_is_kept_out(
@@ -144,3 +282,32 @@ async def test_nobody_is_kept_out(
         await page.evaluate(AXE_SOURCE)
         problems = await page.evaluate("axe.run().then((results) => results.violations)")
         assert [(each["id"], each["impact"]) for each in problems if each["impact"] in ("serious", "critical")] == []
+
+
+async def test_a_person_in_the_assistants_place(assistant: Assistant, script: Script) -> None:
+    """One tab is the user's, one the operator's: over, silence, an answer that comes by itself, back with a note."""
+    script.add(supervisor=["Hello.", "On Monday."])
+    async with browsing(assistant, DESKTOP, "en-US", is_dark=False) as page:
+        await say(page, "hi, my lamp is broken")
+        await expect(page.locator("#log")).to_contain_text("Hello.")
+        seat = await page.context.new_page()
+        await seat.goto(page.url)
+        await seat.get_by_role("link", name="Operator's seat").click()
+        await seat.get_by_role("link", name="hi, my lamp is broken").click()
+        await expect(seat.locator("#seat-log")).to_contain_text("Hello.")
+        await seat.get_by_role("button", name="Take over").click()
+        await expect(page.locator("#log")).to_contain_text("operator has taken over")
+        await say(page, "when does a new one come?")
+        await expect(page.locator("#log")).to_contain_text("operator reads this; the assistant is silent.")
+        await expect(seat.locator("#seat-log")).to_contain_text("when does a new one come?")
+        await seat.get_by_label("Write a message").fill("<b>It comes</b> soon.")
+        await seat.get_by_role("button", name="Send").click()
+        await expect(page.locator("#log")).to_contain_text("<b>It comes</b> soon.")
+        await expect(seat.locator("#conversations")).to_contain_text("operator")
+        await seat.get_by_label("A note for the assistant").fill("a lamp on Monday")
+        await seat.get_by_role("button", name="Hand back").click()
+        await expect(seat.get_by_role("button", name="Take over")).to_be_visible()
+        await expect(page.locator("#log")).to_contain_text("The assistant is back.")
+        await say(page, "when exactly?")
+        await expect(page.locator("#log")).to_contain_text("On Monday.")
+    assert "a lamp on Monday" in script.asked[-1].messages[-1].text

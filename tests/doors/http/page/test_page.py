@@ -1,5 +1,6 @@
 """The page: what it serves, to whom, and that nothing of a model, a tool or a user becomes HTML."""
 
+import base64
 import hashlib
 import re
 from collections.abc import AsyncIterator
@@ -10,22 +11,31 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agents.errors import ModelUnavailable
 from agents.events import Error, Event, Images, Interrupt, Message, PrivateMessage, ShownImage, Token, ToolStart
 from agents.events.views import CardList, Document, Entry, Link, Notice, Table
 from agents.models.script import Call, Script
+from agents.sources.attachments.transcriber import Transcriber
 from agents.state.citations import Citation
 from app.api_keys import EVERYTHING, read_keys
 from app.assistant import Assistant, Turn
-from app.doors.http.answers import Answer, Answers
+from app.assistant.file_reader import FileReader
+from app.doors.http import answers
+from app.doors.http.answers import Answers
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.markup import draw, markdown
 from app.doors.http.page.router import STATIC
 from app.doors.http.page.session import COOKIE
+from app.seat import Operator
 from prompts import table
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
+from tests.support.http_service import Answer, Service
+from tests.support.scripted_assistant import ROLES, stage
+from tests.support.shop_tools import BEGIN, with_shop
 
 BY_PAGE = {"HX-Request": "true"}
 TALK = "/talk/day"
+PIXEL = bytes.fromhex("89504e470d0a1a0a") + b"dot" * 500_000
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><b>"
 VENDORED = {
     "htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
@@ -171,6 +181,8 @@ def test_what_the_user_said_is_text() -> None:
     assert tags.links == {"https://milk.example/"}
     assert tags.names <= ALLOWED
     assert "<sup" not in markdown("a <sup>b</sup>")
+    table = markdown("| a |\n| ---: |\n| 1 |")
+    assert ("style" in table, table.count('class="text-align-right"')) == (False, 2)
 
 
 async def test_headers_and_files(client: httpx.AsyncClient) -> None:
@@ -200,6 +212,114 @@ async def test_only_the_page_writes(client: httpx.AsyncClient, script: Script) -
     assert (foreign.status_code, origin.status_code) == (403, 403)
     for wrong in ({"text": " ", "id": "message-1"}, {"text": "hello", "id": "'\"<"}, {"text": "hello"}):
         assert (await client.post(f"{TALK}/messages", data=wrong, headers=BY_PAGE)).status_code == 422
+
+
+async def test_files_beside_a_message(tmp_path: Path, script: Script) -> None:
+    """Pictures and documents are read for their turn; what cannot be read is told."""
+    script.sees = True
+    script.add(supervisor=["A dot and a list."])
+    files = [("file", ("dot.png", PIXEL)), ("file", ("list.csv", b"milk,2\ntea,1\n")), ("file", ("", b""))]
+    async with stage(tmp_path / "files.db", script.models(ROLES)) as assistant:
+        reader = FileReader(assistant, None, 1_000)
+        async with (
+            served(assistant, reader=reader) as url,
+            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client,
+        ):
+            assert 'data-attach aria-label="Attach files"' in (page := (await client.get(TALK)).text)
+            assert "data-record" not in page
+            fields = {"id": "message-1", "text": "what is this?"}
+            shown = await client.post(f"{TALK}/messages", data=fields, files=files)
+            [stream] = re.findall(r'sse-connect="([^"]+)"', shown.text)
+            assert "A dot and a list." in (await client.get(stream)).text
+            asked = str(script.asked[0].messages)
+            assert base64.b64encode(PIXEL).decode() in asked
+            assert "milk" in asked
+            nothing = await client.post(f"{TALK}/messages", data={"id": "message-2"}, files=[("file", ("x", b"\0\1"))])
+            assert "I could not read x" in nothing.text
+            assert "sse-connect" not in nothing.text
+        assert len(await assistant.history("day")) == 2
+
+
+async def test_old_answers_after_a_restart(assistant: Assistant, script: Script) -> None:
+    """What another process has answered is drawn as it was: its Markdown, its failure with the way on, its question."""
+    delete = Call("delete_todos", {"numbers": [1, 2]})
+    script.add(
+        supervisor=["Good **morning**.", ModelUnavailable("busy", "m"), Call("plan_things", {"brief": "list"})],
+        planner=[Call("add_todos", {"items": ["milk", "tea"]}), "Noted.", delete],
+    )
+    texts = ("hello", "and now?", "add milk and tea", "delete both")
+    drawn = []
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+        for place, text in enumerate(texts):
+            await said(client, text=text, id=f"message-{place}")
+        drawn.append((await client.get(f"{TALK}/log")).text)
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+        drawn.append((await client.get(f"{TALK}/log")).text)
+    for log in drawn:
+        assert "<strong>morning</strong>" in log
+        assert log.count("data-again") == log.count('role="alert"') == 1
+        assert log.count("<fieldset>") == 1
+        assert "Noted." in log
+
+
+@pytest.mark.needs("planner")
+async def test_old_cards_and_steps_after_a_restart(tmp_path: Path, script: Script) -> None:
+    """What tools did and showed is drawn by another process as it was by the one that answered."""
+    find, send = Call("find_orders", {"name": "e"}), Call("submit_return", {"order": "order_9"})
+    script.add(
+        supervisor=[*BEGIN, "Good **morning**."],
+        planner=[
+            "Which one?",
+            find,
+            "Here they are.",
+            send,
+            "There is no such order.",
+            Call("hand_back", {"reason": "greeting"}),
+        ],
+    )
+    drawn = []
+    async with stage(tmp_path / "shop.db", script.models(ROLES), change=with_shop) as assistant:
+        for life in range(2):
+            async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+                for place, text in enumerate(("send it back", "which ones are there?", "the ninth", "hello")):
+                    if life == 0:
+                        await said(client, text=text, id=f"message-{place}")
+                log = await client.get(f"{TALK}/log")
+                drawn.append(log.text)
+                assert (await client.get(f"{TALK}/log?mark={log.headers['x-mark']}")).status_code == 204
+    first, second = drawn
+    assert first == second
+    for shown in ("Blue shoes</", "60 EUR", "<strong>morning</strong>"):
+        assert shown in second
+    assert "1. Blue shoes" not in second
+
+
+async def test_spoken_words(assistant: Assistant, script: Script) -> None:
+    """What the page has recorded goes to the transcriber, and its words are the user's message."""
+    script.add(supervisor=["Once upon a time."])
+    voice = [("voice", ("voice", b"\x1a\x45\xdf\xa3webm"))]
+    async with Service.open(Answer({"text": "tell me a story"})) as service:
+        reader = FileReader(assistant, Transcriber(service.url, "whisper-1"), 0)
+        async with served(assistant, reader=reader) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE) as client:
+            assert 'aria-pressed="false"' in (await client.get(TALK)).text
+            shown = await client.post(f"{TALK}/messages", data={"id": "message-1", "text": ""}, files=voice)
+            assert "tell me a story" in shown.text
+            [stream] = re.findall(r'sse-connect="([^"]+)"', shown.text)
+            assert "Once upon a time." in (await client.get(stream)).text
+    [line, _] = await assistant.history("day")
+    assert (line.text, line.metadata["source"]) == ("tell me a story", "asr")
+
+
+@pytest.mark.parametrize("name", ["a/b", "a/list", "a~1b", "~0/~1", "telegram-1~2"])
+async def test_a_name_with_a_slash(client: httpx.AsyncClient, assistant: Assistant, script: Script, name: str) -> None:
+    """Every thread can be opened, whatever it is called, and stands in the list under its address."""
+    script.add(supervisor=["Hello.", "Hello again."])
+    async for _ in assistant.play(Turn(thread=name, user="local", text="hello")):
+        pass
+    [address] = re.findall(r'href="(/talk/[^"]+)"', (await client.get(f"{TALK}/list")).text)
+    assert "Hello." in (await client.get(address)).text
+    assert "Hello again." in await said(client, f"{address}/messages", text="hello")
+    assert [info.thread for info in await assistant.threads("local")] == [name]
 
 
 async def test_signing_in_and_out(assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,11 +377,10 @@ async def test_an_answer_that_fails_is_read_to_its_end(assistant: Assistant, mon
         raise RuntimeError
 
     monkeypatch.setattr(assistant, "play", broken)
-    answer = Answer(Turn(thread="ann", text="count"))
+    answer = answers.Answer(Turn(thread="ann", text="count"), lambda _: None)
     await answer.play(assistant)
-    assert [event.seq async for event in answer.read(after=1)] == [2]
-    answers = Answers(assistant)
-    assert not answers.is_running("ann")
+    assert [event.seq async for event in answer.read()] == [1, 2]
+    assert not Answers(assistant).running_in("ann")
 
 
 def test_both_languages_say_the_same() -> None:
@@ -273,3 +392,33 @@ def test_both_languages_say_the_same() -> None:
     named = {key for path in folder.rglob("*.html") for key in re.findall(r"\bt\([\"'](\w+)", path.read_text("utf-8"))}
     assert named <= {*english}
     assert read_keys(KEYS)[0].inside("x") != EVERYTHING.inside("x")
+
+
+async def test_the_seat(assistant: Assistant, script: Script) -> None:
+    """Only a key that operates sees it; a second person is told who holds a thread; names and words stay text."""
+    script.add(supervisor=["Hello."])
+    path = "/seat/talk/shop%3Aday"
+    async with visiting(assistant, SHOP) as user:
+        await said(user, text="hi")
+        assert (await user.get("/seat")).status_code == 403
+        for step in ("take", "messages", "back"):
+            assert (await user.post(f"{path}/{step}", headers=BY_PAGE)).status_code == 403
+    async with visiting(assistant, OPERATOR) as operator:
+        assert "shop:day" in (await operator.get(path)).text
+        await assistant.take_seat("shop:day", Operator(ATTACK, "desk"))
+        held = (await operator.post(f"{path}/take", headers=BY_PAGE)).text
+        assert "Take it all the same" in held
+        assert "<script>" not in held
+        await assistant.seats.say("shop:day", Operator(ATTACK, "desk"), ATTACK, "1")
+        assert "<script>" not in (await operator.get(path)).text
+        assert "<script>" not in (await operator.get("/seat")).text
+        fields = {"force": "1"}
+        assert "Hand back" in (await operator.post(f"{path}/take", data=fields, headers=BY_PAGE)).text
+        sent = {"text": "Hello from me.", "id": "12345678"}
+        for _ in range(2):
+            shown = (await operator.post(f"{path}/messages", data=sent, headers=BY_PAGE)).text
+            assert shown.count("Hello from me.") == 1
+        mark = re.search(r"log\?mark=([^\"]+)", shown)
+        assert mark
+        assert (await operator.get(f"{path}/log?mark={mark[1]}")).status_code == 204
+        assert "Take over" in (await operator.post(f"{path}/back", data={"note": "x"}, headers=BY_PAGE)).text

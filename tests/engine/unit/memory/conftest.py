@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from app.composition.databases import open_database
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Name the database file of a test."""
+    """Name the database file of a test, which then runs on SQLite alone."""
     return tmp_path / "var" / "dialogs.db"
 
 
 @pytest.fixture
-async def memory(path: Path) -> AsyncIterator[Memory]:
+async def memory(request: pytest.FixtureRequest, database: str) -> AsyncIterator[Memory]:
     """Open a fresh database."""
-    async with open_memory(f"sqlite:///{path}") as opened:
+    has_file = "path" in request.fixturenames
+    async with open_database(f"sqlite:///{request.getfixturevalue('path')}" if has_file else database) as opened:
         yield opened

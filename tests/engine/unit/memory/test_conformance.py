@@ -1,22 +1,24 @@
 """LangGraph's official suite for checkpointers, over the saver. `pytest -s` on this file prints its report."""
 
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import ALL_CAPABILITIES
 
 from agents.memory.checkpointer import Saver
+from app.composition.databases import open_database
 
 
-async def test_the_saver_passes_the_whole_suite(tmp_path: Path) -> None:
+async def test_the_saver_passes_the_whole_suite(database: str) -> None:
     """Every capability that the suite knows is there and passes, the extended ones among them."""
-    files = iter(range(len(ALL_CAPABILITIES)))
 
     @checkpointer_test(name="agents.memory.checkpointer.Saver, keep=all")
     async def saver() -> AsyncGenerator[Saver, None]:
-        async with Saver.from_conn_string(str(tmp_path / f"{next(files)}.db"), keep="all") as made:
-            yield made
+        # Each capability begins with an empty database.
+        async with open_database(database, keep="all") as memory:
+            await memory.saver.connection.execute("DELETE FROM checkpoints")
+            await memory.saver.connection.execute("DELETE FROM writes")
+            yield memory.saver
 
     report = await validate(saver)
     report.print_report()

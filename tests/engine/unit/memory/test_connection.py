@@ -1,25 +1,25 @@
 """A connection with a thread of its own: whole transactions, in their order."""
 
 import asyncio
-import sqlite3
 import threading
 from contextlib import suppress
 from functools import partial
 
 import pytest
 
+from agents.errors import DatabaseError
 from agents.memory import Memory
-from agents.memory.connection import Connection
+from agents.memory.connection import Connection, Session
 
 ADD = "INSERT INTO owners VALUES (?, 1)"
 
 
 async def added(connection: Connection) -> list[str]:
     """Return what the tests have added."""
-    return [owner for (owner,) in await connection.execute("SELECT owner FROM owners WHERE owner GLOB '?'")]
+    return [owner for (owner,) in await connection.execute("SELECT owner FROM owners WHERE owner LIKE '_'")]
 
 
-def _add(name: str, database: sqlite3.Connection) -> None:
+def _add(name: str, database: Session) -> None:
     database.execute(ADD, (name,))
 
 
@@ -59,7 +59,7 @@ async def test_a_cancelled_transaction_of_several_trips_is_undone(memory: Memory
 
 async def test_a_failed_write_is_undone(memory: Memory) -> None:
     """Of a piece of work that fails nothing is written."""
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(DatabaseError):
         await memory.database.write(lambda database: database.executemany(ADD, [("x",), ("x",)]).rowcount)
     assert await added(memory.database) == []
 

@@ -56,7 +56,7 @@ def pay(message: str, thread: str = "ann", how: How = "once") -> Write:
 
 def entries(memory: Memory) -> int:
     """Return how many entries there are."""
-    with closing(sqlite3.connect(memory.path)) as connection:
+    with closing(sqlite3.connect(memory.storage.path)) as connection:
         return int(connection.execute("SELECT count(*) FROM ledger").fetchone()[0])
 
 

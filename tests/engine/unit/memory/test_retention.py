@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import id as uuid6
 
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
-from tests.support.tiny_graph import THREAD, count, graph, say, words
+from tests.support.tiny_graph import THREAD, count, graph, open_saver, say, words
 
 STEPS = 3
 """Checkpoints of a turn: its input, and what follows."""
@@ -24,7 +24,7 @@ TEXTS = [f"word {number} {'abc def ' * (number % 7)}" for number in range(12)]
 async def saver(path: Path) -> AsyncGenerator[Saver, None]:
     """A saver that keeps four turns."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    async with Saver.from_conn_string(str(path), keep=4) as opened:
+    async with open_saver(str(path), keep=4) as opened:
         yield opened
 
 
@@ -84,7 +84,7 @@ async def test_what_waits_at_the_end_of_a_turn_stays_with_it(saver: Saver) -> No
 async def test_all_keeps_every_step(path: Path) -> None:
     """With "all" a turn has the checkpoints that the stock saver has, with their writes."""
     path.parent.mkdir(parents=True)
-    async with Saver.from_conn_string(str(path), keep="all") as saver:
+    async with open_saver(str(path), keep="all") as saver:
         await say(saver, "one")
         await say(saver, "two")
         history = [step async for step in graph(saver).aget_state_history(THREAD)]
@@ -96,10 +96,10 @@ async def test_all_keeps_every_step(path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", [0, -1])
-async def test_a_number_below_one_is_refused(keep: int, path: Path) -> None:
+async def test_a_number_below_one_is_refused(keep: int) -> None:
     """Keeping nothing would lose the turn that runs."""
     with pytest.raises(ValueError, match="keep must be"):
-        async with Saver.from_conn_string(str(path), keep=keep):
+        async with open_saver(":memory:", keep=keep):
             pass
 
 
@@ -120,7 +120,7 @@ async def test_runs_threads_and_latest_go_as_they_are_told(saver: Saver) -> None
 async def test_pages_and_limits_run_through_a_long_history(path: Path) -> None:
     """More checkpoints than a page holds are listed once each, newest first; limit and `before` cut the list."""
     path.parent.mkdir(parents=True)
-    async with Saver.from_conn_string(str(path), keep="all") as saver:
+    async with open_saver(str(path), keep="all") as saver:
         for number in range(30):
             await say(saver, str(number))
         listed = await ids(saver)

@@ -17,7 +17,7 @@ from langgraph.types import Command
 from agents.errors import BrokenState
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
-from tests.support.tiny_graph import THREAD, count, graph, letter, say, words
+from tests.support.tiny_graph import THREAD, count, graph, letter, open_saver, say, words
 
 
 class TestSaver:
@@ -29,7 +29,7 @@ class TestSaver:
         """A second saver whose clock is 5 s behind answers a turn, and the next turn knows it."""
         await say(memory.saver, "one")
         behind = time.time_ns() - 5_000_000_000
-        async with Saver.from_conn_string(str(path)) as second:
+        async with open_saver(str(path)) as second:
             with monkeypatch.context() as patch:
                 patch.setattr(ids, "_last_v6_timestamp", None)
                 patch.setattr(time, "time_ns", lambda: behind)
@@ -42,8 +42,8 @@ class TestSaver:
         """The same with a real process."""
         code = (
             "import asyncio, sys, time\nreal = time.time_ns\ntime.time_ns = lambda: real() - 60_000_000_000\n"
-            "from agents.memory.checkpointer import Saver\nfrom tests.support.tiny_graph import say\n"
-            "async def main():\n    async with Saver.from_conn_string(sys.argv[1]) as saver:\n"
+            "from tests.support.tiny_graph import open_saver, say\n"
+            "async def main():\n    async with open_saver(sys.argv[1]) as saver:\n"
             "        await say(saver, 'two')\nasyncio.run(main())"
         )
         await say(memory.saver, "one")

@@ -101,6 +101,8 @@ def test_the_time_zone_is_the_persons() -> None:
         ("en", "Remind me in 20 minutes to turn off the oven", "2026-11-20 10:20", "Remind me to turn off the oven"),
         ("ru", "напомни мне завтра в 9 позвонить маме", "2026-11-21 09:00", "напомни мне позвонить маме"),
         ("ru", "Поставь таймер на 10 минут", "2026-11-20 10:10", "Поставь таймер"),
+        ("zh", "提醒我明天下午三点给妈妈打电话", "2026-11-21 15:00", "提醒我 给妈妈打电话"),
+        ("zh", "20分钟后提醒我关火", "2026-11-20 10:20", "提醒我关火"),
     ],
 )
 def test_a_moment_is_found_among_other_words(lang: str, said: str, at: str, rest: str) -> None:
@@ -112,7 +114,7 @@ def test_a_moment_is_found_among_other_words(lang: str, said: str, at: str, rest
     assert (f"{named.at:%Y-%m-%d %H:%M}", reading.rest) == (at, rest)
 
 
-@pytest.mark.parametrize("lang", ["en", "ru"])
+@pytest.mark.parametrize("lang", TABLES)
 @given(text(characters(exclude_categories=["Cs"])))
 def test_any_text_is_read_without_an_error(lang: str, said: str) -> None:
     """Whatever people write, it names a moment to come or none."""
@@ -121,7 +123,7 @@ def test_any_text_is_read_without_an_error(lang: str, said: str) -> None:
     assert named is None or named.at > now
 
 
-@pytest.mark.parametrize("lang", ["en", "ru"])
+@pytest.mark.parametrize("lang", TABLES)
 @given(lists(sampled_from(" ".join(case[0] for _, case in CASES).split()), max_size=8))
 def test_any_words_of_time_are_read_without_an_error(lang: str, said: list[str]) -> None:
     """Words of time in any order name a moment to come or none."""

@@ -163,7 +163,7 @@ def test_a_tool_needs_no_card(write: Write) -> None:
     assert faults(speakers, languages()) == []
     assert warnings(speakers, languages()) == [
         f"prompts/{lang}/planner/cards/stop_it.md is missing: the tool has no examples of requests"
-        for lang in ("en", "ru")
+        for lang in languages()
     ]
     assert card_of("stop_it", speakers).descriptions == {"en": "Stop something.", "ru": "Stop something."}
 
@@ -188,6 +188,12 @@ def test_a_dialog_without_a_translation_gives_a_warning(write: Write) -> None:
     (prompts.FOLDER / "ru" / "planner" / "prompt.md").unlink()
     assert faults(discover()[0], languages()) == []
     assert warnings(discover()[0], languages()) == ["prompts/ru/planner/prompt.md is missing: the en prompt is used"]
+
+
+def test_a_prompt_of_the_engine_is_checked_as_well(write: Write) -> None:
+    """A sign that begins no variable is told at the start, and not when a model is asked."""
+    (prompts.FOLDER / "ru" / "supervisor.md").write_text("Это стоит 5$.", "utf-8")
+    assert faults(discover()[0], languages()) == ["prompts/ru/supervisor.md has a $ that begins no variable: write $$"]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 "use strict";
 const body = document.body, address = body.dataset.address;
-const log = document.getElementById("log"), scroller = document.getElementById("scroll");
+const log = document.getElementById("log"), scroller = log?.closest("[data-scroll]") ?? document.getElementById("scroll");
 const composer = document.getElementById("composer"), text = document.getElementById("text");
-const alertBox = document.getElementById("alert");
+const alertBox = document.getElementById("alert"), chosen = document.getElementById("chosen");
+const files = composer?.elements.file, voice = composer?.elements.voice;
 const tabs = "BroadcastChannel" in window ? new BroadcastChannel("conversations") : null;
 
 function newId() {
@@ -25,7 +26,7 @@ body.addEventListener("htmx:afterRequest", (event) => {
   const from = event.detail.elt, status = event.detail.xhr.status;
   if (status) delete from.dataset.sent;
   if (!event.detail.successful || !log || event.detail.requestConfig.verb !== "post") return;
-  if (from === composer) { composer.reset(); text.focus(); }
+  if (from === composer) { composer.reset(); showChosen(); text.focus(); }
   tellTabs();
 });
 body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
@@ -43,12 +44,16 @@ if (log) {
   body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === log) toEnd(); });
 
   composer.addEventListener("submit", (event) => {
-    if (!text.value.trim()) { event.preventDefault(); event.stopImmediatePropagation(); }
+    if (!hasWords()) { event.preventDefault(); event.stopImmediatePropagation(); }
   }, true);
+  files?.addEventListener("change", showChosen);
+  chosen?.addEventListener("click", () => { files.value = ""; showChosen(); text.focus(); });
+  document.querySelector("[data-attach]")?.addEventListener("click", () => files.click());
+  document.querySelector("[data-record]")?.addEventListener("click", (event) => record(event.currentTarget));
   text.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing && matchMedia("(hover: hover), (min-width: 48rem)").matches) {
       event.preventDefault();
-      if (text.value.trim()) composer.requestSubmit();
+      if (hasWords()) composer.requestSubmit();
     }
   });
 
@@ -81,9 +86,37 @@ if (log) {
     if (body.classList.contains("drawer-open")) toggleDrawer();
     else if (isRunning()) document.querySelector(".stop").click();
   });
+  // A person in the assistant's place, or a reminder, says something unasked.
+  setInterval(() => { if (!document.hidden) refresh(); }, 4000);
   toEnd();
 }
 
+function hasWords() { return text.value.trim() || files?.files.length || voice?.files.length; }
+function showChosen() {
+  if (!chosen) return;
+  chosen.textContent = [...(files?.files ?? [])].map((file) => file.name).join(", ");
+  chosen.hidden = !chosen.textContent;
+}
+// The second press ends the recording and sends it.
+let recorder = null;
+async function record(button) {
+  if (recorder) { recorder.stop(); return; }
+  let stream;
+  try { stream = await navigator.mediaDevices.getUserMedia({ audio: true }); } catch { alertBox.textContent = body.dataset.deaf; return; }
+  const pieces = [], sent = new DataTransfer();
+  recorder = new MediaRecorder(stream);
+  recorder.addEventListener("dataavailable", (event) => pieces.push(event.data));
+  recorder.addEventListener("stop", () => {
+    stream.getTracks().forEach((track) => track.stop());
+    recorder = null;
+    button.setAttribute("aria-pressed", "false");
+    sent.items.add(new File(pieces, "voice"));
+    voice.files = sent.files;
+    composer.requestSubmit();
+  });
+  recorder.start();
+  button.setAttribute("aria-pressed", "true");
+}
 function send(path, values, source) {
   return htmx.ajax("POST", path, { source, target: log, swap: "beforeend", values });
 }

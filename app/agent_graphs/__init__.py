@@ -1,0 +1,1 @@
+"""Agent graphs as dialogs: LangChain's `create_agent`, and any LangGraph graph over `messages`."""

@@ -1,0 +1,124 @@
+"""A breaker for each address of a model: after failures in a row calls fail at once, until one try succeeds.
+
+What counts is whether the server answers: the first piece of a reply, and a refusal, show that it does.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from langchain_core.exceptions import ModelError
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from agents.models import Model, Models, ToolSchema
+from agents.models.failures import diagnose, is_failure
+
+LOG = logging.getLogger(__name__)
+OUTAGES = ("busy", "unavailable")
+"""The troubles of a server that does not answer."""
+SILENT = 0.9
+"""The share of a model's patience after which a call that is given up has failed."""
+
+
+class Resting(ModelError):
+    """A model is not asked, because it has failed so often; the user reads the same as when it failed."""
+
+    def __init__(self, place: str, *, is_busy: bool) -> None:
+        super().__init__(f"{place} rests after its failures")
+        self.is_retryable = is_busy
+
+
+@dataclass
+class Breaker:
+    """Lets calls pass; after `most` failures in a row none for `rest` seconds, and then one at a time."""
+
+    place: str
+    most: int
+    rest: float
+    now: Callable[[], float] = time.monotonic
+    _failures: int = 0
+    _until: float = 0
+    _is_busy: bool = False
+    _is_tried: bool = False
+
+    def begin(self) -> None:
+        """Let a call begin. Raises Resting if none may."""
+        if self._failures >= self.most:
+            if self._is_tried or self.now() < self._until:
+                raise Resting(self.place, is_busy=self._is_busy)
+            self._is_tried = True
+
+    def end(self, failure: BaseException | None, *, is_silent: bool = False) -> None:
+        """Take what came of a call; one that was given up early, or failed for a fault of ours, says nothing."""
+        self._is_tried = False
+        trouble = diagnose(failure) if isinstance(failure, Exception) and is_failure(failure) else None
+        if is_silent or trouble in OUTAGES:
+            self._failures, self._until, self._is_busy = (
+                self._failures + 1,
+                self.now() + self.rest,
+                trouble != OUTAGES[1],
+            )
+            if self._failures >= self.most:
+                LOG.warning(
+                    "%s: %d failures in a row; it is tried again in %g s", self.place, self._failures, self.rest
+                )
+        elif failure is None or trouble:
+            self._failures = 0
+
+
+class _Guarded(Runnable[LanguageModelInput, AIMessage]):
+    """A model with its tools, behind a breaker. It is streamed; `invoke` passes the breaker by."""
+
+    def __init__(self, model: Runnable[LanguageModelInput, AIMessage], breaker: Breaker, patience: float) -> None:
+        self.model, self.breaker, self.patience = model, breaker, patience
+
+    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **options: Any) -> AIMessage:
+        """Return a reply."""
+        return self.model.invoke(input, config, **options)
+
+    async def astream(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **options: Any
+    ) -> AsyncIterator[AIMessage]:
+        """Stream a reply. Raises Resting."""
+        self.breaker.begin()
+        begun, has_begun = self.breaker.now(), False
+        try:
+            async for piece in self.model.astream(input, config, **options):
+                if not has_begun:
+                    has_begun = True
+                    self.breaker.end(None)
+                yield piece
+        except (Exception, asyncio.CancelledError, GeneratorExit) as failure:
+            if not has_begun:
+                self.breaker.end(failure, is_silent=self.breaker.now() - begun >= SILENT * self.patience)
+            raise
+
+
+@dataclass(frozen=True)
+class GuardedModel(Model):
+    """A model behind a breaker."""
+
+    breaker: Breaker = field(default_factory=lambda: Breaker("", 1, 0), compare=False)
+
+    def bound(self, tools: Sequence[ToolSchema], key: str) -> Runnable[LanguageModelInput, AIMessage]:
+        """See `Model`."""
+        return _Guarded(super().bound(tools, key), self.breaker, self.patience)
+
+
+def guarded(models: Models, most: int, rest: float, now: Callable[[], float] = time.monotonic) -> Models:
+    """Return the models behind breakers, one for each address; with 0 failures, as they are."""
+    if not most:
+        return models
+    breakers = {model.place: Breaker(model.place, most, rest, now) for model in models}
+
+    def behind(model: Model) -> Model:
+        own = {part.name: getattr(model, part.name) for part in fields(model)}
+        return GuardedModel(**own, breaker=breakers[model.place])
+
+    roles = {role: behind(model) for role, model in models.roles.items()}
+    return Models(behind(models.default), roles, models.fallback and behind(models.fallback))

@@ -1,0 +1,211 @@
+"""`lab`: the lab's actions, without its pages."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from agents.toolkit.commands import CommandResult
+from app.cli import lab_agents, lab_desk
+from app.cli.invocation import Thread, language_given
+from app.composition import discover_checked, open_assistant
+from app.doors.visit import FAILED
+from app.lab import threads
+from app.lab.cards import Queries, card_text, effect, queries_of
+from app.lab.cases import Case
+from app.lab.desk_session import Session
+from app.lab.folder import Kind, LabFolder, named_after, validated, written
+from app.lab.runs import Run, judge_result, run_cases, summaries, table_lines
+from app.lab.simulation import User
+from app.lab.simulation import simulate as simulated
+from app.lab.stage import Variant
+from app.listing import columns, state_lines
+from app.mocks import Mock
+from app.remote.yaml_file import Part
+from app.settings import read_settings
+from app.tool_card import owned_tools, slots, write_card
+from prompts import FALLBACK, card_file
+
+application = typer.Typer(name="lab", help="Look, try, judge, teach.")
+application.add_typer(lab_agents.application)
+application.add_typer(lab_desk.application)
+Model = Annotated[str, typer.Option(help="The model to ask (default: as it is set).")]
+Temperature = Annotated[float | None, typer.Option(help="Its temperature.")]
+
+
+@application.command()
+async def thread(thread: Thread) -> CommandResult:
+    """Show a thread's turns with verdicts, reasons and calls of tools."""
+    async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
+        view = await threads.view(assistant, thread)
+    lines = state_lines(view.state) if view.state else []
+    for turn in view.turns:
+        lines += ["", f"{turn.number}. {turn.text or '-'}", *(f"   {line}" for line, _ in turn.steps)]
+        lines += [f"   ? {each.observer} ({each.by}): {each.reason}" for each in turn.decisions if each.reason]
+    plain = {"thread": thread, "state": view.state, "turns": [turn.plain() for turn in view.turns]}
+    return CommandResult(plain, lines)
+
+
+@application.command()
+async def replay(thread: Thread, *, model: Model = "", temperature: Temperature = None) -> CommandResult:
+    """Say the same to another model on an empty database; exit 1 if the trace differs."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        records = await assistant.records(thread)
+    turns = await threads.replay(settings, records, _variant(model, temperature))
+    lines = []
+    for turn in turns:
+        lines += [f"{'!' if turn.differs else '='} user: {turn.now.text}"]
+        lines += [f"  - {line}" for line in turn.then.trace.splitlines() if turn.differs]
+        lines += [f"  {'+' if turn.differs else ' '} {line}" for line in turn.now.trace.splitlines()]
+    plain = [{"text": turn.now.text, "then": turn.then.trace, "now": turn.now.trace} for turn in turns]
+    return CommandResult(plain, lines, FAILED if any(turn.differs for turn in turns) else 0)
+
+
+def _variant(model: str, temperature: float | None) -> Variant:
+    return validated(Variant, {"model": model, "parameters": {"temperature": temperature}})
+
+
+KINDS: dict[Kind, type[Part]] = {
+    "cases": Case,
+    "desk": Session,
+    "mocks": Mock,
+    "queries": Queries,
+    "runs": Run,
+    "users": User,
+    "variants": Variant,
+}
+KindOfFile = Annotated[Kind, typer.Argument(help="Which folder of the lab's.")]
+
+
+@application.command("list")
+async def list_files(kind: KindOfFile) -> CommandResult:
+    """List the files of a kind, each with its first line."""
+    every = {name: written(part).partition("\n")[0] for name, part in _folder().every(kind, KINDS[kind]).items()}
+    return CommandResult(every, columns(every.items()) if every else [])
+
+
+@application.command()
+async def delete(kind: KindOfFile, name: Annotated[str, typer.Argument(help="The file's.")]) -> CommandResult:
+    """Delete a file of the lab's folder."""
+    _folder().delete(kind, name)
+    return CommandResult({kind: name}, [])
+
+
+@application.command()
+async def case(thread: Thread) -> CommandResult:
+    """Keep a thread as a case: what was said, and its trace as what is expected."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        records = await assistant.records(thread)
+    name = threads.keep_case(_folder(), records, discover_checked(settings)[0], thread)
+    return CommandResult({"case": name}, [str(_folder().path("cases", name))])
+
+
+@application.command()
+async def record(
+    thread: Thread,
+    *,
+    tool: Annotated[list[str], typer.Option(help="Which tools (default: all).")] = [],  # noqa: B006  # typer's own list
+) -> CommandResult:
+    """Keep what tools answered in a thread as mocks, by their arguments."""
+    settings = read_settings()
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        records = await assistant.records(thread)
+    names = threads.keep_mocks(_folder(), records, discover_checked(settings)[0], tool)
+    return CommandResult({"mocks": names}, names)
+
+
+@application.command()
+async def run(
+    names: Annotated[list[str], typer.Argument(metavar="CASE", help="Which cases (default: all).")] = [],  # noqa: B006
+    *,
+    model: Model = "",
+    temperature: Temperature = None,
+    variant: Annotated[list[str], typer.Option(help="A file of the lab's folder variants; once each.")] = [],  # noqa: B006
+    mock: Annotated[list[str], typer.Option(help="A file of the lab's folder mocks; once each.")] = [],  # noqa: B006
+    times: Annotated[int, typer.Option(min=1, help="How often each case is played.")] = 1,
+    judge: Annotated[str, typer.Option(metavar="MODEL", help="A model that judges, too.")] = "",
+) -> CommandResult:
+    """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
+    folder = _folder()
+    mocks = tuple(folder.every("mocks", Mock, *mock).values()) if mock else ()
+    variants = folder.every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
+    mocked = {name: each.model_copy(update={"mocks": (*each.mocks, *mocks)}) for name, each in variants.items()}
+    cases = folder.every("cases", Case, *names)
+    done = await run_cases(read_settings(), cases, mocked, times=times, judge=judge, tell=_tell)
+    folder.add("runs", named_after(done.begun.partition("+")[0]), done)
+    return _outcome(done, FAILED if done.differing() or any(each.problems for each in done.results) else 0)
+
+
+@application.command()
+async def verdict(
+    run: Annotated[str, typer.Argument(help="The run's file in the lab's folder runs.")],
+    place: Annotated[int, typer.Argument(min=0, help="Which result, from 0.")],
+    verdict: Annotated[Literal["good", "bad"], typer.Argument(help="What you think of it.")],
+) -> CommandResult:
+    """Judge a result of a run; then show how far the judges agree."""
+    judge_result(_folder(), run, place, is_good=verdict == "good")
+    return _outcome(_folder().read("runs", run, Run), 0)
+
+
+def _outcome(done: Run, exit_code: int) -> CommandResult:
+    plain = {"begun": done.begun, "variants": [vars(each) for each in summaries(done)], "differing": done.differing()}
+    plain["problems"] = [{"case": each.case, "problems": each.problems} for each in done.results if each.problems]
+    return CommandResult(plain, table_lines(done), exit_code)
+
+
+@application.command()
+async def simulate(
+    names: Annotated[list[str], typer.Argument(metavar="USER", help="Which users (default: all).")] = [],  # noqa: B006
+    *,
+    talks: Annotated[int, typer.Option(min=1, help="How many talks.")] = 20,
+    turns: Annotated[int, typer.Option(min=1, help="The most turns of a talk.")] = 8,
+    seed: Annotated[int, typer.Option(help="The same seed, the same scripted users.")] = 0,
+    model: Model = "",
+    errs_every: Annotated[int, typer.Option(min=0, help="After how many replies the model errs once.")] = 0,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep each new failure as a case.")] = False,
+) -> CommandResult:
+    """Let simulated users talk; exit 1 if a talk went wrong."""
+    folder, variant = _folder(), Variant(model=model, errs_every=errs_every)
+    users, kept = folder.every("users", User, *names), folder if keep else None
+    options = {"talks": talks, "turns": turns, "seed": seed}
+    done = await simulated(read_settings(), users, variant, **options, keep=kept, tell=_tell)
+    plain = {"talks": done.talks, "turns": done.turns, "kinds": done.kinds, "failures": len(done.failures)}
+    return CommandResult({**plain, "cases": done.cases}, done.lines(), FAILED if done.failures else 0)
+
+
+def _folder() -> LabFolder:
+    return LabFolder(read_settings().lab_folder)
+
+
+def _tell(done: int, steps: int) -> None:
+    """Tell on a terminal how far the work is."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{done}/{steps}" + ("\n" if done == steps else ""))
+
+
+@application.command()
+async def card(
+    tool: Annotated[str, typer.Argument(help="Whose card.")],
+    file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="Default: the page's draft.")] = None,
+    *,
+    lang: Annotated[str, typer.Option(callback=language_given, help="The card's language.")] = FALLBACK,
+    apply: Annotated[bool, typer.Option("--apply", help="Let everybody have it.")] = False,
+) -> CommandResult:
+    """Show which requests find a tool with another card, and which no longer do; exit 1 if some are lost."""
+    folder = _folder()
+    text = file.read_text("utf-8") if file else card_text(folder, tool, lang)
+    async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
+        shown = effect(assistant.speakers, tool, lang, text, await queries_of(assistant, folder))
+        owned = owned_tools(assistant.speakers)[tool]
+    if apply:
+        async with lab_agents.deed("card_changed", tool):
+            write_card(card_file(tool, lang), "", text, slots([each for _, each in owned]))
+    groups = {name: [query.text for query in queries] for name, queries in vars(shown).items()}
+    lines = [f"{sign} {query}" for sign, name in SIGNS.items() for query in groups[name]]
+    return CommandResult(groups, lines, FAILED if groups["lost"] else 0)
+
+
+SIGNS = {"+": "gained", "-": "lost", "?": "missed", "=": "kept"}

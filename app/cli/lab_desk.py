@@ -1,0 +1,172 @@
+"""`lab desk`: sessions in which a person plays the model, at the terminal."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from agents.conversation.gate import trained_gate
+from agents.errors import UsageError
+from agents.toolkit.commands import CommandResult
+from app.cli.invocation import Lang
+from app.composition import load_thresholds, open_assistant
+from app.lab.cards import cards_of, queries_of
+from app.lab.desk import THREAD, Desk
+from app.lab.desk_export import lines_of
+from app.lab.desk_session import DeskCall, DeskTurn, Session
+from app.lab.folder import LabFolder, validated
+from app.lab.forms import from_json
+from app.lab.lessons import figures, lessons_of, new_examples
+from app.lab.threads import as_test
+from app.listing import columns
+from app.settings import read_settings
+from app.tool_card import changed_card, owned_tools, slots, write_card
+from prompts import card_file
+
+application = typer.Typer(name="desk", help="Play the model yourself; what you do becomes training data and a test.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The session's file in the lab's folder desk.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Files in the lab's folder desk (default: all).")]
+
+
+@asynccontextmanager
+async def _opened(name: str) -> AsyncIterator[Desk]:
+    desk = await Desk(_folder(), name).open(read_settings())
+    try:
+        yield desk
+    finally:
+        await desk.close()
+
+
+@application.command()
+async def show(name: Name) -> CommandResult:
+    """Show what the user said, what the person replied, and what came of it."""
+    session = _folder().read("desk", name, Session)
+    lines = []
+    for turn in session.turns:
+        lines.append(f"user: {turn.user}")
+        for reply in turn.replies:
+            calls = [_call(call.tool, json.dumps(dict(call.args), ensure_ascii=False)) for call in reply.calls]
+            lines.append(f"  {reply.role}: {' '.join(filter(None, [reply.text, *calls]))}")
+        lines += [f"  | {line}" for line in turn.trace.splitlines()]
+    return CommandResult(session.model_dump(mode="json", exclude={"pool", "identifiers"}), lines)
+
+
+@application.command()
+async def export(
+    name: Name,
+    *,
+    form: Annotated[Literal["jsonl", "test"], typer.Option(help="Fine-tuning data, or a trace test.")] = "jsonl",
+    output: Annotated[Path | None, typer.Option(help="The file to write (default: it is shown).")] = None,
+) -> CommandResult:
+    """Export a session for fine-tuning, or as a trace test."""
+    lines, remarks = [], []
+    if form == "jsonl":
+        lines = lines_of(_folder().read("desk", name, Session))
+    else:
+        async with _opened(name) as desk:
+            source, remark = await as_test(desk.assistant, THREAD, read_settings().app_lang, **desk.session.who)
+        lines, remarks = source.splitlines(), [f"# {remark}"] if remark else []
+    if output:
+        output.write_text("\n".join(lines) + "\n", "utf-8")
+        lines = [str(output)]
+    return CommandResult(lines, [*lines, *remarks])
+
+
+@application.command()
+async def teach(
+    names: Names = [],  # noqa: B006  # typer makes a list of its own
+    *,
+    apply: Annotated[bool, typer.Option("--apply", help="Write the examples on the cards that everybody has.")] = False,
+) -> CommandResult:
+    """Take messages as examples for the tools that the person chose; show what ranker and gate do before and after."""
+    lessons = []
+    for name in names or _folder().names("desk"):
+        async with _opened(name) as desk:
+            lessons += lessons_of(desk)
+    async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
+        speakers, gate = assistant.speakers, trained_gate(await load_thresholds(assistant.memory.store))
+        rows = figures(speakers, lessons, await queries_of(assistant, _folder()), gate)
+    owned, new = owned_tools(speakers), new_examples(cards_of(speakers), lessons)
+    lines = [f"+ {tool} ({lang}): {text}" for (tool, lang), texts in new.items() for text in texts]
+    for (tool, lang), texts in new.items() if apply else ():
+        path = card_file(tool, lang)
+        before = path.read_text("utf-8") if path.exists() else ""
+        write_card(path, before, changed_card(before, added=texts), slots([each for _, each in owned[tool]]))
+    table = [("", "before", "after", "of"), *((row.about, row.before, row.after, row.judged) for row in rows)]
+    return CommandResult({"examples": lines, "figures": [vars(row) for row in rows]}, [*lines, *columns(table)])
+
+
+@application.command()
+async def play(name: Name, *, lang: Lang = None) -> CommandResult:
+    """Play a session line by line, or begin one; an empty line ends it.
+
+    As the model write an answer, or calls as `TOOL {"argument": 1}` behind a `/`, several behind several; `/back` takes
+    the last step back.
+    """
+    folder = _folder()
+    if name not in folder.names("desk"):
+        folder.write("desk", name, Session(lang=lang or read_settings().app_lang))
+    async with _opened(name) as desk:
+        shown = 0
+        while line := await _typed(desk, shown):
+            shown = len(desk.wanted.messages) if desk.wanted else 0
+            try:
+                if line == "/back":
+                    steps, shown = sum(1 + len(turn.replies) for turn in desk.session.turns), 0
+                    await desk.back(read_settings(), steps - 1)
+                elif desk.wanted:
+                    text, *made = f" {line}".split(" /")
+                    await desk.reply(text.strip(), [_read(call) for call in made])
+                else:
+                    desk.say(line)
+            except UsageError as fault:
+                _tell(f"! {fault}")
+        turns = len(desk.session.turns)
+    return CommandResult({"session": name, "turns": turns}, [str(folder.path("desk", name))])
+
+
+async def _typed(desk: Desk, shown: int) -> str:
+    """Show how far a session is, without the messages that were shown before, and return the next line."""
+    await desk.settle()
+    if wanted := desk.wanted:
+        for message in wanted.messages[shown:]:
+            _tell(_written(message))
+        _tell(f"Tools: {', '.join(tool['function']['name'] for tool in wanted.tools)}")
+    elif desk.session.turns:
+        _tell(_ended(desk.session.turns[-1]))
+    sys.stderr.write(f"{wanted.role if wanted else 'user'}> ")
+    sys.stderr.flush()
+    line: str = await asyncio.to_thread(sys.stdin.readline)
+    return line.strip()
+
+
+def _written(message: Mapping[str, Any]) -> str:
+    functions = [call["function"] for call in message.get("tool_calls", ())]
+    calls = [_call(function["name"], function["arguments"]) for function in functions]
+    return f"[{message['role']}] {' '.join([str(message.get('content') or ''), *calls]).strip()}"
+
+
+def _ended(turn: DeskTurn) -> str:
+    return "\n".join(filter(None, [turn.answer, turn.question, " | ".join(turn.options)]))
+
+
+def _call(tool: str, arguments: str) -> str:
+    return f"{tool}({arguments})"
+
+
+def _read(call: str) -> DeskCall:
+    tool, _, arguments = call.partition(" ")
+    return validated(DeskCall, {"tool": tool, "args": from_json(arguments.strip() or "{}", tool)}, tool)
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _folder() -> LabFolder:
+    return LabFolder(read_settings().lab_folder)

@@ -1,0 +1,31 @@
+"""A bar that shows on a terminal how far a long command has come."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from agents.language.text.clean import clean
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
+    """Show on a terminal how far it is; yield what is told how many of how many are done, and which one comes."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task, is_over = progress.add_task("", total=None), threading.Event()
+
+        def tell(done: int, total: int, name: str) -> None:
+            if is_over.is_set():
+                raise asyncio.CancelledError
+            progress.update(task, completed=done, total=total, description=clean(Path(name).name))
+
+        try:
+            yield tell
+        finally:
+            is_over.set()

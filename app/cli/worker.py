@@ -1,0 +1,24 @@
+"""`worker`: a process that plays the turns of doors."""
+
+import asyncio
+import signal
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from app.composition.workers import play_for_doors
+from app.logs import log_on_stderr
+from app.settings import read_settings
+from app.tasks import cancelled_by
+
+Turns = Annotated[int, typer.Option(min=1, max=1000, help="How many turns it plays at a time.")]
+
+
+async def worker(*, turns: Turns = 32) -> int:
+    """Play the turns that `serve` and `telegram` leave to workers, until stopped; needs WORKERS=yes."""
+    settings = read_settings()
+    log = log_on_stderr(detailed=False, content=settings.log_content)
+    with log, cancelled_by(signal.SIGTERM, signal.SIGINT), suppress(asyncio.CancelledError):
+        await play_for_doors(settings, turns)
+    return 0

@@ -1,0 +1,80 @@
+"""The database by its address: a SQLite file, or a PostgreSQL server."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from agents.errors import ConfigError, UnusableDatabase
+from agents.memory import Memory, database_path, open_memory
+from agents.memory.checkpointer import KEPT_TURNS, Keep
+from agents.memory.connection import Connection, Tables, connect
+
+POSTGRES = ("postgresql://", "postgres://")
+NO_DRIVER = (
+    "DATABASE_URL: PostgreSQL is an extra; install it: pip install --require-hashes -r requirements-postgres.txt"
+)
+
+
+def open_database(
+    url: str,
+    now: Callable[[], float] = time.time,
+    *,
+    keep: Keep = KEPT_TURNS,
+    reads: bool = False,
+    tables: Sequence[Tables] = (),
+) -> AbstractAsyncContextManager[Memory]:
+    """Open the database at an address; see `open_memory`.
+
+    Raises:
+        ConfigError: the database cannot be used, or its driver is not installed.
+    """
+    if is_postgres(url):
+        memory: AbstractAsyncContextManager[Memory] = _postgres().open_postgres(url, now, keep, tables)
+        return memory
+    return open_memory(url, now, keep=keep, reads=reads, tables=tables)
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Connection]:
+    """Connect to a database that is there; nothing is made in it.
+
+    Raises:
+        ConfigError: it cannot be used, or its driver is not installed.
+    """
+    if is_postgres(url):
+        opening: AbstractAsyncContextManager[Connection] = _postgres().connected(url)
+    else:
+        path = database_path(url)
+        if not path.is_file():
+            raise UnusableDatabase(f"DATABASE_URL: there is no file {path}")
+        opening = connect(str(path))
+    async with opening as connection:
+        yield connection
+
+
+def is_postgres(url: str) -> bool:
+    """Tell whether an address is of PostgreSQL."""
+    return url.startswith(POSTGRES)
+
+
+def files_of(url: str) -> Path:
+    """Return the path beside which the other files of a database lie.
+
+    Raises:
+        ConfigError: the address is of no kind that is known, or the driver of its kind is not installed.
+    """
+    if is_postgres(url):
+        path: Path = _postgres().files_beside(url)
+        return path
+    return database_path(url)
+
+
+def _postgres() -> Any:
+    # Who talks to a file does without the driver.
+    try:
+        return import_module("app.postgres.storage")
+    except ImportError:
+        raise ConfigError(NO_DRIVER) from None

@@ -1,0 +1,158 @@
+"""Copies an installation from one database to another: table by table, resumable, and counted at the end."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+
+from agents.errors import UsageError
+from agents.memory import TABLES
+from agents.memory.checkpointer import TABLES as CHECKPOINTS
+from agents.memory.connection import Connection, Row, Session, Tables, migrate
+from app.composition import dialogs_of, tables_of
+from app.composition.databases import connected, is_postgres, open_database
+from app.postgres import handed_turns
+from app.postgres.dialect import RENUMBER
+
+AT_ONCE = 200
+"""Rows that are copied in one transaction."""
+BEGUN = "unfinished migration"
+"""An owner without tables: it stands in a database until the copy is whole."""
+VERSIONS = "SELECT owner, version FROM owners"
+Tell = Callable[[int, int, str], None]
+"""Is told how many rows of how many are copied, and which table is at hand."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its columns, those that identify a row, and whether the database gives each new row a number."""
+
+    name: str
+    columns: Sequence[str]
+    key: Sequence[str]
+    is_numbered: bool
+
+    @property
+    def place(self) -> str:
+        """The statement for the key of the last row."""
+        descending = ", ".join(f"{column} DESC" for column in self.key)
+        return f"SELECT {', '.join(self.key)} FROM {self.name} ORDER BY {descending} LIMIT 1"
+
+    def rows(self, *, from_start: bool) -> str:
+        """Return the statement for the next rows behind a key; without a key of the table for all of them."""
+        sql = f"SELECT {', '.join(self.columns)} FROM {self.name}"
+        if not self.key:
+            return sql
+        key, marks = ", ".join(self.key), ", ".join("?" * len(self.key))
+        behind = "" if from_start else f" WHERE ({key}) > ({marks})"
+        return f"{sql}{behind} ORDER BY {key} LIMIT {AT_ONCE}"
+
+    def add(self, rows: Sequence[Row], session: Session) -> None:
+        """Write rows; all that the table has, if nothing identifies a row."""
+        if not self.key:
+            session.execute(f"DELETE FROM {self.name}")
+        marks = ", ".join("?" * len(self.columns))
+        session.executemany(f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({marks})", rows)
+
+
+async def copy(source: str, target: str, others: Sequence[Tables], tell: Tell) -> Mapping[str, int]:
+    """Copy all that is at one address to another one, and go on where a former copy was cut off.
+
+    The source is only read. Nothing else may use either of them meanwhile. `others` are tables of neither the engine
+    nor a dialog. Returns the number of rows by table.
+
+    Raises:
+        UsageError: both are the same, the source is of another version of this program or holds tables that it does
+            not know, the target holds conversations of its own, turns wait for a worker, or something was changed
+            during the copy.
+        ConfigError: one of them cannot be used.
+    """
+    if source == target:
+        raise UsageError("--to names the database that DATABASE_URL names; name another one.")
+    added = [*tables_of(dialogs_of()), *others]
+    async with connected(source) as old, open_database(target, tables=added) as memory:
+        new = memory.database
+        async with memory.locks.hold("\0migration"):
+            tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, *added]))
+            await _begin(new, tables)
+            counts = {table.name: await _count(old, table) for table in tables}
+            done, total = 0, sum(counts.values())
+            for table in tables:
+                async for copied in _copied(table, old, new):
+                    done += copied
+                    tell(done, total, table.name)
+                if table.is_numbered and is_postgres(target):
+                    await new.execute(RENUMBER.format(table=table.name, column=table.key[0]))
+            differing = [table.name for table in tables if await _count(new, table) != await _count(old, table)]
+            if differing:
+                raise UsageError(f"Something writes to {', '.join(differing)}; stop it and run this again.")
+            await new.execute("DELETE FROM owners WHERE owner = ?", (BEGUN,))
+    return counts
+
+
+async def _owners_there(old: Connection, owners: Sequence[Tables]) -> list[Tables]:
+    """Return the owners whose tables the source has. Raises UsageError where the versions differ."""
+    tables_by_owner = {tables.owner: tables for tables in owners}
+    versions: dict[str, int] = dict(await old.execute(VERSIONS))
+    versions.pop(BEGUN, None)
+    if versions.pop(handed_turns.TABLES.owner, None) and await old.execute("SELECT 1 FROM worker_turns LIMIT 1"):
+        raise UsageError("Turns wait for a worker; stop the doors and let workers play them first.")
+    if strangers := sorted(versions.keys() - tables_by_owner.keys()):
+        raise UsageError(f"The database holds tables of {', '.join(strangers)}, which this program does not have.")
+    behind = sorted(owner for owner, version in versions.items() if version != len(tables_by_owner[owner].steps))
+    if behind:
+        raise UsageError(
+            f"The tables of {', '.join(behind)} are of an older version; open it once with `python -m app threads`."
+        )
+    return [tables_by_owner[owner] for owner in versions]
+
+
+def _described(owners: Sequence[Tables]) -> list[Table]:
+    """Return the tables of these owners, as an empty SQLite database describes them."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
+        for owner in owners:
+            migrate(owner, empty)
+        names = empty.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        return [_described_table(name, empty) for (name,) in names.fetchall() if name != "owners"]
+
+
+def _described_table(name: str, empty: sqlite3.Connection) -> Table:
+    columns = empty.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)).fetchall()
+    key = [(column, kind) for column, kind, place in sorted(columns, key=lambda it: it[2]) if place]
+    is_numbered = len(key) == 1 and key[0][1] == "INTEGER"
+    return Table(name, [column for column, *_ in columns], [column for column, _ in key], is_numbered)
+
+
+async def _begin(new: Connection, tables: Sequence[Table]) -> None:
+    """Mark the target as begun. Raises UsageError if it holds something that no copy has brought."""
+
+    def begin(session: Session) -> bool:
+        if session.execute("SELECT 1 FROM owners WHERE owner = ?", (BEGUN,)).fetchone():
+            return True
+        if any(session.execute(f"SELECT 1 FROM {table.name} LIMIT 1").fetchone() for table in tables):
+            return False
+        session.execute("INSERT INTO owners VALUES (?, 0)", (BEGUN,))
+        return True
+
+    if not await new.write(begin):
+        raise UsageError("The database that --to names holds conversations already; name an empty one.")
+
+
+async def _copied(table: Table, old: Connection, new: Connection) -> AsyncIterator[int]:
+    """Copy the rows that the target lacks; yield how many are there already, and then how many each time."""
+    place: Sequence[Row] = []
+    if table.key:
+        place = await new.execute(table.place)
+        yield await _count(new, table)
+    while rows := await old.execute(table.rows(from_start=not place), place[0] if place else ()):
+        await new.write(partial(table.add, rows))
+        yield len(rows)
+        if not table.key:
+            break
+        place = [tuple(rows[-1][table.columns.index(column)] for column in table.key)]
+
+
+async def _count(connection: Connection, table: Table) -> int:
+    [(count,)] = await connection.execute(f"SELECT count(*) FROM {table.name}")
+    return int(count)

@@ -1,0 +1,204 @@
+"""A2A: other agents give the assistant tasks. A task's context is a thread, and each of its messages a turn."""
+
+import re
+from collections import OrderedDict
+from collections.abc import Collection
+
+from a2a.helpers.proto_helpers import new_data_part, new_task_from_user_message, new_text_message, new_text_part
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.context import ServerCallContext
+from a2a.server.events import EventQueue
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
+from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
+from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.types import a2a_pb2 as types
+from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
+from a2a.utils.errors import InvalidParamsError
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse
+from starlette.authentication import SimpleUser
+
+from agents import events
+from agents.errors import UsageError
+from agents.events.views import View
+from agents.memory.inbox import clean
+from app.api_keys import Key
+from app.assistant import Assistant, Turn
+from app.doors.http.answers import Answers, Busy
+from app.doors.http.exchange import DEVICE, EMPTY, LONGEST_NAME, PRINTABLE
+from prompts import FALLBACK, sentence, title_of
+
+MOST_TASKS = 1_000
+"""Tasks that can be asked for. They are in memory alone; what was said in them is kept as in every thread."""
+KEY, PATH = "key", "/a2a"
+
+
+class Service:
+    """Answers the requests of the protocol."""
+
+    def __init__(self, assistant: Assistant, answers: Answers) -> None:
+        self._card, tasks = _card(assistant), Tasks()
+        assistant.memory.erasers.append(tasks.erase)
+        handler = DefaultRequestHandler(TurnExecutor(assistant, answers), tasks, self._card)
+        self._dispatcher = JsonRpcDispatcher(handler, PeerContext())
+
+    def card(self, request: Request) -> Response:
+        """Return what the assistant can do, and where it is asked for it."""
+        shown = types.AgentCard()
+        shown.CopyFrom(self._card)
+        shown.supported_interfaces[0].url = str(request.base_url.replace(path=PATH))
+        return JSONResponse(agent_card_to_dict(shown))
+
+    async def call(self, request: Request) -> Response:
+        """Answer a call of JSON-RPC."""
+        return await self._dispatcher.handle_requests(request)
+
+
+class PeerContext(ServerCallContextBuilder):
+    """Tells the protocol who calls: the holder of a key, who sees no tasks of others."""
+
+    def build(self, request: Request) -> ServerCallContext:
+        """Return who calls."""
+        key: Key = request.state.key
+        user = StarletteUser(SimpleUser(key.name))
+        return ServerCallContext(user=user, state={KEY: key, "headers": dict(request.headers)})
+
+
+class Tasks(InMemoryTaskStore):
+    """The latest tasks; those of a thread are forgotten with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: OrderedDict[str, tuple[str, ServerCallContext]] = OrderedDict()
+
+    async def save(self, task: types.Task, context: ServerCallContext) -> None:
+        """Keep a task, and drop the oldest of too many."""
+        await super().save(task, context)
+        self._kept[task.id] = _thread(context, task.context_id), context
+        while len(self._kept) > MOST_TASKS:
+            oldest, (_, owner) = self._kept.popitem(last=False)
+            await self.delete(oldest, owner)
+
+    async def erase(self, thread: str, users: Collection[str]) -> None:
+        """Drop the tasks of a thread."""
+        for id in [id for id, (name, _) in self._kept.items() if clean(name) == clean(thread)]:
+            await self.delete(id, self._kept.pop(id)[1])
+
+
+class TurnExecutor(AgentExecutor):
+    """Plays the messages of tasks as turns."""
+
+    def __init__(self, assistant: Assistant, answers: Answers) -> None:
+        self._assistant, self._answers = assistant, answers
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        """Play a message to its end. A client that goes does not stop it: it may ask for its task later.
+
+        Raises:
+            InvalidParamsError: the message says nothing, or an id is none that can be kept.
+        """
+        message, text = context.message, context.get_user_input()
+        task, thread_id = context.task_id or "", context.context_id or ""
+        if message is None or not text.strip():
+            raise InvalidParamsError(EMPTY)
+        if not all(re.match(PRINTABLE, id) and len(id) <= LONGEST_NAME for id in (message.message_id, thread_id)):
+            raise InvalidParamsError(f"Ids have 1 to {LONGEST_NAME} printable characters.")
+        if context.current_task is None:
+            await event_queue.enqueue_event(new_task_from_user_message(message))
+        updater = TaskUpdater(event_queue, task, thread_id)
+        await updater.start_work()
+        thread = _thread(context.call_context, thread_id)
+        turn = Turn(thread=thread, text=text, id=message.message_id, device=DEVICE)
+        try:
+            answer, writer = await self._answers.to(turn), TaskWriter(turn.id, updater)
+            async for event in answer.read():
+                await writer.take(event)
+            question = await self._assistant.question(thread, turn.owner)
+            await writer.end(question.prompt if question else "")
+        except (Busy, UsageError) as failure:
+            await updater.reject(new_text_message(str(failure) or "Too many answers are being made."))
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        """Stop the answer that is being made; what was said so far is kept."""
+        await self._answers.stop(_thread(context.call_context, context.context_id or ""))
+        await TaskUpdater(event_queue, context.task_id or "", context.context_id or "").cancel()
+
+
+class TaskWriter:
+    """Writes the events of a turn as those of a task: each message is an artifact, what it waits for the status."""
+
+    def __init__(self, id: str, updater: TaskUpdater) -> None:
+        self._id, self._updater = id, updater
+        self._count, self._shown, self._asked = 1, False, ""
+        """The number of the artifact, whether some of it was said, and the question in full."""
+        self._failure: events.Error | None = None
+        self._is_stopped = False
+
+    async def take(self, event: events.Event) -> None:
+        """Tell what the next event adds."""
+        match event:
+            case events.Token(text=text):
+                await self._add(new_text_part(text), append=self._shown)
+                self._shown = True
+            case events.Interrupt(prompt=prompt):
+                self._asked = prompt
+            case events.Message(text=text) if self._asked and event.shown:
+                self._asked = text
+            case events.Message(text=text):
+                await self._finish(text)
+                self._is_stopped = event.interrupted
+            case events.Sources() | events.Images() | View():
+                await self._add(new_data_part(event.body()), name=event.type)
+                self._count += 1
+            case events.Error(code=code, text=text) if code in events.CUT:
+                await self._finish(text)
+            case events.Error(code=events.RETRY):
+                self._shown = False
+            case events.Error(code=code) if code != events.REBUILT:
+                self._failure = event
+
+    async def end(self, question: str) -> None:
+        """Tell how the turn has ended; `question` is what still waits for the user."""
+        if self._failure:
+            await self._updater.failed(new_text_message(self._failure.text))
+        elif asked := self._asked or question:
+            await self._updater.requires_input(new_text_message(asked))
+        elif self._is_stopped:
+            await self._updater.cancel()
+        else:
+            await self._updater.complete()
+
+    async def _finish(self, text: str) -> None:
+        """Say a message whole, in place of its pieces, between which readers would see breaks."""
+        if text:
+            await self._add(new_text_part(text))
+        self._count, self._shown = self._count + 1, False
+
+    async def _add(self, part: types.Part, *, append: bool = False, name: str | None = None) -> None:
+        await self._updater.add_artifact([part], f"{self._id}-{self._count}", name, append=append)
+
+
+def _card(assistant: Assistant) -> types.AgentCard:
+    """Return what the assistant can do: each dialog is a skill."""
+    shown = types.AgentCard(
+        name=sentence("page", "title", FALLBACK),
+        description=sentence("page", "welcome_more", FALLBACK),
+        version="1",
+        capabilities=types.AgentCapabilities(streaming=True),
+        default_input_modes=["text/plain"],
+        default_output_modes=["text/markdown", "application/json"],
+    )
+    for name, use in assistant.dialogs.items():
+        shown.skills.add(id=name, name=title_of(name, FALLBACK).replace("_", " "), description=use, tags=[name])
+    binding = TransportProtocol.JSONRPC.value
+    shown.supported_interfaces.add(url=PATH, protocol_binding=binding, protocol_version=PROTOCOL_VERSION_1_0)
+    shown.security_schemes["key"].http_auth_security_scheme.scheme = "Bearer"
+    shown.security_requirements.add().schemes["key"].list.extend(())
+    return shown
+
+
+def _thread(context: ServerCallContext, name: str) -> str:
+    key: Key = context.state[KEY]
+    return key.inside(name)

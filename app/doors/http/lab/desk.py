@@ -1,0 +1,122 @@
+"""The pages on the desk: sessions in which the visitor plays the model, and what they are exported as."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from fastapi import HTTPException, Query, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
+
+from app.doors.http.lab.visit import Fields, Form, Visit, Visiting, led_to, new_router
+from app.lab.desk import THREAD, Desk
+from app.lab.desk_export import lines_of
+from app.lab.desk_session import DeskCall, Session
+from app.lab.folder import validated
+from app.lab.forms import arguments_of, fields_of
+from app.lab.threads import as_test
+from prompts import languages
+
+router = new_router()
+FileName = Annotated[str, Query(min_length=1, max_length=61)]
+
+
+class CallForm(BaseModel):
+    """A call of a tool: a text for each argument."""
+
+    tool: str
+    args: Mapping[str, str] = {}
+
+
+class ReplyForm(BaseModel):
+    """What the visitor replies for the model."""
+
+    name: str
+    text: str = ""
+    calls: Sequence[CallForm] = ()
+
+
+@router.get("/lab/desk")
+async def sessions(visit: Visiting) -> str:
+    """List the sessions."""
+    return visit.page("desk", sessions=visit.folder.every("desk", Session), languages=languages())
+
+
+@router.post("/lab/desk")
+async def begin(visit: Visiting, form: Form) -> Response:
+    """Begin a session."""
+    session = validated(Session, {key: form[key] for key in ("about", "lang", "user", "device") if key in form})
+    if session.lang not in languages():
+        raise HTTPException(422)
+    return led_to(f"/lab/desk/session?name={visit.folder.add('desk', str(form.get('file', '')), session)}")
+
+
+@router.get("/lab/desk/session")
+async def session(visit: Visiting, name: FileName) -> str:
+    """Show a session to be played on."""
+    return visit.page("desk/one", **_facts(await _desk(visit, name)))
+
+
+@router.get("/lab/desk/seat")
+async def seat(visit: Visiting, name: FileName) -> str:
+    """Show how far a session is; waits for the next call of a model."""
+    return await _seat(visit, await _desk(visit, name))
+
+
+@router.post("/lab/desk/say")
+async def say(visit: Visiting, form: Fields) -> str:
+    """Say something as the user."""
+    desk = await _desk(visit, form.get("name", ""))
+    desk.say(form.get("text", ""))
+    return await _seat(visit, desk)
+
+
+@router.post("/lab/desk/reply")
+async def reply(visit: Visiting, form: Form) -> str:
+    """Answer for the model."""
+    given = validated(ReplyForm, form)
+    desk = await _desk(visit, given.name)
+    schema = desk.wanted.schema if desk.wanted else lambda _: {}
+    forms = [(call.tool, arguments_of(schema(call.tool), call.args, call.tool)) for call in given.calls]
+    await desk.reply(given.text, [DeskCall(tool=tool, args=args) for tool, args in forms])
+    return await _seat(visit, desk)
+
+
+@router.post("/lab/desk/back")
+async def back(visit: Visiting, form: Fields) -> str:
+    """Go back to where so many steps are done."""
+    desk = await _desk(visit, form.get("name", ""))
+    steps = form.get("steps", "")
+    await desk.back(visit.settings, int(steps) if steps.isdecimal() else 0)
+    return await _seat(visit, desk)
+
+
+@router.get("/lab/desk/export")
+async def export(visit: Visiting, name: FileName, form: Literal["jsonl", "test"]) -> Response:
+    """Give the session as a file: lines for fine-tuning, or a trace test."""
+    desk = await _desk(visit, name)
+    if form == "jsonl":
+        text, file = "\n".join(lines_of(desk.session)) + "\n", f"{name}.jsonl"
+    else:
+        text, file = (await as_test(desk.assistant, THREAD, visit.lang, **desk.session.who))[0], f"test_{name}.py"
+    return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{file.replace("-", "_")}"'})
+
+
+async def _desk(visit: Visit, name: str) -> Desk:
+    return await visit.desks.of(name, lambda: Desk(visit.folder, name).open(visit.settings))
+
+
+async def _seat(visit: Visit, desk: Desk) -> str:
+    await desk.settle()
+    return visit.draw("desk_seat", **_facts(desk))
+
+
+def _facts(desk: Desk) -> dict[str, object]:
+    """Return what the page shows of a session; each step is told how many steps were done before it."""
+    done, turns = 0, []
+    for turn in desk.session.turns:
+        turns.append((done, turn, [*enumerate(turn.replies, done + 1)]))
+        done += 1 + len(turn.replies)
+    wanted = desk.wanted
+    tools = [tool["function"] for tool in wanted.tools] if wanted else []
+    forms = [(tool, fields_of(tool.get("parameters", {}))) for tool in tools]
+    return {"desk": desk, "file": desk.name, "turns": turns, "wanted": wanted, "tools": forms}

@@ -1,0 +1,54 @@
+"""The pages on mocks: a tool's results by form, tried at once, and recorded from a thread."""
+
+from fastapi import Response
+
+from app.composition import discover_checked
+from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
+from app.lab.folder import named_after
+from app.lab.forms import mock_of
+from app.lab.threads import keep_mocks
+from app.mocks import TYPES, Mock, Outcome
+from prompts import languages
+
+router = new_router()
+
+
+@router.get("/lab/mocks")
+async def mocks(visit: Visiting) -> str:
+    """List the mocks."""
+    tools = {tool.name for speaker in visit.assistant.speakers for tool in speaker.tools}
+    return visit.page("mocks", mocks=visit.folder.every("mocks", Mock), tools=tools)
+
+
+@router.get("/lab/mock")
+async def mock(visit: Visiting, name: FileName = "") -> str:
+    """Show a mock to be edited; without a name a new one."""
+    tools = sorted({tool.name for speaker in visit.assistant.speakers for tool in speaker.tools})
+    shown = visit.folder.read("mocks", name, Mock) if name else Mock(tool="new_tool", outcomes=(Outcome(text="ok"),))
+    return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES], tools=tools, languages=languages())
+
+
+@router.post("/lab/mock")
+async def save(visit: Visiting, form: Form) -> Response:
+    """Write a mock."""
+    mock = mock_of(form)
+    if file := form.get("file"):
+        visit.folder.write("mocks", str(file), mock)
+    else:
+        visit.folder.add("mocks", named_after(mock.tool), mock)
+    return led_to("/lab/mocks")
+
+
+@router.post("/lab/mock/try")
+async def attempt(visit: Visiting, form: Form) -> str:
+    """Show what the mock on the page would answer to a call."""
+    mock, args = mock_of(form), form.get("args")
+    return visit.draw("tried", outcome=mock.outcome(args if isinstance(args, dict) else {}), mock=mock)
+
+
+@router.post("/lab/mocks/from-thread")
+async def record(visit: Visiting, form: Fields) -> Response:
+    """Keep what tools answered in a thread as mocks."""
+    records = await visit.assistant.records(form.get("name", ""))
+    keep_mocks(visit.folder, records, discover_checked(visit.settings)[0], form.get("tools", "").split())
+    return led_to("/lab/mocks")

@@ -1,0 +1,21 @@
+"""All pages of the lab."""
+
+from fastapi import FastAPI
+
+from app.doors.http.lab import agents, desk, mocks, runs, threads, tools, visit
+from app.lab.open_talks import OpenTalks
+from app.lab.work import Works
+from app.settings import Settings
+
+PAGES = (visit.router, threads.router, runs.router, mocks.router, agents.router, tools.router, desk.router)
+
+
+def add_to(app: FastAPI, settings: Settings) -> None:
+    """Add the pages of the lab to an application; whoever serves it closes what `state.closing` lists."""
+    app.state.settings, app.state.works = settings, Works()
+    app.state.trials, app.state.desks = OpenTalks(), OpenTalks()
+    app.state.closing += [app.state.desks, app.state.trials, app.state.works]
+    router = visit.new_router()
+    for part in PAGES:
+        router.include_router(part)
+    app.include_router(router)

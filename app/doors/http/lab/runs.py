@@ -1,0 +1,169 @@
+"""The pages on runs: cases, what came of them side by side, simulated users."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from fastapi import HTTPException, Response
+from pydantic import BaseModel
+
+from app.composition import discover_checked
+from app.doors.http.lab.visit import Fields, FileName, Form, Visit, Visiting, led_to, new_router
+from app.lab.cases import Case
+from app.lab.folder import named_after, parsed, validated, written
+from app.lab.runs import JUDGES, Run, judge_result, run_cases, summaries
+from app.lab.simulation import Simulation, User, simulate
+from app.lab.stage import Variant
+from app.lab.threads import keep_case as keep_thread
+from app.lab.work import Tell, Work
+from app.mocks import Mock
+
+router = new_router()
+Written = Literal["cases", "users"]
+"""What is written on a page as YAML."""
+KINDS: Mapping[Written, type[BaseModel]] = {"cases": Case, "users": User}
+EMPTY: Mapping[Written, str] = {
+    "cases": """about: What this is about
+turns:
+- user: what is on my list?
+  expect:
+    calls:
+    - tool: list_todos
+""",
+    "users": """temper: plain
+wishes:
+- says: [add milk to my list, put milk on my list]
+  expect:
+    calls:
+    - tool: add_todos
+""",
+}
+
+
+class FileForm(BaseModel):
+    """A case or a simulated user, as it is written on the page."""
+
+    kind: Written
+    file: str = ""
+    text: str = ""
+
+
+class RunForm(BaseModel):
+    """What the page asks to be played."""
+
+    case: Sequence[str] = ()
+    mock: Sequence[str] = ()
+    a: Variant = Variant()
+    b: Variant = Variant()
+    both: bool = False
+    times: int = 1
+    judge: str = ""
+
+
+class SimulationForm(BaseModel):
+    """What the page asks simulated users for."""
+
+    user: Sequence[str] = ()
+    talks: int = 20
+    turns: int = 8
+    variant: Variant = Variant()
+
+
+@router.get("/lab/runs")
+async def runs(visit: Visiting) -> str:
+    """Show the cases, the users and the runs."""
+    folder = visit.folder
+    return visit.page(
+        "runs",
+        cases=folder.every("cases", Case),
+        users=folder.every("users", User),
+        runs=folder.names("runs")[::-1],
+        model=visit.settings.llm_model,
+        dialogs=[*visit.assistant.dialogs],
+        mocks=folder.names("mocks"),
+    )
+
+
+@router.get("/lab/file")
+async def file(visit: Visiting, kind: Written, name: FileName = "") -> str:
+    """Show a case or a simulated user to be edited; without a name a new one."""
+    text = written(visit.folder.read(kind, name, KINDS[kind])) if name else EMPTY[kind]
+    return visit.page("runs/file", kind=kind, file=name, text=text)
+
+
+@router.post("/lab/file")
+async def save(visit: Visiting, form: Form) -> Response:
+    """Write a case or a simulated user."""
+    given = validated(FileForm, form)
+    visit.folder.write(given.kind, given.file, parsed(given.text, KINDS[given.kind], "YAML"))
+    return led_to("/lab/runs")
+
+
+@router.post("/lab/cases/from-thread")
+async def keep_case(visit: Visiting, form: Fields) -> Response:
+    """Keep a thread as a case."""
+    thread = form.get("name", "")
+    records = await visit.assistant.records(thread)
+    name = keep_thread(visit.folder, records, discover_checked(visit.settings)[0], thread)
+    return led_to(f"/lab/file?kind=cases&name={name}")
+
+
+@router.post("/lab/runs")
+async def run(visit: Visiting, form: Form) -> str:
+    """Begin to play cases with one variant or two; the answer tells how far it is."""
+    asked, folder = validated(RunForm, form), visit.folder
+    mocks = tuple(folder.every("mocks", Mock, *asked.mock).values()) if asked.mock else ()
+    variants = {"A": asked.a} | ({"B": asked.b} if asked.both else {})
+    mocked = {name: variant.model_copy(update={"mocks": mocks}) for name, variant in variants.items()}
+    cases = folder.every("cases", Case, *asked.case)
+
+    async def work(tell: Tell) -> str:
+        run = await run_cases(visit.settings, cases, mocked, times=asked.times, judge=asked.judge, tell=tell)
+        return f"/lab/run?name={folder.add('runs', named_after(run.begun.partition('+')[0]), run)}"
+
+    return _progress(visit, visit.works.begin(work))
+
+
+@router.post("/lab/simulation")
+async def simulation(visit: Visiting, form: Form) -> str:
+    """Let simulated users talk; the answer tells how far they are."""
+    asked = validated(SimulationForm, form)
+    users = visit.folder.every("users", User, *asked.user)
+
+    async def work(tell: Tell) -> Simulation:
+        size = {"talks": asked.talks, "turns": asked.turns}
+        return await simulate(visit.settings, users, asked.variant, **size, keep=visit.folder, tell=tell)
+
+    return _progress(visit, visit.works.begin(work))
+
+
+@router.get("/lab/work", response_model=None)
+async def progress(visit: Visiting, id: str) -> Response | str:
+    """Tell how far some work is, or lead to its outcome."""
+    work = visit.works.of(id)
+    if work is None:
+        raise HTTPException(404)
+    return led_to(work.outcome) if isinstance(work.outcome, str) else _progress(visit, work)
+
+
+@router.get("/lab/run")
+async def show_run(visit: Visiting, name: FileName) -> str:
+    """Show what came of a run."""
+    shown = visit.folder.read("runs", name, Run)
+    return visit.page(
+        "runs/one", file=name, run=shown, judges=JUDGES, rows=summaries(shown), differing=set(shown.differing())
+    )
+
+
+@router.post("/lab/run/judge")
+async def judge(visit: Visiting, form: Fields) -> str:
+    """Keep what a person thinks of a result."""
+    name, text = form.get("file", ""), form.get("place", "")
+    place = int(text) if text.isdecimal() else -1
+    result = judge_result(visit.folder, name, place, is_good=form.get("verdict") == "good")
+    return visit.draw("verdicts", result=result, place=place, file=name)
+
+
+def _progress(visit: Visit, work: Work) -> str:
+    if isinstance(work.outcome, Simulation):
+        return visit.draw("simulated", done=work.outcome)
+    return visit.draw("work", work=work)

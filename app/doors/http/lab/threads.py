@@ -1,0 +1,81 @@
+"""The pages on threads: the list, one thread, its state at each kept turn, a test of it, and the same replayed."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import HTTPException, Query, Response
+from fastapi.responses import PlainTextResponse
+
+from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
+from app.doors.http.lab.visit import Fields, Form, Visiting, led_to, new_router
+from app.lab.folder import named_after, validated
+from app.lab.stage import Variant
+from app.lab.threads import as_test, replay, view
+from app.listing import first_line, moment, state_lines
+from app.texts import say
+
+MOST_LISTED = 200
+"""Threads in the list."""
+router = new_router()
+Name = Annotated[str, Query(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE)]
+
+
+def address_of(thread: str) -> str:
+    """Return the address of a thread's page."""
+    return f"/lab/thread?name={quote(thread, safe='')}"
+
+
+@router.get("/lab/threads")
+async def threads(visit: Visiting) -> str:
+    """List the threads, the latest first."""
+    infos = (await visit.assistant.threads())[:MOST_LISTED]
+    rows = [(address_of(info.thread), info, first_line(info), moment(info.active_ms)) for info in infos]
+    return visit.page("threads", rows=rows)
+
+
+@router.get("/lab/thread")
+async def thread(visit: Visiting, name: Name) -> str:
+    """Show one thread."""
+    shown = await view(visit.assistant, name)
+    model = visit.settings.llm_model
+    return visit.page("threads/one", shown=shown, state=state_lines(shown.state) if shown.state else [], model=model)
+
+
+@router.get("/lab/thread/state")
+async def state(visit: Visiting, name: Name, turn: int) -> str:
+    """Show the state at the end of a kept turn."""
+    facts = await visit.assistant.state_after(name, turn)
+    if facts is None:
+        raise HTTPException(404)
+    return visit.draw("state", state=state_lines(facts), turn=turn, name=name)
+
+
+@router.post("/lab/thread/back")
+async def back(visit: Visiting, form: Fields) -> Response:
+    """Go back to the end of a kept turn."""
+    name, turn = form.get("name", ""), form.get("turn", "")
+    facts = await view(visit.assistant, name)
+    if not turn.isdecimal() or int(turn) not in {each.number for each in facts.turns if each.is_kept}:
+        raise HTTPException(404)
+    lang = facts.state.get("lang") or visit.lang
+    async with visit.deed("back", name):
+        await visit.assistant.go_back(name, int(turn), say("gone_back", lang, turn=turn))
+    return led_to(address_of(name))
+
+
+@router.get("/lab/thread/test", response_model=None)
+async def as_trace_test(visit: Visiting, name: Name, download: bool = False) -> Response | str:
+    """Show the thread as a trace test, or give it as a file."""
+    source, remark = await as_test(visit.assistant, name, visit.lang)
+    if download:
+        file = f"test_{named_after(name).replace('-', '_')}.py"
+        return PlainTextResponse(source, headers={"Content-Disposition": f'attachment; filename="{file}"'})
+    return visit.draw("test", source=source, remark=remark, name=name)
+
+
+@router.post("/lab/thread/replay")
+async def replayed(visit: Visiting, form: Form) -> str:
+    """Say the same to another model, and show both traces side by side."""
+    variant = validated(Variant, form.get("variant", {}))
+    records = await visit.assistant.records(str(form.get("name", "")))
+    return visit.draw("replayed", turns=await replay(visit.settings, records, variant))

@@ -1,0 +1,54 @@
+"""The pages on tools: every card edited, with the requests that find it shown at once."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import HTTPException, Query, Response
+
+from app.doors.http.lab.visit import Fields, Visiting, led_to, new_router
+from app.lab.cards import card_text, draft_file, effect, queries_of
+from app.tool_card import cards, owned_tools, slots, write_card
+from prompts import languages
+
+router = new_router()
+ToolName = Annotated[str, Query(max_length=64)]
+
+
+@router.get("/lab/tools")
+async def tools(visit: Visiting) -> str:
+    """List the cards."""
+    return visit.page("tools", cards=cards(visit.assistant.speakers, languages()), languages=languages())
+
+
+@router.get("/lab/tool")
+async def tool(visit: Visiting, name: ToolName, lang: ToolName) -> str:
+    """Show a card to be edited."""
+    every_card = cards(visit.assistant.speakers, languages())
+    card = next((card for card in every_card if card.name == name), None)
+    if card is None or lang not in languages():
+        raise HTTPException(404)
+    facts = {"languages": languages(), "is_draft": draft_file(visit.folder, name, lang).is_file()}
+    return visit.page("tools/one", card=card, card_lang=lang, text=card_text(visit.folder, name, lang), **facts)
+
+
+@router.post("/lab/tool/effect")
+async def shown(visit: Visiting, form: Fields) -> str:
+    """Show which requests the card on the page finds, and which it no longer does."""
+    queries = await queries_of(visit.assistant, visit.folder)
+    about = (form.get("name", ""), form.get("lang", ""), form.get("text", "").replace("\r", ""))
+    return visit.draw(
+        "effect", name=about[0], effect=await asyncio.to_thread(effect, visit.assistant.speakers, *about, queries)
+    )
+
+
+@router.post("/lab/tool")
+async def save(visit: Visiting, form: Fields) -> Response:
+    """Keep a draft of a card in the lab's folder."""
+    name, lang = form.get("name", ""), form.get("lang", "")
+    owned = owned_tools(visit.assistant.speakers).get(name)
+    if owned is None or lang not in languages():
+        raise HTTPException(404)
+    text = form.get("text", "").replace("\r", "")
+    async with visit.deed("card_changed", about=name):
+        write_card(draft_file(visit.folder, name, lang), "", text, slots([tool for _, tool in owned]))
+    return led_to(f"/lab/tool?name={name}&lang={lang}")

@@ -1,0 +1,173 @@
+"""What the pages of the lab share: who visits, in which language, and how a page is drawn."""
+
+import hashlib
+import mimetypes
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
+
+from app.api_keys import Key
+from app.assistant import Assistant
+from app.audit import Action, Audit
+from app.doors.http.exchange import Served, who
+from app.doors.http.page.guard import PageRoute, visiting
+from app.doors.http.page.markup import drawn, make_templates
+from app.doors.http.page.router import STATIC, VERSION
+from app.doors.http.page.session import accepted_language, user_of
+from app.lab.desk import Desk
+from app.lab.folder import Kind, LabFolder
+from app.lab.forms import form_data
+from app.lab.open_talks import OpenTalks
+from app.lab.trial import Trial
+from app.lab.work import FAULTS, Works
+from app.settings import Settings
+from prompts import FALLBACK, sentence, table
+
+PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
+"""The parts of the lab, as they stand in the navigation."""
+PAGE_OF: Mapping[Kind, str] = {
+    "cases": "/lab/runs",
+    "users": "/lab/runs",
+    "runs": "/lab/runs",
+    "mocks": "/lab/mocks",
+    "desk": "/lab/desk",
+}
+"""The page that lists the files of a kind."""
+_FOLDER = Path(__file__).parent
+OWN = {path.name: path.read_bytes() for path in sorted((_FOLDER / "static").iterdir())}
+OWN_VERSION = hashlib.sha256(b"".join([*STATIC.values(), *OWN.values()])).hexdigest()[:12]
+TEMPLATES = make_templates(_FOLDER / "templates")
+
+
+@cache
+def _own_texts() -> frozenset[str]:
+    return frozenset(table("lab", FALLBACK))
+
+
+def text(key: str, lang: str, /, **facts: object) -> str:
+    """Return a sentence of the lab, or of the page, in a language."""
+    return sentence("lab" if key.partition(".")[0] in _own_texts() else "page", key, lang, **facts)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request of somebody in the lab."""
+
+    visitor: Key
+    assistant: Assistant
+    settings: Settings
+    works: Works
+    trials: OpenTalks[Trial]
+    desks: OpenTalks[Desk]
+    lang: str
+
+    @property
+    def folder(self) -> LabFolder:
+        """The lab's files."""
+        return LabFolder(self.settings.lab_folder)
+
+    @property
+    def user(self) -> str:
+        """Who visits, as they are called in the lab."""
+        return self.visitor.name or "local"
+
+    def deed(self, what: Action, thread: str = "", about: str = "") -> AbstractAsyncContextManager[None]:
+        """Write down what the visitor does that others notice."""
+        return self.assistant.services.get(Audit).deed(who(self.visitor), what, thread, about)
+
+    def draw(self, name: str, /, **values: object) -> Markup:
+        """Return a template of the lab as HTML."""
+
+        def own_text(key: str, **facts: object) -> str:
+            return text(key, self.lang, **facts)
+
+        return drawn(TEMPLATES, name, self.lang, own_text, **values)
+
+    def page(self, part: str, /, **values: object) -> str:
+        """Return a whole page of the lab."""
+        frame = {"part": part.partition("/")[0], "parts": PARTS, "name": self.visitor.name}
+        return self.draw(part.replace("/", "_"), **frame, version=VERSION, own_version=OWN_VERSION, **values)
+
+
+async def _visit(request: Request, visitor: Annotated[Key, Depends(visiting("lab"))], assistant: Served) -> Visit:
+    preferred = (await assistant.preferences(user_of(visitor))).lang
+    lang = preferred or accepted_language(request)
+    state = request.app.state
+    return Visit(visitor, assistant, state.settings, state.works, state.trials, state.desks, lang)
+
+
+async def _pairs(request: Request) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=400)
+    except ValueError:
+        raise HTTPException(422) from None
+
+
+async def _fields(pairs: Annotated[list[tuple[str, str]], Depends(_pairs)]) -> Mapping[str, str]:
+    return dict(pairs)
+
+
+async def _form(pairs: Annotated[list[tuple[str, str]], Depends(_pairs)]) -> Mapping[str, Any]:
+    return form_data(pairs)
+
+
+Visiting = Annotated[Visit, Depends(_visit)]
+Fields = Annotated[Mapping[str, str], Depends(_fields)]
+"""The fields of a form as texts."""
+Form = Annotated[Mapping[str, Any], Depends(_form)]
+"""The fields of a form as nested data, which nobody has checked yet."""
+FileName = Annotated[str, Query(max_length=61)]
+
+
+class LabRoute(PageRoute):
+    """A path of the lab; what a person there can put right is told in its own words."""
+
+    faults = FAULTS
+
+
+def new_router() -> APIRouter:
+    """Return a router for pages of the lab."""
+    return APIRouter(route_class=LabRoute, include_in_schema=False, default_response_class=HTMLResponse)
+
+
+def led_to(address: str) -> Response:
+    """Return what leads the browser to another page of the lab."""
+    return Response(status_code=204, headers={"HX-Redirect": address})
+
+
+router = new_router()
+
+
+@router.get("/lab")
+async def home(visit: Visiting) -> str:
+    """Return the first page of the lab."""
+    return visit.page("home")
+
+
+@router.post("/lab/delete")
+async def delete(visit: Visiting, form: Fields) -> Response:
+    """Delete a file of the lab's folder."""
+    kind = next((kind for kind in PAGE_OF if kind == form.get("kind")), None)
+    if kind is None:
+        raise HTTPException(404)
+    visit.folder.delete(kind, form.get("name", ""))
+    if kind == "desk":
+        await visit.desks.close(form.get("name", ""))
+    return led_to(PAGE_OF[kind])
+
+
+@router.get("/lab/static/{name}")
+async def static(name: str) -> Response:
+    """Return a file of the lab's pages; its address changes with it."""
+    if name not in OWN:
+        raise HTTPException(404)
+    kind = mimetypes.guess_type(name)[0] or "text/plain"
+    return Response(OWN[name], media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})

@@ -1,0 +1,135 @@
+"""The pages of a person in the assistant's place: who calls, what was said, an answer, and the way back."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+
+from agents.errors import UsageError
+from agents.memory.inbox import TranscriptLine
+from app.assistant import Assistant
+from app.doors.http.exchange import PathName, Served, audited
+from app.doors.http.page.drawing import Drawing
+from app.doors.http.page.guard import PageRoute, Visiting
+from app.doors.http.page.markup import draw
+from app.doors.http.page.router import MOST_LISTED, VERSION, NewId, Sent
+from app.doors.http.page.session import Language
+from app.doors.http.seats import person
+from app.listing import first_line
+from app.seat import Operator as Person
+
+MOST_LINES = 200
+"""Lines of a conversation that are shown."""
+SEAT = "/seat"
+router = APIRouter(prefix=SEAT, route_class=PageRoute, include_in_schema=False, default_response_class=HTMLResponse)
+
+
+def _operator(request: Request, visitor: Visiting) -> Person:
+    """Return who the person is. Raises HTTPException: the key may not operate."""
+    if not visitor.allows("operate"):
+        raise HTTPException(403)
+    request.state.key = visitor
+    return person(visitor)
+
+
+Operator = Annotated[Person, Depends(_operator)]
+
+
+@router.get("")
+async def seat(operator: Operator, lang: Language, assistant: Served) -> str:
+    """Return the page with the calls and the latest conversations."""
+    return await _page(assistant, lang, "", Markup())
+
+
+@router.get("/list")
+async def listed(operator: Operator, lang: Language, assistant: Served) -> str:
+    """Return the calls, who holds what, and the latest conversations."""
+    return await _listed(assistant, lang)
+
+
+@router.get("/talk/{thread}")
+async def talk(thread: PathName, operator: Operator, lang: Language, assistant: Served) -> str:
+    """Return the page with one conversation."""
+    return await _page(assistant, lang, thread, await _drawn(assistant, thread, operator, lang))
+
+
+@router.get("/talk/{thread}/log", response_model=None)
+async def log(thread: PathName, operator: Operator, lang: Language, assistant: Served, mark: str = "") -> Response:
+    """Return what was said, unless the page has it already."""
+    lines = await assistant.history(thread)
+    if mark == _mark(lines):
+        return Response(status_code=204)
+    return HTMLResponse(_log(thread, lines, lang))
+
+
+@router.post("/talk/{thread}/take", dependencies=[Depends(_operator), audited("seat_taken")])
+async def take(thread: PathName, operator: Operator, form: Sent, lang: Language, assistant: Served) -> str:
+    """Take a conversation over; one that somebody else holds is shown with that name."""
+    try:
+        await assistant.take_seat(thread, operator, force="force" in form.fields)
+    except UsageError:
+        if await assistant.seats.of(thread) is None:
+            raise
+    return await _drawn(assistant, thread, operator, lang)
+
+
+@router.post("/talk/{thread}/messages", dependencies=[Depends(_operator), audited("seat_said")])
+async def say(thread: PathName, operator: Operator, form: Sent, id: NewId, lang: Language, assistant: Served) -> str:
+    """Say something to the user."""
+    await assistant.seats.say(thread, operator, form.fields.get("text", ""), id)
+    return await _drawn(assistant, thread, operator, lang)
+
+
+@router.post("/talk/{thread}/back", dependencies=[Depends(_operator), audited("seat_left")])
+async def back(thread: PathName, operator: Operator, form: Sent, lang: Language, assistant: Served) -> str:
+    """Hand a conversation back, with a note for the assistant."""
+    await assistant.seats.hand_back(thread, operator, form.fields.get("note", ""))
+    return await _drawn(assistant, thread, operator, lang)
+
+
+async def _page(assistant: Assistant, lang: str, thread: str, drawn: Markup) -> Markup:
+    listed = await _listed(assistant, lang)
+    return draw("seat", lang, listed=listed, drawn=drawn, thread=thread, version=VERSION)
+
+
+async def _listed(assistant: Assistant, lang: str) -> Markup:
+    """Draw the calls and held conversations, the longest waiting first, then the latest others."""
+    seats = {seat.thread: seat for seat in await assistant.seats.all()}
+    infos = {info.thread: info for info in await assistant.threads()}
+    others = [thread for thread in infos if thread not in seats][:MOST_LISTED]
+    titles = {thread: first_line(infos[thread]) if thread in infos else "" for thread in (*seats, *others)}
+    rows = [(_address(thread), title or thread, seats.get(thread)) for thread, title in titles.items()]
+    return draw("seat_list", lang, rows=rows)
+
+
+async def _drawn(assistant: Assistant, thread: str, operator: Person, lang: str) -> Markup:
+    lines = await assistant.history(thread)
+    if not lines:
+        raise HTTPException(404)
+    seat = await assistant.seats.of(thread)
+    # Somebody else may have the same name.
+    own = operator.name if seat and seat.holder_id == operator.id else None
+    facts = {"seat": seat, "operator": own, "address": _address(thread)}
+    return draw("seat_talk", lang, thread=thread, log=_log(thread, lines, lang), **facts)
+
+
+def _log(thread: str, lines: list[TranscriptLine], lang: str) -> Markup:
+    """Draw what was said; it asks for what is new itself."""
+
+    def drawn(line: TranscriptLine) -> Markup:
+        if line.role == "user":
+            return draw("heard", lang, text=line.text, source=line.metadata.get("source", ""), quoted=[])
+        return Drawing(line.speaker, lang, is_past=True).past([line])
+
+    shown = Markup().join(map(drawn, lines[-MOST_LINES:]))
+    return draw("seat_log", lang, said=shown, address=_address(thread), mark=_mark(lines))
+
+
+def _mark(lines: list[TranscriptLine]) -> str:
+    return f"{len(lines)}-{lines[-1].at_ms if lines else 0}"
+
+
+def _address(thread: str) -> str:
+    return f"{SEAT}/talk/{quote(thread, safe='')}"

@@ -1,0 +1,67 @@
+"""Answers to the question of a tool, whatever form they come in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import HTTPException
+
+from agents.events import Interrupt
+from agents.toolkit.questions import CHOICE
+from agents.toolkit.questions.options import CONFIRM, NO, YES
+from app.assistant import Assistant
+
+MARK = "#"
+"""Stands between the id of an answer and the id of the question that it answers."""
+
+
+APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
+
+
+def schema_of(question: Interrupt) -> dict[str, Any]:
+    """Return the JSON schema of what `given` takes for an answer to a question."""
+    if question.kind == CONFIRM:
+        return APPROVAL
+    if question.options:
+        options = [{"const": option["id"], "title": option["label"]} for option in question.options]
+        return {"type": "string", "oneOf": options}
+    if question.fields:
+        needed = [field["name"] for field in question.fields if not field.get("optional")]
+        fields = {field["name"]: {"type": "string", "title": field["label"]} for field in question.fields}
+        return {"type": "object", "properties": fields, "required": needed}
+    return {"type": "string"}
+
+
+async def given(
+    assistant: Assistant, thread: str, owner: str, id: str, answer: object, meant: str | None = None
+) -> tuple[str, str]:
+    """Return the text and the id of the message that gives an answer: a text, a yes or no, or a form's values by field.
+
+    An answer that comes again has the same id. `meant` is the id of the question; None: whichever is open.
+
+    Raises:
+        HTTPException: nothing or another question is asked (409), or this is no answer to it (422).
+    """
+    if isinstance(answer, Mapping) and isinstance(answer.get("approved"), bool):
+        answer = answer["approved"]
+    if isinstance(answer, bool):
+        answer = YES if answer else NO
+    last = await assistant.last_message(thread, owner)
+    if last and last.source == CHOICE and last.message_id.rpartition(MARK)[0] == id:
+        return answer if isinstance(answer, str) else last.text or "", last.message_id
+    question = await assistant.question(thread, owner)
+    if question is None:
+        raise HTTPException(409, "Nothing is asked in this thread.")
+    if meant and meant != question.id:
+        raise HTTPException(409, f"Another question is open: {question.id}.")
+    text = _filled(question, answer) if isinstance(answer, Mapping) else str(answer or "")
+    if not await assistant.fits(thread, owner, text):
+        raise HTTPException(422, "That is no answer to the open question.")
+    return text, f"{id}{MARK}{question.id}"
+
+
+def _filled(question: Interrupt, values: Mapping[str, object]) -> str:
+    """Return a form's values as a message says them; a single field takes the whole text."""
+    lines = {field["label"]: " ".join(str(values.get(field["name"], "")).split()) for field in question.fields}
+    if len(lines) == 1:
+        return next(iter(lines.values()))
+    return "\n".join(f"{label}: {value}" for label, value in lines.items())

@@ -1,0 +1,141 @@
+"""The paths of people in the assistant's place: calls, and for whoever operates take-over, answers and hand-back."""
+
+import uuid
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException
+from pydantic import BaseModel, Field
+
+from app.api_keys import Key
+from app.assistant import Assistant
+from app.assistant.clocks import Clock, Ring
+from app.doors.http.exchange import FAULTS, NO_THREAD, Body, Caller, Name, Operator, PathName, Served, audited
+from app.seat import Operator as Person
+from app.seat import Seat
+from app.seat.seats import LONGEST_NOTE, LONGEST_REASON
+from app.short_term_memory import Content, contents
+from prompts import FALLBACK
+
+router = APIRouter(responses=FAULTS)
+UNNAMED = "operator"
+"""What a person is called who gives no name, and whose key has none."""
+
+
+class SeatView(BaseModel):
+    """A thread that a person holds, or to which one is called."""
+
+    thread: str
+    user: str
+    lang: str
+    caller: Literal["user", "assistant", "observer"] | None
+    """Who called for a person; null if one came unasked."""
+    reason: str
+    since_ms: int
+    holder: str | None
+    """The person who holds the thread; null while the call waits."""
+    waits_ms: int | None
+    """When the user wrote what is not answered yet."""
+
+
+class Sitting(Body):
+    """Who takes a thread over."""
+
+    operator: Name | None = None
+    """What the user sees; left out: the name of the key."""
+    force: bool = False
+    """Whether it is taken from another person who holds it."""
+
+
+class Leaving(Sitting):
+    """Who hands a thread back, with a note that the assistant reads."""
+
+    note: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
+
+
+class Words(Body):
+    """What a person says to the user."""
+
+    text: Annotated[str, Field(min_length=1, max_length=20_000)]
+    id: Name | None = None
+    """The same id again says it once."""
+    operator: Name | None = None
+
+
+class Call(Body):
+    """Why a person is called, and to whom."""
+
+    reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
+    user: Name | None = None
+
+
+@router.get("/seats")
+async def seats(key: Operator, assistant: Served) -> dict[str, list[SeatView]]:
+    """List the calls and the threads that people hold, the one that waits longest first."""
+    return {"seats": [_view(seat) for seat in await assistant.seats.all()]}
+
+
+@router.put("/threads/{thread}/seat", dependencies=[audited("seat_taken")])
+async def take(thread: PathName, body: Sitting, key: Operator, assistant: Served) -> SeatView:
+    """Take a thread over; waits for the answer that is being made by another process."""
+    await _require(assistant, thread)
+    return _view(await assistant.take_seat(thread, person(key, body.operator), force=body.force))
+
+
+@router.delete("/threads/{thread}/seat", dependencies=[audited("seat_left")])
+async def hand_back(thread: PathName, key: Operator, assistant: Served, body: Leaving | None = None) -> dict[str, bool]:
+    """Give a thread back to the assistant."""
+    body = body or Leaving()
+    await assistant.seats.hand_back(thread, person(key, body.operator), body.note, force=body.force)
+    return {"handed_back": True}
+
+
+@router.post("/threads/{thread}/seat/messages", dependencies=[audited("seat_said")])
+async def say(thread: PathName, body: Words, key: Operator, assistant: Served) -> Content:
+    """Say something to the user of a thread that one holds; it stands in the thread's memory with `source: person`."""
+    line = await assistant.seats.say(thread, person(key, body.operator), body.text, body.id or uuid.uuid4().hex)
+    return contents([line])[0]
+
+
+@router.post("/threads/{thread}/call")
+async def call(thread: PathName, body: Call, key: Caller, assistant: Served) -> dict[str, Any]:
+    """Call a person to a thread, where SEAT_WAIT is set; the assistant goes on until one comes."""
+    name = key.inside(thread)
+    await _require(assistant, name)
+    if not assistant.seats.wait:
+        raise HTTPException(409, "No person can be called here: SEAT_WAIT is not set.")
+    lang = (await assistant.state(name) or {}).get("lang") or FALLBACK
+    user = key.inside(body.user) if body.user else name
+    seat = await assistant.seats.call(name, user, lang, "user", body.reason)
+    return {"called": True, "held_by": seat.holder or None}
+
+
+@router.delete("/threads/{thread}/call")
+async def withdraw(thread: PathName, key: Caller, assistant: Served) -> dict[str, bool]:
+    """Take a call back, or let the assistant go on in a person's place."""
+    name = key.inside(thread)
+    return {"ended": await assistant.seats.leave(name) or await assistant.seats.withdraw(name)}
+
+
+def clock_of(assistant: Assistant) -> Clock:
+    """Return what ends the parts of people who stay away; their words are read over HTTP, and nothing rings there."""
+    return Clock(assistant.memory, [assistant.seats.moved], _nothing)
+
+
+async def _nothing(ring: Ring) -> None:
+    pass
+
+
+def _view(seat: Seat) -> SeatView:
+    return SeatView.model_validate(seat._asdict() | {"holder": seat.holder or None})
+
+
+def person(key: Key, name: str | None = None) -> Person:
+    """Return who operates: the key's name and, where several people share a key, the name that is given."""
+    id = f"key {key.name}"
+    return Person(name or key.name or UNNAMED, id if name in (None, key.name) else f"{id}: {name}")
+
+
+async def _require(assistant: Assistant, thread: str) -> None:
+    """Raise HTTPException if nobody has written in the thread."""
+    if await assistant.memory.transcript.last(thread) is None:
+        raise HTTPException(404, NO_THREAD)

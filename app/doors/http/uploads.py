@@ -1,0 +1,47 @@
+"""Files that come within a request: they are read for its turn, and kept nowhere."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agents.state.person import Origin, Quoted, QuotedKind
+from app.assistant import Turn
+from app.assistant.file_reader import FileReader, Reading, kind_of
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file beside a message."""
+
+    data: bytes
+    name: str = ""
+    kind: QuotedKind | None = None
+    """What it is sent as; None: what its content says."""
+    is_recorded: bool = False
+    """Whether the user has just spoken it; whoever speaks in another recording may be a stranger."""
+
+    def quoted(self, place: int) -> Quoted:
+        """Return the file as a message refers to it."""
+        kind = self.kind or kind_of(self.data)
+        origin = Origin.USER if kind == "photo" or self.is_recorded else Origin.FILE
+        # What is sent is not stored, so that nothing finds it again by its place.
+        return Quoted(kind=kind, by=self.name, text="", origin=origin, file=str(place))
+
+
+async def with_uploads(reader: FileReader, turn: Turn, uploads: Sequence[Upload], lang: str) -> Reading:
+    """Return a message with what its files hold. Nothing is fetched from the network."""
+    contents: Mapping[str, bytes] = {str(place): upload.data for place, upload in enumerate(uploads)}
+
+    async def fetch(part: Quoted) -> bytes:
+        return contents[part.get("file", "")]
+
+    quoted = [upload.quoted(place) for place, upload in enumerate(uploads)]
+    return await reader.read(replace(turn, quoted=quoted), fetch, lang)
+
+
+def decoded(text: str) -> bytes:
+    """Return the bytes of a base64 text; none if it is not one."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return b""

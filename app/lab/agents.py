@@ -1,0 +1,162 @@
+"""Agents put together in the lab: private to their makers, with versions, shared as dialogs, and deleted whole."""
+
+import difflib
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+import observers
+from agents.errors import UsageError
+from agents.toolkit.shelf import FINDING
+from agents.toolkit.speaker import Speakers
+from app.agent_files import SHARED, Agent, AgentFile, read_agent, tools_of, with_agent
+from app.composition import SUPERVISOR_TOOLS, check_tools, dialogs_of, discover
+from app.files import replace_file
+from app.lab.folder import LabFolder, validated, written
+from app.mocks import Mock
+from prompts import languages
+
+LONGEST_NAME = 40
+MAKER = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+
+class Workshop:
+    """The agents of one maker. Raises UsageError: the maker's name is none of a key."""
+
+    def __init__(self, folder: LabFolder, maker: str) -> None:
+        if not MAKER.fullmatch(maker):
+            raise UsageError(f"a maker's name is that of a key: letters, digits, - and _; found {maker[:80]!r}")
+        self.maker = maker
+        self._own = folder.root / "agents" / "private" / maker
+        self._versions = folder.root / "agents" / "versions" / maker
+        self._shared = folder.root / SHARED
+        self._trials = folder.root / "trials" / maker
+
+    def names(self) -> list[str]:
+        """Return the names of the maker's agents."""
+        return sorted(path.stem for path in self._own.glob("*.yaml"))
+
+    def shared(self) -> dict[str, AgentFile]:
+        """Return the agents that everybody has, by name. Raises ContractError if a file is wrong."""
+        return {path.stem: read_agent(path) for path in sorted(self._shared.glob("*.yaml"))}
+
+    def read(self, name: str, version: int = 0) -> AgentFile:
+        """Return an agent of the maker, as it is or as a version was.
+
+        Raises:
+            UsageError: there is no such agent, or no such version.
+            ContractError: its file is wrong.
+        """
+        path = self._versions / _named(name) / f"{version}.yaml" if version else self._own / f"{_named(name)}.yaml"
+        if not path.is_file():
+            raise UsageError(f"there is no {path.name} of {self.maker}'s {name!r}")
+        return read_agent(path)
+
+    def save(self, name: str, agent: AgentFile) -> AgentFile:
+        """Keep an agent as its next version, once it is found to work, and return it.
+
+        Raises:
+            UsageError: its name is no name, or a dialog has it that is not this agent, shared.
+            ContractError: a tool, an observer or a rule of dialogs is broken.
+        """
+        if _named(name) in discover_unshared().dialogs:
+            raise UsageError(f"a dialog is called {name!r}: choose another name")
+        versions = self.versions(name)
+        kept = agent.model_copy(update={"maker": self.maker, "version": max(versions, default=0) + 1})
+        check_tools(with_agent(discover_unshared(), name, dialog_of(name, kept)))
+        for path in (self._own / f"{name}.yaml", self._versions / name / f"{kept.version}.yaml"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, written(kept))
+        return kept
+
+    def versions(self, name: str) -> list[int]:
+        """Return the numbers of an agent's versions, the newest first."""
+        return sorted((int(path.stem) for path in (self._versions / _named(name)).glob("*.yaml")), reverse=True)
+
+    def changes(self, name: str, old: int, new: int) -> list[str]:
+        """Return the lines in which two versions differ, with `-` and `+`. Raises UsageError: there is no such one."""
+        before, after = (written(self.read(name, version)).splitlines() for version in (old, new))
+        return [*difflib.unified_diff(before, after, f"version {old}", f"version {new}", lineterm="", n=1)]
+
+    def is_shared(self, name: str) -> bool:
+        """Tell whether everybody has this agent of the maker's."""
+        path = self._shared / f"{_named(name)}.yaml"
+        return path.is_file() and read_agent(path).maker == self.maker
+
+    def share(self, name: str) -> Path:
+        """Make an agent a dialog for everybody, from the next start of a door on; return its file.
+
+        Raises:
+            UsageError: somebody else shares one of this name.
+        """
+        agent, path = self.read(name), self._shared / f"{_named(name)}.yaml"
+        if path.exists() and not self.is_shared(name):
+            raise UsageError(f"{read_agent(path).maker or 'somebody'} shares an agent called {name!r} already")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, written(agent))
+        return path
+
+    def unshare(self, name: str) -> None:
+        """Take an agent back from everybody. Raises UsageError: it is not shared, or is not the maker's."""
+        if not self.is_shared(name):
+            raise UsageError(f"{name!r} is not shared by {self.maker}")
+        (self._shared / f"{name}.yaml").unlink()
+
+    def delete(self, name: str) -> None:
+        """Delete an agent with its versions, its trial talks, and what is shared of it. Raises UsageError: no such."""
+        self.read(name)
+        if self.is_shared(name):
+            self.unshare(name)
+        (self._own / f"{name}.yaml").unlink()
+        for folder in (self._versions / name, self._trials / name):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def trial_folder(self, name: str) -> Path:
+        """Return the folder of an agent's trial talks."""
+        folder = self._trials / _named(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def trial_speakers(self, name: str) -> Speakers:
+        """Return everybody, and the agent as it is now, whether or not it is shared."""
+        return with_agent(discover_unshared(), name, dialog_of(name, self.read(name)))
+
+
+def discover_unshared() -> Speakers:
+    """Return the supervisor and the dialogs that are no agents of the lab."""
+    speakers = discover()[0]
+    dialogs = {name: dialog for name, dialog in speakers.dialogs.items() if not isinstance(dialog, Agent)}
+    return replace(speakers, dialogs=dialogs)
+
+
+def available_tools() -> Mapping[str, Sequence[BaseTool]]:
+    """Return the tools that an agent can be given, by who has them."""
+    return {each.name: [tool for tool in each.tools if tool.name not in FINDING] for each in discover_unshared()}
+
+
+def dialog_of(name: str, agent: AgentFile) -> Agent:
+    """Return an agent as a dialog. Raises ContractError: a tool or an observer is not there."""
+    return agent.dialog(name, tools_of(dialogs_of(), *SUPERVISOR_TOOLS), observers.discover(languages()))
+
+
+def agent_of(form: Mapping[str, Any], mocks: Sequence[Mock]) -> AgentFile:
+    """Return the agent that the fields of a form describe, with these mocks. Raises UsageError: one is wrong."""
+    fields = {name: value for name, value in form.items() if name in AgentFile.model_fields}
+    about = str(fields.get("description", ""))
+    description = about if about.startswith("Used for ") else f"Used for {about}"
+    # Nothing is ticked where there is no such field.
+    return validated(AgentFile, {"observers": (), **fields, "description": description, "mocks": mocks})
+
+
+def _named(name: str) -> str:
+    """Return a name that is fit for a dialog. Raises UsageError."""
+    if not (name.isascii() and name.isidentifier() and name.islower() and len(name) <= LONGEST_NAME):
+        raise UsageError(
+            f"an agent's name has small letters, digits and _, {LONGEST_NAME} at most; found {name[:80]!r}"
+        )
+    return name

@@ -1,0 +1,134 @@
+"""Cards of tools, edited with their effect at once: which requests find the tool, and which no longer do."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Literal
+
+from agents.errors import UsageError
+from agents.language.text.stems import stems
+from agents.language.tool_ranker.ranker import Card, ToolRanker
+from agents.toolkit.shelf import card_of
+from agents.toolkit.speaker import Speakers
+from app.assistant import Assistant
+from app.lab.folder import LabFolder
+from app.recording import Answered
+from app.remote.yaml_file import Part
+from app.tool_card import owned_tools, slots, text_faults
+from prompts import card_file
+
+MOST_THREADS = 200
+"""Threads whose requests are looked at."""
+
+
+class Query(Part):
+    """A request, and the tool that it is for."""
+
+    text: str
+    tool: str
+    origin: Literal["labelled", "recorded", "example"] = "labelled"
+
+
+class Queries(Part):
+    """The labelled requests of a team: a file of the lab's folder `queries`."""
+
+    queries: tuple[Query, ...] = ()
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The requests that find a tool first, with a card and with the one before it."""
+
+    gained: Sequence[Query]
+    lost: Sequence[Query]
+    kept: Sequence[Query]
+    missed: Sequence[Query]
+    """Those that are for the tool and find another one, with either card."""
+
+
+async def queries_of(assistant: Assistant, folder: LabFolder) -> list[Query]:
+    """Return the labelled requests, the examples of all cards, and what was said in threads before a tool answered."""
+    queries = [query for labelled in folder.every("queries", Queries).values() for query in labelled.queries]
+    for name, owned in owned_tools(assistant.speakers).items():
+        phrases = (phrase for texts in card_of(owned[0][1]).examples.values() for phrase in texts)
+        queries += [Query(text=phrase, tool=name, origin="example") for phrase in phrases if "{" not in phrase]
+    for info in (await assistant.threads())[:MOST_THREADS]:
+        for record in await assistant.records(info.thread):
+            called = next((step.tool for step in record.steps if isinstance(step, Answered) and step.ok), None)
+            if record.text and called:
+                queries.append(Query(text=record.text, tool=called, origin="recorded"))
+    return list(dict.fromkeys(queries))
+
+
+def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequence[Query]) -> Effect:
+    """Return what the text of a card changes; the first time it takes seconds.
+
+    Raises:
+        UsageError: there is no such tool, or the text is no card.
+    """
+    owned = owned_tools(speakers)
+    if name not in owned:
+        raise UsageError(f"there is no tool {name!r}")
+    if problems := text_faults(text, slots([tool for _, tool in owned[name]])):
+        raise UsageError(problems[0])
+    cards = cards_of(speakers)
+    old_card = next(card for card in cards if card.name == name)
+    new_card = _changed(old_card, lang, text)
+    before, after = finder(cards), finder([new_card if card is old_card else card for card in cards])
+    # What shares no word with the lines that changed finds what it found.
+    words = {word for line in {*old_card.texts()} ^ {*new_card.texts()} for word in stems(line, lang)}
+    near = [
+        query
+        for query in queries
+        if query.tool == name or before(query.text) == name or words.intersection(stems(query.text, lang))
+    ]
+    firsts = {query: (before(query.text), after(query.text)) for query in near}
+    return Effect(
+        gained=[query for query, (old, new) in firsts.items() if old != name == new],
+        lost=[query for query, (old, new) in firsts.items() if old == name != new],
+        kept=[query for query, (old, new) in firsts.items() if old == name == new],
+        missed=[query for query, (old, new) in firsts.items() if query.tool == name and name not in (old, new)],
+    )
+
+
+def _changed(card: Card, lang: str, text: str) -> Card:
+    lines = text.splitlines()
+    examples = [line[2:].strip() for line in lines if line.startswith("- ")]
+    described = "\n".join(line for line in lines if not line.startswith("- ")).strip()
+    descriptions = {**card.descriptions, **({lang: described} if described else {})}
+    return replace(card, descriptions=descriptions, examples={**card.examples, lang: tuple(examples)})
+
+
+def cards_of(speakers: Speakers) -> list[Card]:
+    """Return the card of every tool."""
+    return [card_of(tools[0][1]) for tools in owned_tools(speakers).values()]
+
+
+class _Cards(list[Card]):
+    """Cards that can be told apart: a ranker takes a second to train."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
+
+
+def finder(cards: Sequence[Card]) -> Callable[[str], str]:
+    """Return what tells which tool a text finds first."""
+    return _finder(_Cards(cards))
+
+
+@lru_cache(maxsize=4)
+def _finder(cards: _Cards) -> Callable[[str], str]:
+    ranker = ToolRanker(cards)
+    return cache(lambda text: ranker.rank(text, 1)[0].name)
+
+
+def draft_file(folder: LabFolder, name: str, lang: str) -> Path:
+    """Return where the draft of a card stands; nobody but the lab reads it."""
+    return folder.root / "cards" / lang / f"{name}.md"
+
+
+def card_text(folder: LabFolder, name: str, lang: str) -> str:
+    """Return the text of a card as it is edited: the draft, else what everybody has."""
+    files = [draft_file(folder, name, lang), card_file(name, lang)]
+    return next((path.read_text("utf-8") for path in files if path.is_file()), "")

@@ -1,0 +1,131 @@
+"""A session of the desk as lines for fine-tuning, with random identifiers in place of the real ones."""
+
+import json
+import random
+import re
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from agents.errors import UsageError
+from agents.language.identifiers import spelled
+from app.lab.desk_session import DeskCall, Session
+
+PLAIN = re.compile(
+    r"""[\w.+-]+@[\w-]+(?:\.[\w-]+)+  # an email address
+    |\b[A-Z]{1,4}[-_]?\d{4,}\b|\b\d{7,}\b  # a number of an order, of a parcel, of a telephone
+    |\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b""",
+    re.VERBOSE,
+)
+"""What is an identifier by its looks, whether or not a tool marks it as one."""
+SHORTEST = 4
+"""Characters of an identifier that may not stand within another word either; a shorter one may by chance."""
+
+
+def lines_of(session: Session, chance: random.Random | None = None) -> list[str]:
+    """Return a line of JSON for each call of a model: `messages` with the reply at their end, and `tools`.
+
+    Random identifiers stand for the real ones, the same within a line, others in the next. A turn that is not over is
+    left out.
+
+    Raises:
+        UsageError: there is no reply, or a real identifier would be left.
+    """
+    chance = chance or random.SystemRandom()
+    lines = []
+    for line in _chats(session):
+        real = _identifiers(session, line)
+        lines.append(checked(json.dumps(_swapped(line, real, chance), ensure_ascii=False), real))
+    if not lines:
+        raise UsageError("no call of a model has been answered yet")
+    return lines
+
+
+def checked(line: str, identifiers: Sequence[str]) -> str:
+    """Return a line that has none of the identifiers.
+
+    Raises:
+        UsageError: it has one.
+    """
+    for identifier in identifiers:
+        written = json.dumps(identifier, ensure_ascii=False)[1:-1]
+        within = len(identifier) >= SHORTEST and written.casefold() in line.casefold()
+        if within or _word(written).search(line):
+            raise UsageError(f"not exported: the identifier {identifier!r} is left within another word")
+    return line
+
+
+def _chats(session: Session) -> Iterator[dict[str, Any]]:
+    numbers = count()
+    for turn in session.turns:
+        for reply in turn.replies if turn.is_over else ():
+            number = next(numbers)
+            calls = [_call(call, f"call-{number}-{place}") for place, call in enumerate(reply.calls)]
+            answer = {"role": "assistant", "content": reply.text or None} | ({"tool_calls": calls} if calls else {})
+            tools = session.pooled(reply.tools)
+            yield {"messages": [*session.pooled(reply.prompt), answer]} | ({"tools": tools} if tools else {})
+
+
+def _call(call: DeskCall, id: str) -> dict[str, Any]:
+    function = {"name": call.tool, "arguments": json.dumps(dict(call.args), ensure_ascii=False)}
+    return {"id": id, "type": "function", "function": function}
+
+
+def _identifiers(session: Session, line: Mapping[str, Any]) -> list[str]:
+    """Return what must not be exported: identifiers of tools, those that the user wrote for a call, `PLAIN` ones."""
+    written = {word for turn in session.turns for word in spelled([turn.user])}
+    passed = {
+        value
+        for turn in session.turns
+        for reply in turn.replies
+        for call in reply.calls
+        for value in _texts(dict(call.args))
+    }
+    texts = "\n".join(_texts([message.get("content") for message in line["messages"]]))
+    return sorted({*session.identifiers, *(written & passed), *PLAIN.findall(texts)}, key=len, reverse=True)
+
+
+def _texts(data: object) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for name, value in data.items():
+            yield from (str(name), *_texts(value))
+    elif isinstance(data, list):
+        for value in data:
+            yield from _texts(value)
+
+
+def _word(text: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+
+
+def _swapped(line: dict[str, Any], identifiers: Sequence[str], chance: random.Random) -> Any:
+    """Return the line with a random identifier of the same shape in place of each real one."""
+    stand_ins: dict[str, str] = {}
+    for identifier in identifiers:
+        taken = [*identifiers, *stand_ins.values()]
+        stand_ins[identifier.casefold()] = _alike(identifier, chance, taken)
+    if not stand_ins:
+        return line
+    either = re.compile("|".join(_word(identifier).pattern for identifier in identifiers), re.IGNORECASE)
+
+    def swapped(data: Any) -> Any:
+        if isinstance(data, str):
+            return either.sub(lambda match: stand_ins[match[0].casefold()], data)
+        if isinstance(data, Mapping):
+            return {swapped(name): swapped(value) for name, value in data.items()}
+        return [swapped(value) for value in data] if isinstance(data, list) else data
+
+    return swapped(line)
+
+
+def _alike(identifier: str, chance: random.Random, taken: Sequence[str]) -> str:
+    """Return a random text with digits and letters where the identifier has them."""
+    kinds = (string.digits, string.ascii_lowercase, string.ascii_uppercase)
+    for _ in range(100):
+        text = "".join(chance.choice(next((kind for kind in kinds if char in kind), char)) for char in identifier)
+        if text not in taken:
+            return text
+    raise UsageError(f"not exported: nothing random can stand for the identifier {identifier!r}")

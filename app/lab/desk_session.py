@@ -1,0 +1,78 @@
+"""A session of the desk as its file keeps it: what the user said, what the person replied, and the prompts seen."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from app.remote.yaml_file import Part
+
+Json = Mapping[str, Any]
+
+
+class DeskCall(Part):
+    """A tool that the person called."""
+
+    tool: str
+    args: Json = Field(default_factory=dict)
+
+
+class Reply(Part):
+    """What the person replied to one call of a model."""
+
+    role: str
+    prompt: tuple[int, ...]
+    """The messages of the prompt, as places in the session's `pool`."""
+    tools: tuple[int, ...] = ()
+    """The tools that were offered, as places in the session's `pool`."""
+    text: str = ""
+    calls: tuple[DeskCall, ...] = ()
+
+
+class DeskTurn(Part):
+    """A message of the user, and what came of it."""
+
+    user: str
+    replies: tuple[Reply, ...] = ()
+    is_over: bool = False
+    answer: str = ""
+    question: str = ""
+    """What a tool asks the user."""
+    options: tuple[str, ...] = ()
+    trace: str = ""
+
+
+class Session(Part):
+    """A conversation in which a person is the model: a file of the lab's folder `desk`."""
+
+    about: str = ""
+    lang: str = ""
+    user: str = "me"
+    """Who talks, as the tools know them; "me" at the device "terminal" is the shop's demo customer."""
+    device: str = "terminal"
+    turns: tuple[DeskTurn, ...] = ()
+    pool: tuple[Json, ...] = ()
+    """Messages and tools in OpenAI's form; each is kept once, since a prompt repeats the one before it."""
+    identifiers: tuple[str, ...] = ()
+    """The real identifiers that stand behind the model's small numbers."""
+
+    @property
+    def who(self) -> dict[str, str]:
+        """The `user` and the `device`, as a trace test names them."""
+        return {"user": self.user, "device": self.device}
+
+    def pooled(self, places: Sequence[int]) -> list[Json]:
+        """Return the messages or tools at these places."""
+        return [self.pool[place] for place in places]
+
+    def cut(self, steps: int) -> "Session":
+        """Return the session with its first steps only; each message of the user, and each reply, is one."""
+        turns: list[DeskTurn] = []
+        for turn in self.turns:
+            if steps <= 0:
+                break
+            replies = turn.replies[: steps - 1]
+            is_whole = len(replies) == len(turn.replies)
+            turns.append(turn if is_whole else DeskTurn(user=turn.user, replies=replies))
+            steps -= 1 + len(turn.replies)
+        return self.model_copy(update={"turns": tuple(turns)})

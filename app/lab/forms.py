@@ -1,0 +1,145 @@
+"""Forms of pages as data, and the forms of calls that are made from the schemas of tools."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.errors import UsageError
+from app.lab.folder import validated
+from app.mocks import Mock
+
+DEEPEST = 4
+"""Steps that the name of a field may have."""
+
+
+def form_data(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the fields of a form as nested data; the name of a field says where its value stands.
+
+    `a.b` is a member of `a`, `a[]` an entry of a list, `a[].b` a member of such an entry; the next entry begins where
+    a member comes again. Behind a colon stands how a text is read: `json`, or `lines`. Empty fields are left out.
+
+    Raises:
+        UsageError: a text cannot be read so, or two names contradict each other.
+    """
+    data: dict[str, Any] = {}
+    for name, text in pairs:
+        path, _, kind = name.partition(":")
+        *parents, last = path.split(".", DEEPEST)
+        node = data
+        for depth, parent in enumerate(parents, 1):
+            if parent.endswith("[]"):
+                entries = node.setdefault(parent, [])
+                if not entries or (depth == len(parents) and last in entries[-1]):
+                    entries.append({})
+                node = entries[-1]
+            else:
+                node = node.setdefault(parent, {})
+            if not isinstance(node, dict):
+                raise UsageError(f"the field {path!r} is there twice")
+        value = _read(text.strip(), kind, path)
+        node[last] = [*node.get(last, ()), value] if last.endswith("[]") else value
+    filled: dict[str, Any] = _filled(data)
+    return filled
+
+
+def _read(text: str, kind: str, where: str) -> Any:
+    if kind == "lines":
+        return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    return from_json(text, where) if text and kind == "json" else text
+
+
+def from_json(text: str, where: str) -> Any:
+    """Return what a text in JSON says. Raises UsageError: it is not JSON; names the place."""
+    try:
+        return json.loads(text)
+    except ValueError as wrong:
+        raise UsageError(f"{where}: write JSON: {wrong}") from None
+
+
+def _filled(data: Any) -> Any:
+    if isinstance(data, dict):
+        members = {name.removesuffix("[]"): _filled(value) for name, value in data.items()}
+        return {name: value for name, value in members.items() if value not in ("", [], {})}
+    return [_filled(entry) for entry in data] if isinstance(data, list) else data
+
+
+def mock_of(form: Mapping[str, Any]) -> Mock:
+    """Return the mock that a form describes: its rows of `parameters` have names, its `outcomes` a kind and a value.
+
+    Raises:
+        UsageError: something in it is wrong.
+    """
+    rows = [dict(row) for row in form.get("parameters", ())]
+    parameters = {row.pop("name"): row for row in rows if "name" in row}
+    outcomes = [_outcome(dict(row)) for row in form.get("outcomes", ())]
+    fields = {name: value for name, value in form.items() if name in Mock.model_fields}
+    return validated(Mock, {**fields, "parameters": parameters, "outcomes": outcomes})
+
+
+def _outcome(row: dict[str, Any]) -> dict[str, Any]:
+    kind, value = row.pop("kind", "text"), row.pop("value", "")
+    match kind:
+        case "object":
+            return {**row, "object": from_json(value, "object")} if value else row
+        case "fails":
+            return {**row, "fails": True}
+    return {**row, kind: value or "no"}
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One argument of a tool, in a form."""
+
+    name: str
+    about: str
+    kind: str
+    """What may be written, such as "string" or "array"."""
+    options: Sequence[str]
+    is_needed: bool
+
+
+def fields_of(schema: Mapping[str, Any]) -> list[FormField]:
+    """Return the fields of a form for the arguments of a tool."""
+    fields = []
+    for name, rule in schema.get("properties", {}).items():
+        kinds = [*_kinds(rule)]
+        choices = [option for choice in rule.get("anyOf", [rule]) for option in choice.get("enum", ())]
+        choices += [True, False] if kinds[0] == "boolean" else []
+        options = [choice if isinstance(choice, str) else json.dumps(choice) for choice in choices]
+        kind = " | ".join(kind for kind in kinds if kind not in ("", "null")) or "JSON"
+        about = str(rule.get("description", ""))
+        fields.append(FormField(name, about, kind, options, name in schema.get("required", ())))
+    return fields
+
+
+def arguments_of(schema: Mapping[str, Any], texts: Mapping[str, str], tool: str) -> dict[str, Any]:
+    """Return the arguments that a form of a tool says, a text for each; an empty one is left out.
+
+    Raises:
+        UsageError: an argument that is no text is not JSON.
+    """
+    rules = schema.get("properties", {})
+    filled = {name: text.strip() for name, text in texts.items() if text.strip()}
+    return {name: _argument(text, [*_kinds(rules.get(name, {}))], f"{tool}.{name}") for name, text in filled.items()}
+
+
+def _kinds(rule: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the types that an argument may have; "" for one that the schema leaves open."""
+    for choice in rule.get("anyOf", [rule]):
+        kind = choice.get("type", "string" if "enum" in choice else "")
+        yield from kind if isinstance(kind, list) else [kind]
+
+
+def _argument(text: str, kinds: Sequence[str], where: str) -> Any:
+    if kinds == ["string"]:
+        return text
+    if "array" in kinds and text[0] not in "[{":
+        # A list may be written as people write one.
+        return [_argument(part.strip(), [""], where) for part in text.split(",") if part.strip()]
+    try:
+        return from_json(text, where)
+    except UsageError:
+        if {"string", ""} & {*kinds}:
+            return text
+        raise

@@ -1,0 +1,243 @@
+"""Runs: cases played with several variants, several times; judged by checks, by a person, and by a model."""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from typing import Literal
+
+from pydantic import Field
+
+from agents.errors import UsageError
+from agents.events import TurnStart
+from app.lab.cases import Case
+from app.lab.folder import LabFolder
+from app.lab.stage import PlayedTurn, Variant, ask, play, staged
+from app.listing import columns
+from app.remote.yaml_file import Part
+from app.settings import Settings
+from prompts import prompt
+
+MOST_TIMES, MOST_VARIANTS = 20, 6
+Judge = Literal["checks", "person", "model"]
+JUDGES: Sequence[Judge] = ("checks", "person", "model")
+
+
+class TurnResult(Part):
+    """A turn of a case as it went."""
+
+    user: str | None
+    answer: str
+    trace: str
+
+
+class Result(Part):
+    """A case as it went once with a variant."""
+
+    case: str
+    variant: str
+    time: int = 1
+    """Which repetition it is, from 1."""
+    turns: tuple[TurnResult, ...] = ()
+    problems: tuple[str, ...] = ()
+    """What the checks have found wrong, each with its turn."""
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0
+    price: float = 0
+    person: bool | None = None
+    model: bool | None = None
+    reason: str = ""
+    """Why the model judges so."""
+
+    @property
+    def checks(self) -> bool:
+        """Whether the checks found nothing."""
+        return not self.problems
+
+    @property
+    def trace(self) -> str:
+        """The traces of all turns."""
+        return "\n".join(f"{TurnStart(text=turn.user)}\n{turn.trace}" for turn in self.turns)
+
+
+class Run(Part):
+    """What came of cases that were played together."""
+
+    begun: str
+    variants: Mapping[str, Variant] = Field(min_length=1)
+    times: int = 1
+    results: tuple[Result, ...] = ()
+    judge: str = ""
+    """The model that judged; empty: none."""
+
+    def differing(self) -> list[str]:
+        """Return the cases whose traces or verdicts are not the same in all variants and repetitions."""
+        outcomes: defaultdict[str, set[tuple[str, bool]]] = defaultdict(set)
+        for result in self.results:
+            outcomes[result.case].add((result.trace, result.checks))
+        return [case for case, different in outcomes.items() if len(different) > 1]
+
+    def agreement(self) -> dict[tuple[Judge, Judge], tuple[int, int]]:
+        """Return for each two judges how often they agree, and how many results both have judged, if there are any."""
+        counts = {}
+        for first, second in combinations(JUDGES, 2):
+            pairs = [(getattr(each, first), getattr(each, second)) for each in self.results]
+            if both := [pair for pair in pairs if None not in pair]:
+                counts[first, second] = sum(a == b for a, b in both), len(both)
+        return counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """A variant in a line of the table; all but the shares are sums."""
+
+    variant: str
+    plays: int
+    passed: int
+    consistent: int
+    """Cases that went the same way each time."""
+    cases: int
+    calls: int
+    tokens: int
+    seconds: float
+    price: float
+
+
+def summaries(run: Run) -> list[Summary]:
+    """Return the table of a run, a line for each variant."""
+    lines = []
+    for name in run.variants:
+        own = [result for result in run.results if result.variant == name]
+        traces = [{result.trace for result in own if result.case == case} for case in {result.case for result in own}]
+        lines.append(
+            Summary(
+                variant=name,
+                plays=len(own),
+                passed=sum(result.checks for result in own),
+                consistent=sum(len(each) == 1 for each in traces),
+                cases=len(traces),
+                calls=sum(result.calls for result in own),
+                tokens=sum(result.input_tokens + result.output_tokens for result in own),
+                seconds=sum(result.seconds for result in own),
+                price=sum(result.price for result in own),
+            )
+        )
+    return lines
+
+
+def table_lines(run: Run) -> list[str]:
+    """Return the table of a run as text, with what differs and how far the judges agree."""
+    rows: list[Sequence[object]] = [
+        ("variant", "plays", "passed", "consistent", "calls", "tokens", "seconds", "price"),
+        *(
+            (
+                *(row.variant, row.plays, row.passed, f"{row.consistent}/{row.cases}"),
+                *(row.calls, row.tokens, f"{row.seconds:.1f}", f"{row.price:.4f}"),
+            )
+            for row in summaries(run)
+        ),
+    ]
+    lines = [f"! {result.case} ({result.variant}): {result.problems[0]}" for result in run.results if result.problems]
+    lines += [f"differs: {name}" for name in run.differing()]
+    lines += [f"{pair[0]} and {pair[1]} agree on {same} of {both}" for pair, (same, both) in run.agreement().items()]
+    return [*columns(rows), *lines]
+
+
+def judge_result(folder: LabFolder, name: str, place: int, *, is_good: bool) -> Result:
+    """Keep what a person thinks of a result of a run, counted from 0, and return it.
+
+    Raises:
+        UsageError: there is no such run, or no such result.
+    """
+    run = folder.read("runs", name, Run)
+    if not 0 <= place < len(run.results):
+        raise UsageError(f"the run {name!r} has {len(run.results)} results")
+    results = [*run.results]
+    results[place] = results[place].model_copy(update={"person": is_good})
+    folder.write("runs", name, run.model_copy(update={"results": tuple(results)}))
+    return results[place]
+
+
+async def run_cases(
+    settings: Settings,
+    cases: Mapping[str, Case],
+    variants: Mapping[str, Variant],
+    *,
+    times: int = 1,
+    judge: str = "",
+    tell: Callable[[int, int], None] = lambda done, plays: None,
+) -> Run:
+    """Play every case with every variant so many times; `tell` hears how many plays are over, of how many.
+
+    Raises:
+        ConfigError: a model is wrong.
+        UsageError: there is nothing to play, or too much, or the model cannot judge.
+    """
+    if not cases or not 1 <= times <= MOST_TIMES or not 1 <= len(variants) <= MOST_VARIANTS:
+        raise UsageError(f"play at least one case, {MOST_TIMES} times at most, with {MOST_VARIANTS} variants at most")
+    if judge.partition(":")[0] == "local":
+        raise UsageError("a model of rules judges nothing: name another one, or none")
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    results: list[Result] = []
+    plays = len(cases) * len(variants) * times
+    for name, variant in variants.items():
+        async for result in _played(settings, cases, name, variant, times):
+            if judge:
+                result = await judged(settings, judge, cases[result.case], result)
+            results.append(result)
+            tell(len(results), plays)
+    return Run(begun=begun, variants=variants, times=times, results=tuple(results), judge=judge)
+
+
+async def _played(
+    settings: Settings, cases: Mapping[str, Case], name: str, variant: Variant, times: int
+) -> AsyncIterator[Result]:
+    """Yield how the cases went; those with the same mocks share a stage, unless they say who talks."""
+    stages: dict[str, list[tuple[str, Case, int]]] = {}
+    for title, case in cases.items():
+        for time in range(1, times + 1):
+            own = f"{title}-{time}" if case.user else ""
+            stages.setdefault(f"{case.mocks!r} {own}", []).append((title, case, time))
+    for group in stages.values():
+        mocks = (*group[0][1].mocks, *variant.mocks)
+        async with staged(settings, variant.model_copy(update={"mocks": mocks})) as assistant:
+            for title, case, time in group:
+                lang, thread, user = case.lang or None, f"{title}-{time}", case.user or None
+                turns = [
+                    await play(assistant, turn.user, lang=lang, thread=thread, user=user, device=case.device)
+                    for turn in case.turns
+                ]
+                yield result_of(title, case, name, variant, time, turns)
+
+
+def result_of(title: str, case: Case, name: str, variant: Variant, time: int, turns: Sequence[PlayedTurn]) -> Result:
+    """Return how a case went, from its turns."""
+    pairs = enumerate(zip(case.turns, turns, strict=True), 1)
+    read, written = sum(turn.input_tokens for turn in turns), sum(turn.output_tokens for turn in turns)
+    return Result(
+        case=title,
+        variant=name,
+        time=time,
+        turns=tuple(TurnResult(user=turn.text, answer=turn.answer, trace=turn.trace) for turn in turns),
+        problems=tuple(
+            f"turn {n}: {problem}" for n, (expected, turn) in pairs for problem in expected.expect.problems(turn)
+        ),
+        calls=sum(turn.calls for turn in turns),
+        input_tokens=read,
+        output_tokens=written,
+        seconds=round(sum(turn.seconds for turn in turns), 3),
+        price=(read * variant.input_price + written * variant.output_price) / 1_000_000,
+    )
+
+
+async def judged(settings: Settings, model: str, case: Case, result: Result) -> Result:
+    """Return the result with the verdict of a model: "yes" or "no", and why."""
+    talk = "\n".join(f"user: {turn.user}\nassistant: {turn.answer}" for turn in result.turns)
+    lang = case.lang or settings.app_lang
+    asked = prompt("lab_judged", lang, criterion=case.criterion or case.about or "-", talk=talk)
+    verdict, _, reason = (await ask(settings, model, prompt("lab_judge", lang), asked)).partition(" ")
+    verdicts = {"yes": True, "no": False}
+    return result.model_copy(update={"model": verdicts.get(verdict.strip(".,:;").lower()), "reason": reason[:500]})

@@ -1,0 +1,198 @@
+"""Simulated users: they talk for a number of turns, and each failure becomes a case."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from pydantic import Field, model_validator
+
+from agents.errors import UsageError
+from agents.events import Interrupt
+from agents.toolkit.questions import CHOICE
+from app.assistant import Assistant
+from app.lab.cases import Case, CaseTurn, Expected
+from app.lab.folder import LabFolder, named_after
+from app.lab.stage import PlayedTurn, Variant, ask, play, staged
+from app.remote.yaml_file import Part
+from app.settings import Settings
+from prompts import FALLBACK, prompt
+
+MOST_TALKS, MOST_TURNS = 1_000, 200
+LONGEST_LINE = 1_000
+"""Characters of what a model says for a user."""
+Temper = Literal["plain", "hasty", "chatty", "sloppy"]
+DONE = "[done]"
+"""What a model says for a user who has nothing more to say."""
+
+
+class Wish(Part):
+    """Something that a scripted user may say, in one of several wordings, and what is expected then."""
+
+    says: tuple[str, ...] = Field(min_length=1)
+    expect: Expected = Expected()
+
+
+class User(Part):
+    """A simulated user: scripted by wishes, or a model with a goal."""
+
+    lang: str = FALLBACK
+    temper: str = Field(default="plain", max_length=200)
+    """How a scripted user writes, one of `Temper`; for a model any words."""
+    wishes: tuple[Wish, ...] = ()
+    goal: str = ""
+    model: str = ""
+    """Who speaks for a user with a goal, such as `openai:gpt-5-mini`."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "User":
+        if not self.wishes and not (self.goal and self.model):
+            raise ValueError("give wishes, or a goal and a model")
+        if self.wishes and self.temper not in get_args(Temper):
+            raise ValueError(f"the temper of a scripted user is one of {', '.join(get_args(Temper))}")
+        return self
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A talk that went wrong, up to the turn in which it did."""
+
+    user: str
+    problems: Sequence[str]
+    case: Case
+    name: str = ""
+    """Under which name the case was kept; empty: it was not, or one like it is kept already."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What came of simulated talks."""
+
+    talks: int
+    turns: int
+    failures: Sequence[Failure]
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How often each problem was met, the most frequent first."""
+        return dict(Counter(failure.problems[0] for failure in self.failures).most_common())
+
+    @property
+    def cases(self) -> list[str]:
+        """The names of the new cases."""
+        return [failure.name for failure in self.failures if failure.name]
+
+    def lines(self) -> list[str]:
+        """Return what came of the talks as text."""
+        counts = f"{len(self.failures)} failures, {len(self.cases)} new cases"
+        kinds = [f"{count:5}  {kind}" for kind, count in self.kinds.items()]
+        return [f"{self.talks} talks, {self.turns} turns, {counts}", *kinds, *(f"+ {name}" for name in self.cases)]
+
+
+async def simulate(
+    settings: Settings,
+    users: Mapping[str, User],
+    variant: Variant,
+    *,
+    talks: int,
+    turns: int,
+    seed: int = 0,
+    keep: LabFolder | None = None,
+    tell: Callable[[int, int], None] = lambda done, talks: None,
+) -> Simulation:
+    """Let users talk, one after the other; a talk ends with its first failure. Failures are kept as cases.
+
+    Raises:
+        ConfigError: a model is wrong.
+        UsageError: there are no users, or too many talks or turns.
+    """
+    if not users or not 1 <= talks <= MOST_TALKS or not 1 <= turns <= MOST_TURNS:
+        raise UsageError(f"name at least one user, {MOST_TALKS} talks and {MOST_TURNS} turns at most")
+    failures: list[Failure] = []
+    kept: set[tuple[str | None, str]] = set()
+    names, turn_count = sorted(users), 0
+    async with staged(settings, variant) as assistant:
+        for talk in range(talks):
+            name = names[talk % len(names)]
+            partner = _Partner(users[name], random.Random(f"{seed} {talk}"), settings)
+            played, problems = await _talk(assistant, partner, f"{name}-{talk}", turns)
+            turn_count += len(played)
+            if problems:
+                case = Case(
+                    about=f"Simulated user {name}, talk {talk}: {problems[0][:100]}",
+                    lang=users[name].lang,
+                    turns=tuple(CaseTurn(user=turn.text, expect=expected) for turn, expected in played),
+                    mocks=variant.mocks,
+                )
+                mark, file = (case.turns[-1].user, problems[0]), ""
+                if keep and mark not in kept:
+                    file = keep.add("cases", named_after(f"found-{problems[0]}"), case)
+                kept.add(mark)
+                failures.append(Failure(name, problems, case, file))
+            tell(talk + 1, talks)
+    return Simulation(talks, turn_count, failures)
+
+
+async def _talk(
+    assistant: Assistant, partner: "_Partner", thread: str, turns: int
+) -> tuple[list[tuple[PlayedTurn, Expected]], Sequence[str]]:
+    """Return the turns of a talk with what was expected of each, and what was wrong with the last one."""
+    played: list[tuple[PlayedTurn, Expected]] = []
+    for _ in range(turns):
+        text, expected, source = await partner.next([turn for turn, _ in played])
+        if text is None:
+            break
+        turn = await play(assistant, text, lang=partner.user.lang, thread=thread, source=source)
+        problems = expected.problems(turn)
+        if played and turn.answer and played[-1][0].answer == turn.answer and played[-1][0].text != turn.text:
+            problems.append("the answer is the one before, word for word")
+        played.append((turn, expected))
+        if problems:
+            return played, problems
+    return played, ()
+
+
+@dataclass
+class _Partner:
+    """A user in one talk."""
+
+    user: User
+    chance: random.Random
+    settings: Settings
+
+    async def next(self, played: Sequence[PlayedTurn]) -> tuple[str | None, Expected, str]:
+        """Return what the user says next (None: nothing more), what is expected then, and how it is said."""
+        if played and (question := _question(played[-1])):
+            option = self.chance.choice([*question.options])
+            return option["label"], Expected(failed_tools=True), CHOICE
+        if not self.user.wishes:
+            return await self._from_model(played), Expected(), "message"
+        wish = self.chance.choice(self.user.wishes)
+        return self._tempered(self.chance.choice(wish.says)), wish.expect, "message"
+
+    def _tempered(self, text: str) -> str:
+        match self.user.temper:
+            case "hasty":
+                return text.lower().rstrip(".!?")
+            case "chatty":
+                return f"{prompt('lab_chatty', self.user.lang)} {text}"
+            case "sloppy":
+                places = [place for place in range(1, len(text) - 2) if text[place : place + 2].isalpha()]
+                at = self.chance.choice(places) if places else 0
+                return text[:at] + text[at + 1 : at + 2] + text[at : at + 1] + text[at + 2 :] if places else text
+        return text
+
+    async def _from_model(self, played: Sequence[PlayedTurn]) -> str | None:
+        role = prompt("lab_user", self.user.lang, goal=self.user.goal, temper=self.user.temper, done=DONE)
+        talk = "\n".join(f"you: {turn.text}\nassistant: {turn.answer}" for turn in played) or "-"
+        line = (await ask(self.settings, self.user.model, role, talk))[:LONGEST_LINE]
+        return None if not line or DONE in line else line
+
+
+def _question(turn: PlayedTurn) -> Interrupt | None:
+    """Return the question with options that a turn ended with."""
+    if not turn.waits:
+        return None
+    asked = [event for event in turn.events if isinstance(event, Interrupt) and event.options]
+    return asked[-1] if asked else None

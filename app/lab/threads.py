@@ -1,0 +1,158 @@
+"""A thread under the lamp: what was said, who decided what and why, what tools did, and the same with another model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.errors import UsageError
+from agents.memory.inbox import TranscriptLine
+from agents.state.citations import Citation
+from agents.toolkit.speaker import Speakers
+from app.assistant import Assistant
+from app.composition import discover_checked
+from app.lab.cases import case_of
+from app.lab.folder import LabFolder, named_after
+from app.lab.stage import PlayedTurn, Variant, play, staged
+from app.mocks import recorded_mocks
+from app.recording import Answered, Decided, Record, Step, line_of
+from app.settings import Settings
+from app.texts import references, say
+from app.trace_test import test_of
+from prompts import FALLBACK
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnView:
+    """One turn of a thread, with all that is recorded of it."""
+
+    number: int
+    """As the transcript counts; 0 for a message without an answer."""
+    text: str | None
+    answers: Sequence[TranscriptLine]
+    record: Record
+    is_kept: bool
+    """Whether the state at its end is stored, so that one can go back to it."""
+
+    @property
+    def steps(self) -> list[tuple[str, Step]]:
+        """The steps that have a line in a trace, and every decision, each with its line."""
+        lines = []
+        for step in self.record.steps:
+            line = line_of(step)
+            if line is None and isinstance(step, Decided):
+                line = f"{step.observer} ({step.by}): {step.verdict}"
+            lines += [(line, step)] if line else []
+        return lines
+
+    @property
+    def decisions(self) -> list[Decided]:
+        """Who decided on the conversation's holder, and why."""
+        return [step for step in self.record.steps if isinstance(step, Decided)]
+
+    @property
+    def sources(self) -> list[Any]:
+        """What the answers cite, each once."""
+        citations: list[Citation] = [each for line in self.answers for each in line.metadata.get("citations", [])]
+        return [*references(citations)]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the turn as plain data."""
+        return {
+            "turn": self.number,
+            "text": self.text,
+            "answers": [{"speaker": line.speaker, "text": line.text} for line in self.answers],
+            "decisions": [vars(step) for step in self.decisions],
+            "tools": [vars(step) for step in self.record.steps if isinstance(step, Answered)],
+            "trace": [line for line, _ in self.steps],
+            "is_kept": self.is_kept,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadView:
+    """A thread with its turns, its state now, and the turns that one can go back to."""
+
+    thread: str
+    state: dict[str, Any]
+    turns: Sequence[TurnView]
+
+
+async def view(assistant: Assistant, thread: str) -> ThreadView:
+    """Return all that is known of a thread.
+
+    Raises:
+        UsageError: there is no such thread.
+    """
+    rows = await assistant.memory.transcript.records(thread)
+    lines, state = await assistant.history(thread), await assistant.state(thread)
+    if state is None and not lines:
+        raise UsageError(say("no_thread", FALLBACK, thread=repr(thread)))
+    kept, records = await assistant.kept_turns(thread), await assistant.records(thread)
+    turns = []
+    for (id, text, _), record in zip(rows, records, strict=True):
+        own = [line for line in lines if line.message_id == id]
+        number = max((line.turn for line in own), default=0)
+        answers = [line for line in own if line.role == "assistant"]
+        turns.append(TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept))
+    return ThreadView(thread=thread, state=state or {}, turns=turns)
+
+
+async def as_test(assistant: Assistant, thread: str, lang: str, **who: str) -> tuple[str, str]:
+    """Return a thread as a trace test, and where and why it ends before the conversation does.
+
+    `who`: the `user` and the `device`, where tools know them.
+
+    Raises:
+        UsageError: there is no such thread, or nothing of it can be played again.
+    """
+    lines, records = await assistant.history(thread), await assistant.records(thread)
+    if not lines:
+        raise UsageError(say("no_thread", lang, thread=repr(thread)))
+    return await test_of(records, lines, lang, **who)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A turn as it went then and as it went now."""
+
+    then: Record
+    now: PlayedTurn
+
+    @property
+    def differs(self) -> bool:
+        """Whether the trace is another one."""
+        return self.then.trace != self.now.comparable
+
+
+async def replay(settings: Settings, records: Sequence[Record], variant: Variant) -> list[Replayed]:
+    """Say the same anew to another model, with other parameters or prompts, on an empty database.
+
+    Tools that tell of the world outside answer as they did then, to calls with the same arguments; others fail.
+
+    Raises:
+        ConfigError: the model is wrong.
+        UsageError: nothing was said.
+    """
+    if not records:
+        raise UsageError("nothing of this thread was recorded")
+    mocks = recorded_mocks(records, discover_checked(settings)[0])
+    async with staged(settings, variant.model_copy(update={"mocks": (*variant.mocks, *mocks)})) as assistant:
+        played = [await play(assistant, record.text, lang=record.lang or None) for record in records]
+    return [Replayed(then, now) for then, now in zip(records, played, strict=True)]
+
+
+def keep_case(folder: LabFolder, records: Sequence[Record], speakers: Speakers, thread: str) -> str:
+    """Keep a thread as a case, and return its name. Raises UsageError: nothing of it can be played again."""
+    return folder.add("cases", named_after(thread), case_of(records, speakers, f"Thread {thread}"))
+
+
+def keep_mocks(folder: LabFolder, records: Sequence[Record], speakers: Speakers, tools: Sequence[str]) -> list[str]:
+    """Keep the answers of tools in a thread as mocks, all of them or those of these names; return the files.
+
+    Raises:
+        UsageError: none of these tools has answered.
+    """
+    mocks = recorded_mocks(records, speakers, volatile_alone=False)
+    if not (chosen := [mock for mock in mocks if not tools or mock.tool in tools]):
+        raise UsageError("no tool has answered there")
+    return [folder.add("mocks", named_after(mock.tool), mock) for mock in chosen]

@@ -1,0 +1,114 @@
+"""Trials: an agent talks with its maker beside a live trace and the drawing of the nodes that run."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Literal
+
+from agents.events import Event, Handover, Interrupt, ModelEnd, ModelStart, Observed, ToolStart, TurnEnd, TurnStart
+from agents.state import SUPERVISOR
+from app.assistant import Assistant
+from app.lab.agents import Workshop
+from app.lab.stage import staged
+from app.settings import Settings
+
+
+@dataclass
+class Trial:
+    """An agent that can be talked to."""
+
+    assistant: Assistant
+    version: int
+    stack: AsyncExitStack
+    door: object = None
+    """What the door keeps of it."""
+
+    async def close(self) -> None:
+        """Close its stage."""
+        await self.stack.aclose()
+
+
+async def open_trial(settings: Settings, workshop: Workshop, name: str) -> Trial:
+    """Open the trial of an agent as it is now; its talks outlive its versions.
+
+    Raises:
+        UsageError: there is no such agent.
+        ConfigError, ContractError: something in it is wrong.
+    """
+    stack, version = AsyncExitStack(), workshop.read(name).version
+    stage = staged(settings, speakers=workshop.trial_speakers(name), folder=workshop.trial_folder(name))
+    return Trial(await stack.enter_async_context(stage), version, stack)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the drawing: where it stands, in units of the drawing, and whether it has run."""
+
+    name: str
+    x: int
+    y: int
+    state: Literal["", "ran", "runs"] = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The part of the graph that an agent's talk runs through."""
+
+    nodes: Sequence[Node]
+    edges: Sequence[tuple[Node, Node]]
+
+
+NODES = ("route", "verdict", "ask", "settle")
+WIDTH, HEIGHT = 150, 62
+"""The distance of the nodes' middles."""
+
+
+def drawing(agent: str, observers: Sequence[str], events: Iterable[Event]) -> Drawing:
+    """Return the graph around an agent; the nodes that ran in these events are lit, the last one above all."""
+    ran = [name for event in events if (name := _node_of(event, observers))]
+    checks = [f"{observer}.pre_check" for observer in observers]
+    others = [name.removesuffix(".tools") for name in ran if name not in (*NODES, *checks)]
+    speakers = [*dict.fromkeys((SUPERVISOR, agent, *others))]
+    rows = [
+        ["route"],
+        [*checks, *speakers],
+        ["verdict", *(f"{speaker}.tools" for speaker in speakers)],
+        ["ask", "settle"],
+    ]
+    widest = max(map(len, rows))
+    is_over = bool(ran) and ran[-1] == "settle"
+    nodes = {
+        name: Node(
+            name,
+            round((place + 0.5 + (widest - len(row)) / 2) * WIDTH),
+            round((depth + 0.5) * HEIGHT),
+            "" if name not in ran else "runs" if ran[-1] == name and not is_over else "ran",
+        )
+        for depth, row in enumerate(rows)
+        for place, name in enumerate(row)
+    }
+    pairs = [("route", name) for name in rows[1]]
+    pairs += [(f"{observer}.pre_check", "verdict") for observer in observers]
+    for speaker in speakers:
+        pairs += [(speaker, f"{speaker}.tools"), (f"{speaker}.tools", "settle")]
+    pairs += [(f"{agent}.tools", "ask")]
+    return Drawing([*nodes.values()], [(nodes[start], nodes[end]) for start, end in pairs])
+
+
+def _node_of(event: Event, observers: Sequence[str]) -> str:
+    match event:
+        case TurnStart():
+            return "route"
+        case ModelStart(speaker=speaker) | ModelEnd(speaker=speaker):
+            return speaker
+        case Observed(observer=observer, by="observer"):
+            return f"{observer}.pre_check" if observer in observers else ""
+        case ToolStart(speaker=speaker):
+            return f"{speaker}.tools"
+        case Handover(to=to):
+            return to
+        case Interrupt():
+            return "ask"
+        case TurnEnd():
+            return "settle"
+    return ""

@@ -1,0 +1,1 @@
+"""The conversations in a PostgreSQL database, which many processes on many machines share."""

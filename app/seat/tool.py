@@ -1,0 +1,38 @@
+"""The tool by which a model calls a person to the conversation."""
+
+from dataclasses import replace
+
+from langchain_core.tools import tool
+
+from agents.toolkit import Runtime, traits
+from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.traits import Done
+from app.seat.seats import Seats
+from prompts import sentence
+
+
+async def _withdrawn(done: Done, runtime: Runtime) -> str:
+    """Withdraw the call, if nobody has come yet."""
+    lang: str = runtime.state["lang"]
+    was_called = await runtime.context.service(Seats).withdraw(runtime.context.thread)
+    return sentence("seat", "withdrawn" if was_called else "not_called", lang)
+
+
+@traits(effect="write", repeatable=True, always=True, shortcut=True, undo=_withdrawn)
+@tool
+async def call_a_person(runtime: Runtime, reason: str = "") -> str:
+    """Call a person to this conversation: the user asks for one, or is upset, or nothing here helps."""
+    context, lang = runtime.context, runtime.state["lang"]
+    seats = context.service(Seats)
+    await seats.call(context.thread, context.user, lang, "assistant", reason)
+    return sentence("seat", "called", lang)
+
+
+def offered(speakers: Speakers) -> Speakers:
+    """Return the speakers with the tool; an agent graph has its own tools."""
+
+    def calling(speaker: Speaker) -> Speaker:
+        return speaker if speaker.agent else replace(speaker, tools=[*speaker.tools, call_a_person])
+
+    dialogs = {name: calling(dialog) for name, dialog in speakers.dialogs.items()}
+    return replace(speakers, supervisor=calling(speakers.supervisor), dialogs=dialogs)

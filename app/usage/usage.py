@@ -1,0 +1,210 @@
+"""The usage of models by day (UTC), in the database, and what it leaves for a turn.
+
+The database counts all users by model, and each user by a hash.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from agents.errors import ModelUnavailable
+from agents.events import Event, ModelEnd, ModelStart
+from agents.memory.connection import Connection, Session, Tables
+from agents.memory.inbox import clean
+from agents.state.limits import Limits
+from agents.toolkit.context import Spent
+from app.usage import FREE, MILLION, UNLIMITED, DailyLimits, Price, Tokens
+
+TABLES = Tables(
+    "usage",
+    (
+        """CREATE TABLE usage (
+        day TEXT NOT NULL, who TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+        millionths INTEGER NOT NULL, largest INTEGER NOT NULL, PRIMARY KEY (day, who, model)) WITHOUT ROWID""",
+    ),
+)
+ADD = """
+INSERT INTO usage (day, who, model, calls, input_tokens, cached_tokens, output_tokens, millionths, largest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, who, model) DO UPDATE
+SET calls = usage.calls + excluded.calls, input_tokens = usage.input_tokens + excluded.input_tokens,
+cached_tokens = usage.cached_tokens + excluded.cached_tokens,
+output_tokens = usage.output_tokens + excluded.output_tokens,
+millionths = usage.millionths + excluded.millionths, largest = max(usage.largest, excluded.largest)
+"""
+PRUNE = "DELETE FROM usage WHERE day < ? OR (who <> '' AND day < ?)"
+SUM = """
+SELECT CAST(coalesce(sum(input_tokens + output_tokens), 0) AS INTEGER), CAST(coalesce(sum(millionths), 0) AS INTEGER)
+FROM usage WHERE day = ? AND who = ?
+"""
+DAYS = """
+SELECT day, model, calls, input_tokens, cached_tokens, output_tokens, millionths, largest FROM usage
+WHERE who = ? AND day > ? ORDER BY day, model
+"""
+EVERYBODY = ""
+"""Stands in the place of a user's hash in the rows that count all users."""
+KEPT_OF_USER = timedelta(days=1)
+"""How long the counts of single users are kept behind their day; none is needed after it."""
+
+
+class OverBudget(ModelUnavailable):
+    """A day's tokens or money are used up; `until` tells the user when it goes on."""
+
+    def __init__(self, what: str, until: str) -> None:
+        super().__init__("spent", what)
+        self.until = until
+
+
+class Sum(NamedTuple):
+    """What was used of a day."""
+
+    tokens: int = 0
+    millionths: int = 0
+    """Money, in millionths of the currency of the prices."""
+
+
+NOTHING = Sum()
+
+
+class DayOfModel(NamedTuple):
+    """What one model was used in one day (UTC)."""
+
+    day: str
+    model: str
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    money: float
+    largest: int
+    """Tokens of the largest turn in which the model was used."""
+
+
+@dataclass(eq=False)
+class Usage:
+    """Count what models use, and tell what is left of a day."""
+
+    connection: Connection
+    now: Callable[[], float]
+    """Returns the present time in Unix seconds."""
+    limits: DailyLimits = UNLIMITED
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    days: int = 90
+    """How many days are kept."""
+    counted: dict[str, Tokens] = field(default_factory=dict)
+    """What this process has used since its start, by model."""
+    _pruned: str = ""
+
+    async def budget(self, user: str, zone: ZoneInfo, *, is_paid: bool = True) -> "Budget":
+        """Return what a turn of a user may use; `zone` is that in which the user reads when the next day begins."""
+        begins = datetime.combine(self._today() + timedelta(days=1), datetime.min.time(), UTC).astimezone(zone)
+        budget = Budget(usage=self, user=user, until=f"{begins:%H:%M} ({zone.key})", is_paid=is_paid)
+        if self.limits:
+            budget.used = await self._sum(hash_of(user))
+            budget.used_by_all = await self._sum(EVERYBODY)
+        return budget
+
+    async def add(self, user: str, used: Mapping[str, Tokens], largest: int) -> None:
+        """Count what a turn has used, by model; `largest` are the tokens of the turn so far."""
+        today = self._today()
+        day = today.isoformat()
+        rows = []
+        for model, tokens in used.items():
+            self.counted.setdefault(model, Tokens()).add(tokens)
+            counts = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
+            rows += [(day, EVERYBODY, clean(model), *counts), (day, hash_of(user), "", *counts)]
+        kept_from = (today - timedelta(days=self.days)).isoformat(), (today - KEPT_OF_USER).isoformat()
+
+        def add(database: Session) -> None:
+            if self._pruned != day:
+                database.execute(PRUNE, kept_from)
+            for row in rows:
+                database.execute(ADD, row)
+
+        await self.connection.write(add)
+        self._pruned = day
+
+    def millionths(self, model: str, tokens: Tokens) -> int:
+        """Return what calls of a model cost, in millionths of the currency of the prices; 0 without a price."""
+        price = self.prices.get(model)
+        return round(price.of(tokens) * MILLION) if price else 0
+
+    async def by_day(self, days: int = 1, user: str | None = None) -> list[DayOfModel]:
+        """Return what was used on the last days, by model; of one user, two days of whom are kept, in sum."""
+        after = (self._today() - timedelta(days=days)).isoformat()
+        rows = await self.connection.execute(DAYS, (EVERYBODY if user is None else hash_of(user), after))
+        return [DayOfModel._make((*row[:6], row[6] / MILLION, row[7])) for row in rows]
+
+    async def _sum(self, who: str) -> Sum:
+        [(tokens, millionths)] = await self.connection.execute(SUM, (self._today().isoformat(), who))
+        return Sum(tokens, millionths)
+
+    def _today(self) -> date:
+        return datetime.fromtimestamp(self.now(), UTC).date()
+
+
+def hash_of(user: str) -> str:
+    """Return what stands for a user here. It outlives what is forgotten: nobody may forget away a limit."""
+    return hashlib.sha256(clean(user).encode()).hexdigest()
+
+
+async def store(spent: Spent) -> None:
+    """Write down what a turn has used, where that is counted."""
+    if isinstance(spent, Budget):
+        await spent.store()
+
+
+@dataclass(kw_only=True)
+class Budget(Spent):
+    """What one turn uses, counted towards the limits of its day; a model call that is over them does not begin."""
+
+    usage: Usage
+    user: str
+    until: str
+    """When the next day begins, as the user reads it."""
+    is_paid: bool = True
+    """Whether every model of the turn has its price, so that a turn over its limits need not begin."""
+    used: Sum = NOTHING
+    """What the user had used of the day before this turn."""
+    used_by_all: Sum = NOTHING
+    """What all users had used of it."""
+    own: Sum = NOTHING
+    """What this turn has used."""
+    _unstored: dict[str, Tokens] = field(default_factory=dict)
+
+    def note(self, event: Event) -> None:
+        """Count a call. Raises OverBudget where one begins that is over a limit."""
+        if isinstance(event, ModelStart) and not event.model.startswith(FREE):
+            self._check()
+        super().note(event)
+        if isinstance(event, ModelEnd) and not event.model.startswith(FREE):
+            tokens = Tokens(1, event.input_tokens, event.cached_tokens, event.output_tokens)
+            self._unstored.setdefault(event.model, Tokens()).add(tokens)
+            cost = self.usage.millionths(event.model, tokens)
+            self.own = Sum(self.own.tokens + tokens.input + tokens.output, self.own.millionths + cost)
+
+    def leaves(self, limits: Limits) -> int:
+        """Return how many calls are left. Raises OverBudget if each of them would be over a limit."""
+        if self.is_paid:
+            self._check()
+        return super().leaves(limits)
+
+    async def store(self) -> None:
+        """Write down what was counted since the last time."""
+        unstored, self._unstored = self._unstored, {}
+        if unstored:
+            await self.usage.add(self.user, unstored, self.own.tokens)
+
+    def _check(self) -> None:
+        limits, own = self.usage.limits, self.own
+        for what, limit, used in (
+            ("tokens of this user", limits.user_tokens_per_day, self.used.tokens + own.tokens),
+            ("money of this user", limits.user_money_per_day * MILLION, self.used.millionths + own.millionths),
+            ("tokens", limits.tokens_per_day, self.used_by_all.tokens + own.tokens),
+            ("money", limits.money_per_day * MILLION, self.used_by_all.millionths + own.millionths),
+        ):
+            if 0 < limit <= used:
+                raise OverBudget(f"the {what} of the day are used up", self.until)

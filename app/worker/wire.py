@@ -1,0 +1,51 @@
+"""Turns and events as JSON, on their way between doors and workers of this and of the next version."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any, TypeVar
+
+from agents.events import Event
+from agents.sources.attachments import Contents
+from app.assistant import Turn
+
+Part = TypeVar("Part", Turn, Contents)
+
+
+def turn_as_json(turn: Turn) -> str:
+    """Return a turn, with what its files hold."""
+    return json.dumps(asdict(turn))
+
+
+def turn_of(written: str) -> Turn:
+    """Return a turn that was written by `turn_as_json`."""
+    raw = json.loads(written)
+    return _part(Turn, {**raw, "contents": _part(Contents, raw["contents"])})
+
+
+def events_as_json(events: Sequence[Event]) -> str:
+    """Return events as a list of pairs: the name of the class, and the fields."""
+    return json.dumps([[type(event).__name__, event.model_dump(mode="json")] for event in events])
+
+
+def events_of(written: str) -> list[Event]:
+    """Return events that were written by `events_as_json`; those of a kind that is not known here are left out."""
+    kinds = _kinds(Event)
+    return [_event(kinds[name], raw) for name, raw in json.loads(written) if name in kinds]
+
+
+def _part(kind: type[Part], raw: Mapping[str, Any]) -> Part:
+    # A newer version may write more.
+    names = {field.name for field in fields(kind)}
+    return kind(**{name: value for name, value in raw.items() if name in names})
+
+
+def _event(kind: type[Event], raw: Mapping[str, Any]) -> Event:
+    return kind.model_validate({name: value for name, value in raw.items() if name in kind.model_fields})
+
+
+def _kinds(kind: type[Event]) -> dict[str, type[Event]]:
+    kinds = {kind.__name__: kind}
+    for child in kind.__subclasses__():
+        kinds |= _kinds(child)
+    return kinds

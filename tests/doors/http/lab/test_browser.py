@@ -1,0 +1,200 @@
+"""The lab in Debian's Chromium. With LAB_SCREENS=docs the pictures of docs/lab.md are taken anew."""
+
+import asyncio
+import logging
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from app.assistant import Assistant
+from app.composition import open_assistant
+from app.doors.telegram import service
+from app.doors.telegram.bot import ServiceBot
+from app.lab.folder import LabFolder
+from app.lab.simulation import User
+from app.mocks import Mock
+from app.settings import Settings
+from tests.doors.http.page.test_browser import AXE_SOURCE, DESKTOP, PHONE, browsing
+from tests.support.telegram_server import BotApi
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
+LOG = logging.getLogger(__name__)
+expect.set_options(timeout=120_000)
+SCREENS = os.environ.get("LAB_SCREENS", "")
+ANN = 101
+WIDE = (1400, 1000)
+
+
+async def picture(page: Page, name: str) -> None:
+    """Take a picture for the documents, if that is asked for."""
+    if SCREENS:
+        await page.evaluate("document.activeElement?.blur()")
+        await page.screenshot(path=Path(SCREENS) / f"lab-{name}.png")
+
+
+async def is_sound(page: Page) -> None:
+    """Check that nothing is wider than the screen, and that axe finds nothing serious."""
+    assert not await page.locator("body").evaluate("(body) => body.scrollWidth > innerWidth")
+    if AXE_SOURCE:
+        await page.evaluate(AXE_SOURCE)
+        problems = await page.evaluate("axe.run().then((results) => results.violations)")
+        serious = [(each["id"], page.url) for each in problems if each["impact"] in ("serious", "critical")]
+        assert serious == []
+
+
+async def tell(page: Page, text: str, answer: str) -> None:
+    """Say something to an agent and wait for its answer."""
+    await page.fill("#text", text)
+    await page.press("#text", "Enter")
+    await expect(page.locator("#log")).to_contain_text(answer)
+    await expect(page.locator(".turn.running")).to_have_count(0)
+
+
+async def test_an_agent_by_clicks(assistant: Assistant, settings: Settings) -> None:
+    """An agent of three tools and a mocked one is put together, tried, shared, met in Telegram, and deleted."""
+    begun = time.monotonic()
+    async with browsing(assistant, WIDE, "en-US", is_dark=False, settings=settings) as page:
+        page.on("dialog", lambda dialog: asyncio.create_task(dialog.accept()))
+        await page.get_by_role("link", name="Mocks", exact=True).click()
+        await page.get_by_role("link", name="New mock").click()
+        await page.get_by_label("Tool", exact=True).fill("depot_weather")
+        await page.get_by_label("Description that a model reads").fill("Used for the weather at a depot.")
+        await page.get_by_label("What people say who want it, one a line (en)").fill("how cold is it at the depot")
+        await page.get_by_label("Answers with").select_option("object")
+        await page.get_by_label("Value").fill('{"degrees": -3}')
+        await page.get_by_role("button", name="Try").click()
+        await expect(page.locator("#result")).to_contain_text("a fixed result")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.locator("table")).to_contain_text("a tool that does not exist")
+
+        await page.get_by_role("link", name="Agents", exact=True).click()
+        await page.get_by_role("link", name="New agent").click()
+        await page.get_by_label("Name: small letters").fill("depot_clerk")
+        await page.get_by_label("What it is used for").fill("Used for depots: what they need and how cold they are.")
+        await page.get_by_label("Prompt (en)").fill("You help the people of a depot. Be brief.")
+        await page.get_by_label("What people say who want it, one a line (en)").fill("I need the depot")
+        await page.locator("summary", has_text="supervisor").click()
+        await page.get_by_label("current_time").check()
+        await page.locator("summary", has_text="planner").click()
+        for tool in ("add_todos", "list_todos"):
+            await page.get_by_label(tool, exact=True).check()
+        await page.get_by_label("depot_weather").check()
+        await page.get_by_role("button", name="Save").click()
+        await tell(page, "I need the depot", "What can I do")
+        await tell(page, "how cold is it at the depot", "-3")
+        await expect(page.locator("#live .mock")).to_contain_text("depot_clerk.depot_weather is mocked")
+        await expect(page.locator(".node.ran", has_text="depot_clerk.tools")).to_be_visible()
+        await is_sound(page)
+        await page.locator("#scroll").evaluate("(main) => main.scrollTo(0, 0)")
+        await picture(page, "agent")
+        await page.get_by_role("button", name="Share with everybody").click()
+        await expect(page.get_by_role("button", name="Take back")).to_be_visible()
+        LOG.info("put together, tried and shared in %.0f s", time.monotonic() - begun)
+
+        world = BotApi()
+        open_to_all = settings.model_copy(update={"telegram_allowed_users": "*"})
+        async with (
+            world.serving(),
+            open_assistant(settings.model_copy(update={"database_url": f"{settings.database_url}.bot"})) as bot_side,
+            service.open_door(bot_side, ServiceBot(world.issued, world.url), open_to_all),
+        ):
+            world.says(ANN, "how cold is it at the depot")
+            assert await world.until_sent(ANN, 1) == ["degrees: -3"]
+        assert world.violations == []
+
+        await page.get_by_role("button", name="Delete", exact=True).click()
+        await page.wait_for_url("**/lab/agents")
+        await expect(page.get_by_text("Nothing here yet.")).to_be_visible()
+    assert await asyncio.to_thread(lambda: [*Path(settings.lab_folder).rglob("*depot_clerk*")]) == []
+
+
+async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings: Settings) -> None:
+    """A thread is replayed and becomes a test and a case; two variants are compared and judged; users are simulated."""
+    folder = LabFolder(settings.lab_folder)
+    wishes = [{"says": ["what time is it?"], "expect": {"never_calls": ["current_time"]}}]
+    folder.write("users", "clock", User.model_validate({"wishes": wishes}))
+    async with browsing(assistant, WIDE, "en-US", is_dark=False, settings=settings) as page:
+        await page.get_by_role("link", name="Threads", exact=True).click()
+        await page.get_by_role("link", name="shop:ann").click()
+        await page.get_by_role("button", name="State then").first.click()
+        await expect(page.locator("#side")).to_contain_text("State after turn 1")
+        await is_sound(page)
+        await picture(page, "thread")
+        await page.get_by_role("button", name="Make it a test").click()
+        await expect(page.locator("#result")).to_contain_text("async def test_conversation")
+        await page.get_by_role("button", name="Replay").click()
+        await expect(page.locator("#result")).to_contain_text("Then and now")
+        await page.get_by_role("button", name="Make it a case").click()
+        await page.get_by_role("button", name="Save").click()
+        await page.get_by_text("Side by side with B").click()
+        await page.get_by_label("Play B as well").check()
+        await page.get_by_label("Direct switch").nth(1).select_option("no")
+        await page.get_by_label("Times").fill("2")
+        await is_sound(page)
+        await page.get_by_role("button", name="Run", exact=True).click()
+        await expect(page.locator("table")).to_contain_text("2 / 2", timeout=60_000)
+        await page.locator("details.sheet summary").first.click()
+        await page.locator(".verdicts").first.get_by_role("button", name="good", exact=True).click()
+        await expect(page.locator(".verdicts").first.locator("[aria-pressed=true]")).to_have_count(1)
+        await is_sound(page)
+        await picture(page, "run")
+        await page.get_by_role("link", name="Runs", exact=True).click()
+        await page.get_by_label("Talks").fill("3")
+        await page.get_by_role("button", name="Let them talk").click()
+        await expect(page.locator("#result")).to_contain_text("current_time was called", timeout=60_000)
+
+
+async def test_a_card_while_it_is_written(assistant: Assistant, settings: Settings) -> None:
+    """What is typed into a card shows which requests find the tool now; the draft is kept."""
+    async with browsing(assistant, WIDE, "en-US", is_dark=True, settings=settings) as page:
+        await page.goto(re.sub("/lab.*", "/lab/tool?name=list_todos&lang=en", page.url))
+        await expect(page.locator("#effect")).to_contain_text("Find it as before", timeout=120_000)
+        await page.locator("[name=text]").press("Control+End")
+        await page.keyboard.type("\n- unroll the scroll of my duties\n- what are my tasks for this week")
+        await expect(page.locator("#effect")).to_contain_text("Find it now", timeout=120_000)
+        await is_sound(page)
+        await picture(page, "card")
+        await page.get_by_role("button", name="Save as a draft").click()
+        await expect(page.locator("form .tag")).to_contain_text("draft")
+
+
+async def test_on_a_phone_in_russian(assistant: Assistant, settings: Settings) -> None:
+    """Every page fits a small dark screen, and speaks Russian."""
+    LabFolder(settings.lab_folder).write("mocks", "x", Mock(tool="current_time"))
+    async with browsing(assistant, PHONE, "ru-RU", is_dark=True, settings=settings) as page:
+        for name in ("Нити", "Прогоны", "Заглушки", "Агенты", "Инструменты"):
+            await page.locator("header").get_by_role("button", name="Части лаборатории").click()
+            await page.locator("#drawer").get_by_role("link", name=name).click()
+            await expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+            await is_sound(page)
+        for path in ("/lab/thread?name=shop:ann", "/lab/agent", "/lab/mock?name=x", "/lab/file?kind=cases"):
+            await page.goto(re.sub("/lab.*", path, page.url))
+            await is_sound(page)
+        await page.goto(re.sub("/lab.*", "/lab/thread?name=shop:ann", page.url))
+        await picture(page, "phone")
+
+
+async def test_by_keyboard_alone(assistant: Assistant, settings: Settings) -> None:
+    """Tab and Enter lead from the first page to a thread and make a test of it."""
+    async with browsing(assistant, DESKTOP, "en-US", is_dark=False, settings=settings) as page:
+        await _tab_to(page, "Threads")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/lab/threads")
+        await _tab_to(page, "shop:ann")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/lab/thread?**")
+        await _tab_to(page, "Make it a test")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#result")).to_contain_text("async def test_conversation")
+
+
+async def _tab_to(page: Page, text: str) -> None:
+    for _ in range(40):
+        await page.keyboard.press("Tab")
+        if await page.evaluate("document.activeElement.textContent.trim()") == text:
+            return
+    raise AssertionError(text)

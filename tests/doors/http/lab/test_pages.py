@@ -1,0 +1,213 @@
+"""The lab's pages: who may see them, that nothing becomes HTML, and that both languages say the same."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.assistant import Assistant
+from app.doors.http.lab.router import PAGES
+from app.doors.http.lab.visit import OWN, PARTS
+from app.lab.folder import LabFolder
+from app.lab.runs import Run
+from app.settings import Settings
+from prompts import table
+from tests.doors.http.lab.conftest import LAB, OTHER_LAB, visiting
+from tests.support.http_door import SHOP
+
+pytestmark = pytest.mark.needs("planner")
+THREAD = "/lab/thread?name=shop:ann"
+TEMPLATES = Path("app/doors/http/lab/templates")
+
+
+async def test_only_keys_with_the_scope_come_in(assistant: Assistant, settings: Settings) -> None:
+    """No session is led to sign in, a key without the scope is refused everywhere, one with it sees every thread."""
+    paths = {str(getattr(route, "path", "")) for part in PAGES for route in part.routes} - {"/lab/static/{name}"}
+    assert len(paths) > 3
+    async with visiting(assistant, settings, "") as nobody:
+        assert (await nobody.get("/lab")).headers["hx-redirect"] == "/sign-in"
+    async with visiting(assistant, settings, SHOP) as shop:
+        for path in paths:
+            for method in ("GET", "POST"):
+                assert (await shop.request(method, path)).status_code in (403, 405), path
+    async with visiting(assistant, settings, LAB) as tutor:
+        assert (await tutor.get("/lab")).status_code == 200
+        assert "what is on my list?" in (await tutor.get(THREAD)).text
+        assert (await tutor.get("/talk/day")).status_code == 403
+
+
+async def test_headers_and_foreign_forms(lab: httpx.AsyncClient) -> None:
+    """A page of the lab runs no line of its own and loads nothing from outside; another site cannot write."""
+    page = await lab.get(THREAD)
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert not re.search(r"<script>|<style|\sstyle=|\son\w+=", page.text)
+    assert all(link.startswith(("/", "#")) for link in re.findall(r'(?:src|href)="([^"]+)"', page.text))
+    for name, content in OWN.items():
+        assert b"://" not in content
+        assert (await lab.get(f"/lab/static/{name}")).status_code == 200
+    del lab.headers["HX-Request"]
+    foreign = await lab.post("/lab/thread/back", data={"name": "shop:ann", "turn": "1"})
+    assert foreign.status_code == 403
+
+
+async def test_a_thread_is_looked_at(lab: httpx.AsyncClient) -> None:
+    """The list leads to the thread; its texts are escaped; state, test and replay are there."""
+    assert "shop:ann" in (await lab.get("/lab/threads")).text
+    page = (await lab.get(THREAD)).text
+    assert "<b>milk" not in page
+    assert "&lt;b&gt;milk" in page
+    assert "turn       1" in (await lab.get("/lab/thread/state?name=shop:ann&turn=1")).text
+    assert (await lab.get("/lab/thread/state?name=shop:ann&turn=9")).status_code == 404
+    test = await lab.get("/lab/thread/test?name=shop:ann&download=1")
+    assert "attachment" in test.headers["content-disposition"]
+    assert "async def test_conversation" in test.text
+    replayed = await lab.post("/lab/thread/replay", data={"name": "shop:ann", "variant.model": "local:rules"})
+    assert "the same" in replayed.text
+    wrong = await lab.post("/lab/thread/replay", data={"name": "shop:ann", "variant.model": "nonsense"})
+    assert (wrong.status_code, "LLM_MODEL" in wrong.text) == (409, True)
+    assert (await lab.get("/lab/thread?name=nobody")).status_code == 409
+
+
+async def test_time_travel(lab: httpx.AsyncClient, assistant: Assistant) -> None:
+    """Going back to a turn that is kept changes the thread; to another one it is refused."""
+    body = {"name": "shop:ann", "turn": "1"}
+    assert (await lab.post("/lab/thread/back", data=body)).headers["hx-redirect"].startswith("/lab/thread")
+    history = await assistant.history("shop:ann")
+    assert "turn 1" in history[-1].text
+    assert (await lab.post("/lab/thread/back", data={**body, "turn": "7"})).status_code == 404
+
+
+def _keys(entries: dict[str, Any], before: str = "") -> set[str]:
+    inner = (_keys(value, f"{key}.") for key, value in entries.items() if isinstance(value, dict))
+    return {f"{before}{key}" for key, value in entries.items() if isinstance(value, str)}.union(*inner)
+
+
+def test_both_languages_say_the_same() -> None:
+    """Every sentence of the lab is there in both languages; each that a template names is there, and none is idle."""
+    english, russian = _keys(table("lab", "en")), _keys(table("lab", "ru"))
+    assert english == russian
+    sources = [
+        path.read_text("utf-8") for path in [*TEMPLATES.rglob("*.html"), *Path("app/doors/http/lab").glob("*.py")]
+    ]
+    named = {key for text in sources for key in re.findall(r"""\bt(?:ext)?\(["']([\w.]*\w)["']""", text)}
+    named = {key for key in named if not key.endswith("_")}
+    assert named - english <= _keys(table("page", "en"))
+    sections = {key for text in sources for key in re.findall(r"""\bt\(["'](\w+)\.["'] ~""", text)}
+    sections |= {"new_case", "new_user"}  # Their keys are put together.
+    idle = {key for key in english if key not in named and key.partition(".")[0] not in sections}
+    assert idle == set()
+    assert {f"part.{part}" for part in PARTS} | {f"about.{part}" for part in PARTS} <= english
+
+
+async def _outcome(lab: httpx.AsyncClient, answer: httpx.Response) -> httpx.Response:
+    """Wait for the outcome of some work, as the page does."""
+    for _ in range(600):
+        if "/lab/work?id=" not in answer.text:
+            return answer
+        [address] = re.findall(r'hx-get="(/lab/work\?id=\w+)"', answer.text)
+        answer = await lab.get(address)
+        await asyncio.sleep(0.1)
+    raise AssertionError(answer.text)
+
+
+async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: Settings) -> None:
+    """A thread becomes a case, two variants are compared, and a person judges a result; what is wrong is said."""
+    made = await lab.post("/lab/cases/from-thread", data={"name": "shop:ann"})
+    assert made.headers["hx-redirect"] == "/lab/file?kind=cases&name=shop-ann"
+    assert "what is on my list?" in (await lab.get("/lab/file?kind=cases&name=shop-ann")).text
+    choice = {"case[]": "shop-ann", "a.model": "local:rules", "both": "1", "b.direct_switch": "no", "times": "1"}
+    ran = await _outcome(lab, await lab.post("/lab/runs", data=choice))
+    address = ran.headers["hx-redirect"]
+    assert re.search("[12] / 1|1 / 1", (await lab.get(address)).text)
+    file = address.partition("name=")[2]
+    judged = await lab.post("/lab/run/judge", data={"file": file, "place": "1", "verdict": "bad"})
+    assert judged.text.count('aria-pressed="true"') == 1
+    assert LabFolder(settings.lab_folder).read("runs", file, Run).results[1].person is False
+    assert (await lab.post("/lab/run/judge", data={"file": file, "place": "9"})).status_code == 409
+    assert (await lab.post("/lab/runs", data={**choice, "times": "often"})).status_code == 409
+    assert (
+        "judges nothing" in (await _outcome(lab, await lab.post("/lab/runs", data={**choice, "judge": "local:x"}))).text
+    )
+    wrong = await lab.post("/lab/file", data={"kind": "cases", "file": "../../x", "text": "turns: [{user: a}]"})
+    assert (wrong.status_code, "small letters" in wrong.text) == (409, True)
+    assert (await lab.post("/lab/file", data={"kind": "cases", "file": "x", "text": "turns: 5"})).status_code == 409
+    assert (await lab.post("/lab/delete", data={"name": "shop-ann", "kind": "cases"})).status_code == 204
+    assert LabFolder(settings.lab_folder).names("cases") == []
+
+
+async def test_simulated_users_talk(lab: httpx.AsyncClient, settings: Settings) -> None:
+    """A user is written on the page and talks; what was found is shown, and its case is kept."""
+    text = "wishes:\n- says: ['what time is it?']\n  expect: {never_calls: [current_time]}\n"
+    assert (await lab.post("/lab/file", data={"kind": "users", "file": "clock", "text": text})).status_code == 204
+    body = {"user[]": "clock", "talks": "2", "turns": "1", "variant.errs_every": "0"}
+    shown = (await _outcome(lab, await lab.post("/lab/simulation", data=body))).text
+    assert "current_time was called" in shown
+    assert LabFolder(settings.lab_folder).names("cases") == ["found-current-time-was-called"]
+    assert (await lab.post("/lab/simulation", data={**body, "talks": "x"})).status_code == 409
+
+
+async def test_a_mock_by_form(lab: httpx.AsyncClient, settings: Settings) -> None:
+    """A mock is made by the form, tried, listed, and recorded from a thread; it can be deleted."""
+    body = {"tool": "depot_weather", "description": "Used for <b>weather</b>.", "parameters[].name": "city"}
+    body |= {"parameters[].required": "yes", "outcomes[].when:json": '{"city": "Riga"}', "outcomes[].kind": "object"}
+    body |= {"outcomes[].value": '{"degrees": -3}', "outcomes[].seconds": "0"}
+    assert "degrees" in (await lab.post("/lab/mock/try", data={**body, "args:json": '{"city": "Riga"}'})).text
+    assert "none fits" in (await lab.post("/lab/mock/try", data={**body, "args:json": "{}"})).text
+    assert (await lab.post("/lab/mock/try", data={**body, "args:json": "{"})).status_code == 409
+    assert (await lab.post("/lab/mock", data=body)).status_code == 204
+    listed = (await lab.get("/lab/mocks")).text
+    assert "depot-weather" in listed
+    assert "a tool that does not exist" in listed
+    assert "<b>weather" not in (await lab.get("/lab/mock?name=depot-weather")).text
+    assert (await lab.post("/lab/mocks/from-thread", data={"name": "shop:ann"})).status_code == 204
+    assert "list-todos" in LabFolder(settings.lab_folder).names("mocks")
+    assert (await lab.post("/lab/delete", data={"kind": "mocks", "name": "depot-weather"})).status_code == 204
+    assert (await lab.get("/lab/mock?name=depot-weather")).status_code == 409
+
+
+async def test_an_agent_belongs_to_its_maker(assistant: Assistant, settings: Settings) -> None:
+    """An agent is made, tried and compared by its maker; another key does not see it until it is shared."""
+    body = {"file": "clerk", "description": "depots", "prompt.en": "You <b>help</b>.", "tools[]": "current_time"}
+    async with visiting(assistant, settings, LAB) as tutor:
+        assert (await tutor.post("/lab/agent", data=body)).status_code == 204
+        assert (await tutor.post("/lab/agent", data={**body, "prompt.en": "You help more."})).status_code == 204
+        assert "+  en: You help more." in (await tutor.get("/lab/agent/changes?name=clerk&old=1&new=2")).text
+        assert "<b>help" not in (await tutor.get("/lab/agent?name=clerk&version=1")).text
+        answer = await tutor.post("/lab/trial/clerk/messages", data={"text": "what time is it?", "id": "message-1"})
+        [stream] = re.findall(r'sse-connect="([^"]+)"', answer.text)
+        assert "event: over" in (await tutor.get(stream)).text
+        live = (await tutor.get("/lab/trial/clerk/trace")).text
+        assert "supervisor.current_time()" in live
+        [seen] = re.findall(r"seen=(\d+)", live)
+        assert (await tutor.get(f"/lab/trial/clerk/trace?seen={seen}")).status_code == 204
+        assert (await tutor.post("/lab/agent", data={**body, "file": "../x"})).status_code == 409
+        assert (await tutor.post("/lab/agent", data={**body, "tools[]": "no_tool"})).status_code == 409
+    async with visiting(assistant, settings, OTHER_LAB) as other:
+        assert "clerk" not in (await other.get("/lab/agents")).text
+        for path in ("/lab/agent?name=clerk", "/lab/trial/clerk/trace", "/lab/trial/clerk/log"):
+            assert (await other.get(path)).status_code == 409
+        for path in ("/lab/agent/share", "/lab/agent/delete"):
+            assert (await other.post(path, data={"file": "clerk"})).status_code == 409
+    async with visiting(assistant, settings, LAB) as tutor:
+        assert (await tutor.post("/lab/agent/share", data={"file": "clerk"})).status_code == 204
+    async with visiting(assistant, settings, OTHER_LAB) as other:
+        assert "clerk" in (await other.get("/lab/agents")).text
+        assert (await other.post("/lab/agent/share", data={"file": "clerk", "take_back": "1"})).status_code == 409
+
+
+async def test_a_card_is_edited_as_a_draft(lab: httpx.AsyncClient, settings: Settings) -> None:
+    """The effect of another text is shown; a draft stays in the lab's folder, and no name leads out of it."""
+    body = {"name": "list_todos", "lang": "en", "text": "Show <b>it</b>.\n- what is on my list\n"}
+    assert "Find it as before" in (await lab.post("/lab/tool/effect", data=body)).text
+    assert (await lab.post("/lab/tool", data=body)).status_code == 204
+    assert (settings.lab_folder / "cards" / "en" / "list_todos.md").read_text("utf-8") == body["text"]
+    page = (await lab.get("/lab/tool?name=list_todos&lang=en")).text
+    assert "&lt;b&gt;it" in page
+    assert ">draft<" in page
+    assert "list_todos" in (await lab.get("/lab/tools")).text
+    assert (await lab.post("/lab/tool/effect", data={**body, "text": "- {nothing}"})).status_code == 409
+    for wrong in ({"name": "../x"}, {"lang": "../en"}, {"lang": "xx"}):
+        assert (await lab.post("/lab/tool", data={**body, **wrong})).status_code == 404

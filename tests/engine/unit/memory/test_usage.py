@@ -1,0 +1,81 @@
+"""The counts of what models use: shared by all processes, in either database."""
+
+import asyncio
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from agents.errors import ConfigError
+from agents.events import ModelEnd, ModelStart
+from app.composition import prices_of
+from app.composition.databases import open_database
+from app.listing import usage_lines
+from app.usage import DailyLimits, Price, Tokens, read_prices
+from app.usage.usage import TABLES, OverBudget, Usage
+from tests.contracts.test_settings import settings
+
+DAY = 24 * 3600
+ZONE = ZoneInfo("Europe/Moscow")
+START = ModelStart(speaker="planner", model="m")
+
+
+async def test_two_processes_count_the_same_day(database: str) -> None:
+    """What one process adds counts in the other one; at the same time nothing is lost."""
+    limits = DailyLimits(user_tokens_per_day=100)
+    async with (
+        open_database(database, lambda: 0.0, tables=[TABLES]) as here,
+        open_database(database, lambda: 0.0, tables=[TABLES]) as there,
+    ):
+        processes = [Usage(memory.database, lambda: 0.0, limits) for memory in (here, there)]
+        await asyncio.gather(*(each.add("ann", {"m": Tokens(1, 4, 2, 1)}, 5) for each in processes for _ in range(10)))
+        [day] = await processes[0].by_day()
+        assert day == ("1970-01-01", "m", 20, 80, 40, 20, 0.0, 5)
+        assert await processes[1].by_day(user="bob") == []
+
+        budget = await processes[1].budget("ann", ZONE)
+        with pytest.raises(OverBudget) as over:
+            budget.note(START)
+        assert over.value.until == "03:00 (Europe/Moscow)"
+        (await processes[1].budget("bob", ZONE)).note(START)
+
+
+async def test_old_days_go(database: str) -> None:
+    """The sums of all users stay for so many days, those of one user for today and yesterday."""
+    now = [0.0]
+    async with open_database(database, tables=[TABLES]) as memory:
+        usage = Usage(memory.database, lambda: now[0], days=3)
+        for now[0] in (0.0, DAY, 2 * DAY, 4 * DAY):
+            await usage.add("ann", {"m": Tokens(1, 1, 0, 1)}, 2)
+        assert [day.day for day in await usage.by_day(10)] == ["1970-01-02", "1970-01-03", "1970-01-05"]
+        assert [day.day for day in await usage.by_day(10, "ann")] == ["1970-01-05"]
+
+
+async def test_a_turn_is_written_down_once(database: str) -> None:
+    """Storing again adds nothing; the largest turn is remembered, and shown with its day."""
+    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+        usage = Usage(memory.database, lambda: 0.0, prices={"m": Price(1, 0.1, 8)})
+        budget = await usage.budget("ann", ZONE)
+        for tokens in (60, 40):
+            budget.note(ModelEnd(speaker="planner", model="m", input_tokens=tokens, output_tokens=0, ms=1, ok=True))
+            await budget.store()
+        await budget.store()
+        lines = usage_lines(await usage.by_day())
+    assert lines[1].split() == ["1970-01-01", "m", "2", "100", "0", "0", "0.0001", "100"]
+
+
+def test_prices_and_limits_are_settings() -> None:
+    """Prices stand in one line; a wrong one is named."""
+    given = settings(llm_prices="openai:a=1/8, openai:b=2/0.5/9", money_per_day="1.5")
+    assert given.llm_prices == read_prices(["openai:a=1/8", "openai:b=2/0.5/9"])
+    assert given.daily_limits == DailyLimits(money_per_day=1.5)
+    with pytest.raises(ValueError, match="a price is MODEL=INPUT/OUTPUT"):
+        settings(llm_prices="openai:a=1")
+
+
+def test_money_without_a_price_is_refused() -> None:
+    """Where money is limited each model needs a price, but for free ones."""
+    given = settings(llm_model="openai:a", openai_api_key="k", money_per_day="1", fallback_model="local:rules")
+    with pytest.raises(ConfigError, match="there is no price of openai:a"):
+        prices_of(given, given.models())
+    free = settings(money_per_day="1")
+    assert prices_of(free, free.models()) == {}

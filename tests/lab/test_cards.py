@@ -1,0 +1,61 @@
+"""Cards of tools: the effect of another text on the requests that find the tool."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.errors import UsageError
+from app.assistant import Turn
+from app.cli import command_line
+from app.composition import discover, open_assistant
+from app.lab.cards import Queries, Query, effect, queries_of
+from app.lab.folder import LabFolder
+from app.settings import Settings
+
+pytestmark = pytest.mark.needs("planner")
+CLOCK = "Tell the present time.\n- look at the sundial\n"
+
+
+def test_what_a_card_gains_and_loses() -> None:
+    """A new example finds the tool, one that is gone may not; a request for it that finds another is told."""
+    asked = Query(text="look at the sundial", tool="current_time")
+    gone = Query(text="what time is it", tool="current_time", origin="example")
+    other = Query(text="add milk to my list", tool="current_time")
+    shown = effect(discover()[0], "current_time", "en", CLOCK, [asked, gone, other])
+    assert asked in (*shown.gained, *shown.kept)
+    assert gone in (*shown.lost, *shown.kept)
+    assert [*shown.missed] == [other]
+    for name, text in (("no_tool", CLOCK), ("current_time", "- {no_slot} now"), ("current_time", "- a\nb")):
+        with pytest.raises(UsageError):
+            effect(discover()[0], name, "en", text, [])
+
+
+async def test_requests_are_labelled_recorded_and_of_cards(settings: Settings) -> None:
+    """What the team has labelled comes first; what was said counts for the tool that answered."""
+    folder = LabFolder(settings.lab_folder)
+    labelled = Query(text="how late", tool="current_time")
+    folder.write("queries", "time", Queries(queries=(labelled,)))
+    async with open_assistant(settings) as assistant:
+        async for _ in assistant.play(Turn(thread="ann", text="please add milk to my list")):
+            pass
+        queries = await queries_of(assistant, folder)
+    assert queries[0] == labelled
+    assert queries[-1] == Query(text="please add milk to my list", tool="add_todos", origin="recorded")
+    assert {query.origin for query in queries} == {"labelled", "recorded", "example"}
+
+
+def test_the_command_applies_a_card(
+    settings: Settings, house: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`lab card` tells what is lost with exit code 1, and writes the card for everybody only when told to."""
+    file = tmp_path / "card.md"
+    file.write_text(CLOCK, "utf-8")
+    [card] = house.glob("en/**/cards/current_time.md")
+    before = card.read_text("utf-8")
+    assert command_line.main(["lab", "card", "current_time", str(file)]) in (0, 1)
+    assert card.read_text("utf-8") == before
+    assert "sundial" in file.read_text("utf-8")
+    assert command_line.main(["lab", "card", "current_time", str(file), "--apply"]) in (0, 1)
+    assert card.read_text("utf-8") == CLOCK
+    assert command_line.main(["lab", "card", "no_tool", str(file)]) == 2
+    assert capsys.readouterr().err

@@ -1,0 +1,73 @@
+"""Models in the lab: one that judges, and one that plays a user; each is a server on this machine."""
+
+import json
+
+import pytest
+
+from agents.errors import UsageError
+from app.lab.cases import Case
+from app.lab.runs import run_cases
+from app.lab.simulation import User, simulate
+from app.lab.stage import Variant
+from app.settings import Settings
+from prompts import prompt
+from tests.support.odd_provider import Provider
+
+MODEL = "openai:m"
+
+
+def completion(text: str) -> bytes:
+    """Return the whole answer of a server."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    body = json.dumps(
+        {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    ).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close"
+    return f"{head}\r\n\r\n".encode() + body
+
+
+async def test_a_model_judges(settings: Settings) -> None:
+    """It is told the criterion and the talk as data; its verdict is kept with the reason, and no verdict is none."""
+    case = Case.model_validate({"criterion": "The time is told.", "turns": [{"user": "what time is it?"}]})
+    answers = [completion("<think>well</think>Yes, it tells the time."), completion("No."), completion("Perhaps.")]
+    async with Provider.open(*answers) as provider:
+        own = settings.model_copy(update={"openai_base_url": provider.url})
+        run = await run_cases(own, {"x": case}, {"A": Variant()}, times=3, judge=MODEL)
+    assert [(each.model, each.reason) for each in run.results] == [
+        (True, "it tells the time."),
+        (False, ""),
+        (None, ""),
+    ]
+    assert run.agreement()["checks", "model"] == (1, 2)
+    system, asked = provider.bodies[0]["messages"]
+    assert system["content"] == prompt("lab_judge", "en")
+    assert "The time is told." in asked["content"]
+    assert "user: what time is it?" in asked["content"]
+
+
+async def test_a_model_plays_a_user(settings: Settings) -> None:
+    """A user with a goal talks until it is done; what the assistant says is shown to the model as data."""
+    user = User(goal="learn the time", temper="in a hurry", model=MODEL)
+    async with Provider.open(completion("what time is it?"), completion("[done]")) as provider:
+        own = settings.model_copy(update={"openai_base_url": provider.url})
+        outcome = await simulate(own, {"a": user}, Variant(), talks=1, turns=5)
+    assert (outcome.turns, outcome.failures) == (1, [])
+    first, second = (body["messages"] for body in provider.bodies)
+    assert "learn the time" in first[0]["content"]
+    assert "in a hurry" in first[0]["content"]
+    assert second[1]["content"].startswith("you: what time is it?\nassistant: ")
+
+
+async def test_a_model_that_does_not_answer_is_told(settings: Settings) -> None:
+    """A server that fails ends the work with a line, not with a traceback."""
+    async with Provider.open(b"HTTP/1.1 401 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as provider:
+        own = settings.model_copy(update={"openai_base_url": provider.url})
+        with pytest.raises(UsageError, match="openai:m does not answer"):
+            await simulate(own, {"a": User(goal="x", model=MODEL)}, Variant(), talks=1, turns=1)
+
+
+def test_a_user_says_something() -> None:
+    """A user has wishes, or a goal and a model; a scripted one has a temper that there is."""
+    for wrong in ({}, {"goal": "x"}, {"wishes": [{"says": ["a"]}], "temper": "cross"}):
+        with pytest.raises(ValueError, match=r"wishes|temper"):
+            User.model_validate(wrong)

@@ -1,0 +1,139 @@
+"""Runs: cases with their expectations, variants side by side, repetitions, judges and how far they agree."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agents.errors import UsageError
+from agents.events import Error, Event, Message, ToolEnd, TurnEnd
+from app.cli import command_line
+from app.composition import discover
+from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
+from app.lab.folder import LabFolder, parsed, written
+from app.lab.runs import Result, Run, TurnResult, run_cases, summaries, table_lines
+from app.lab.stage import Variant, turn_of
+from app.recording import Answered, Record, Reply
+from app.settings import Settings
+
+END = TurnEnd(is_active=False, dialog="planner")
+CALLED = ToolEnd(speaker="planner", tool="add_todos", args={"items": ["milk"]}, ok=True, object="1. milk")
+SAID = Message(speaker="planner", text="Noted: Milk.")
+
+
+@pytest.mark.parametrize(
+    ("expected", "events", "problem"),
+    [
+        (Expected(calls=(ExpectedCall(tool="add_todos", args={"items": ["milk"]}),)), [CALLED, SAID], ""),
+        (Expected(calls=(ExpectedCall(tool="add_todos", args={"items": ["tea"]}),)), [CALLED, SAID], "was not called"),
+        (Expected(never_calls=("add_todos",)), [CALLED, SAID], "add_todos was called"),
+        (Expected(says=("milk",)), [SAID], ""),
+        (Expected(says=("tea",)), [SAID], "lacks 'tea'"),
+        (Expected(never_says=("milk",)), [SAID], "has 'milk'"),
+        (Expected(holder="planner"), [SAID], ""),
+        (Expected(holder="supervisor"), [SAID], "planner holds"),
+        (Expected(), [], "there is no answer"),
+        (Expected(), [SAID, Error(code="unavailable", text="sorry")], "error unavailable"),
+        (Expected(), [CALLED.model_copy(update={"ok": False}), SAID], "add_todos failed"),
+        (Expected(failed_tools=True), [CALLED.model_copy(update={"ok": False}), SAID], ""),
+        (Expected(trace="planner: Noted: Milk."), [SAID], ""),
+        (Expected(trace="planner: Noted."), [SAID], "another one"),
+        (Expected(most_model_calls=0), [SAID], ""),
+    ],
+)
+def test_an_expectation_finds_its_problem(expected: Expected, events: list[Event], problem: str) -> None:
+    """Each expectation is met or named; no answer, or an error, is wrong whatever is expected."""
+    problems = expected.problems(turn_of("add milk", [*events, END], 0.1))
+    assert bool(problems) == bool(problem), problems
+    assert problem in "".join(problems)
+
+
+def test_files_are_whole_and_names_stay_in_the_folder(tmp_path: Path) -> None:
+    """What is written is read the same; no name leads out of the folder; a fault is named."""
+    folder = LabFolder(tmp_path)
+    case = Case(about="Milk", turns=(CaseTurn(user="add milk", expect=Expected(says=("milk",))),))
+    folder.write("cases", "milk", case)
+    assert folder.read("cases", "milk", Case) == case
+    assert "\n- user: add milk" in written(case)
+    assert folder.add("cases", "milk", case) == "milk-2"
+    for name in ("../x", "a/b", "", ".x", "A", "x" * 62):
+        with pytest.raises(UsageError):
+            folder.path("cases", name)
+    for text in ("turns: []", "turn: 1", "{", "- 1", "!!python/object:os.system {}", "turns: [&a {user: x}, *a]"):
+        with pytest.raises(UsageError):
+            parsed(text, Case, "YAML")
+
+
+@pytest.mark.needs("planner")
+async def test_two_variants_side_by_side(settings: Settings) -> None:
+    """The table counts plays, passed ones, calls and prices by variant; what differs is named; repetitions agree."""
+    cases = {
+        "list": Case(turns=(CaseTurn(user="add milk to my list", expect=Expected(most_model_calls=1)),)),
+        "time": Case(turns=(CaseTurn(user="what time is it?"),)),
+    }
+    variants = {"direct": Variant(direct_switch=True), "asked": Variant(direct_switch=False)}
+    heard: list[tuple[int, int]] = []
+    run = await run_cases(settings, cases, variants, times=2, tell=lambda done, plays: heard.append((done, plays)))
+    assert heard[-1] == (8, 8)
+    lines = {each.variant: each for each in summaries(run)}
+    assert (lines["direct"].plays, lines["direct"].cases) == (4, 2)
+    assert lines["asked"].calls >= lines["direct"].calls
+    assert lines["asked"].consistent >= 1
+    folder = LabFolder(settings.lab_folder)
+    assert folder.read("runs", folder.add("runs", "run", run), Run) == run
+    with pytest.raises(UsageError, match="at least one case"):
+        await run_cases(settings, {}, variants)
+    with pytest.raises(UsageError, match="judges nothing"):
+        await run_cases(settings, cases, variants, judge="local:rules")
+
+
+def _result(problems: tuple[str, ...], person: bool | None, model: bool | None, variant: str = "A") -> Result:
+    turns = (TurnResult(user="hello", answer="Hi", trace="supervisor: Hi"),)
+    facts = {"input_tokens": 1_000, "output_tokens": 500, "calls": 2, "price": 0.5}
+    return Result(case="x", variant=variant, turns=turns, problems=problems, person=person, model=model, **facts)
+
+
+def test_the_agreement_of_the_judges() -> None:
+    """Two judges agree as often as they say the same; a result that one has not judged does not count."""
+    results = (_result((), True, True), _result(("no",), True, False), _result((), None, False))
+    run = Run(begun="2026-11-23T10:00:00+00:00", variants={"A": Variant()}, results=results)
+    assert run.agreement() == {("checks", "person"): (1, 2), ("checks", "model"): (2, 3), ("person", "model"): (1, 2)}
+    assert run.differing() == ["x"]
+    text = "\n".join(table_lines(run))
+    assert "A        3      2       1/1         6      4500" in text
+    assert "checks and person agree on 1 of 2" in text
+
+
+def test_a_record_becomes_a_case() -> None:
+    """What was said and traced is kept; a tool that tells of the world outside is mocked as it answered."""
+    steps = [Reply("supervisor", None), Answered("supervisor", "current_time", {}, True, "Monday")]
+    record = Record(text="what day is it?", lang="en", status="done", steps=steps)
+    case = case_of([record, Record(text="lost")], discover()[0])
+    [turn], [mock] = case.turns, case.mocks
+    assert turn.expect.trace == "supervisor.current_time() = Monday"
+    assert (mock.tool, mock.outcomes[0].text) == ("current_time", "Monday")
+    with pytest.raises(UsageError):
+        case_of([Record(text="lost")], discover()[0])
+
+
+@pytest.mark.needs("planner")
+def test_the_commands_run_and_compare(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """A thread becomes a case; `run` passes it, and ends with 1 where two variants differ."""
+    folder = LabFolder(settings.lab_folder)
+    folder.write("variants", "asked", Variant(direct_switch=False))
+    folder.write("variants", "direct", Variant(direct_switch=True))
+    for text in ("what time is it?", "add milk to my list"):
+        assert command_line.main(["ask", text, "--thread", "ann"]) == 0
+    assert command_line.main(["lab", "case", "--thread", "ann"]) == 0
+    assert yaml.safe_load(folder.path("cases", "ann").read_text("utf-8"))["mocks"][0]["tool"] == "current_time"
+    capsys.readouterr()
+    assert command_line.main(["lab", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["variants"][0]["passed"] == 1
+    assert command_line.main(["lab", "run", "nothing"]) == 2
+    assert command_line.main(["lab", "run", "--variant", "direct", "--times", "2"]) == 0
+    assert command_line.main(["lab", "list", "cases"]) == 0
+    first, _ = folder.names("runs")
+    assert command_line.main(["lab", "verdict", first, "0", "bad"]) == 0
+    assert "checks and person agree on 0 of 1" in capsys.readouterr().out
+    assert command_line.main(["lab", "verdict", first, "1", "good"]) == 2

@@ -1,0 +1,99 @@
+"""Simulated users: what they say, what counts as a failure, and the cases that are made of failures."""
+
+import logging
+
+import pytest
+
+from agents.errors import UsageError
+from app.cli import command_line
+from app.composition import discover
+from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
+from app.lab.folder import LabFolder
+from app.lab.runs import run_cases, summaries, table_lines
+from app.lab.simulation import User, Wish, simulate
+from app.lab.stage import Variant
+from app.settings import Settings
+from prompts import card
+
+LOG = logging.getLogger(__name__)
+pytestmark = pytest.mark.needs("planner")
+LISTER = User(
+    temper="hasty",
+    wishes=(
+        Wish(
+            says=("Add milk to my list.", "Put milk on my list!"),
+            expect=Expected(calls=(ExpectedCall(tool="add_todos", args={"items": ["milk"]}),), failed_tools=True),
+        ),
+        Wish(says=("What time is it?",), expect=Expected(calls=(ExpectedCall(tool="current_time"),))),
+    ),
+)
+CLERK = User(wishes=(Wish(says=("what is on my list?",)), Wish(says=("add tea to my list", "add rice to my list"))))
+
+
+async def test_a_failure_becomes_a_case(settings: Settings) -> None:
+    """A model that errs is found out; the case has the talk up to there, and passes with a model that does not err."""
+    folder = LabFolder(settings.lab_folder)
+    wrong = Wish(says=("what time is it?",), expect=Expected(never_calls=("current_time",)))
+    users = {"lister": User(wishes=(wrong,))}
+    outcome = await simulate(settings, users, Variant(), talks=2, turns=3, keep=folder)
+    assert (outcome.talks, outcome.turns, len(outcome.failures)) == (2, 2, 2)
+    assert outcome.kinds == {"current_time was called": 2}
+    [name] = folder.names("cases")
+    case = folder.read("cases", name, Case)
+    assert [turn.user for turn in case.turns] == ["what time is it?"]
+    run = await run_cases(settings, {name: case}, {"A": Variant()})
+    assert run.results[0].problems == ("turn 1: current_time was called",)
+
+
+async def test_the_same_seed_says_the_same(settings: Settings) -> None:
+    """A seed fixes what scripted users say; too many talks, and no users, are refused."""
+    twice = [await simulate(settings, {"a": LISTER}, Variant(), talks=2, turns=3, seed=7) for _ in "12"]
+    assert twice[0].lines() == twice[1].lines()
+    for users, talks in (({}, 1), ({"a": LISTER}, 0), ({"a": LISTER}, 100_000)):
+        with pytest.raises(UsageError):
+            await simulate(settings, users, Variant(), talks=talks, turns=1)
+
+
+def test_the_command(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """`simulate` ends with 1 where a talk went wrong, and keeps cases only when told to."""
+    folder = LabFolder(settings.lab_folder)
+    folder.write("users", "clerk", User(wishes=(CLERK.wishes[1],)))
+    options = ["--talks", "3", "--turns", "2"]
+    assert command_line.main(["lab", "simulate", *options, "--errs-every", "2"]) == 1
+    assert folder.names("cases") == []
+    assert command_line.main(["lab", "simulate", *options, "--errs-every", "2", "--keep"]) == 1
+    assert folder.names("cases")
+    assert command_line.main(["lab", "simulate", "nobody"]) == 2
+    assert "failures" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+async def test_two_hundred_talks_with_a_model_that_errs(settings: Settings) -> None:
+    """Each kind of mistake in every tenth reply is found; the cases pass with a model that does not err."""
+    folder = LabFolder(settings.lab_folder)
+    users = {"lister": LISTER, "clerk": CLERK}
+    sound = await simulate(settings, users, Variant(), talks=40, turns=6)
+    outcome = await simulate(settings, users, Variant(errs_every=10), talks=200, turns=6, keep=folder)
+    assert len(sound.failures) < len(outcome.failures) / 4
+    kinds = " ".join(outcome.kinds)
+    for kind in ("no_such_tool failed", "was not called", "error unavailable", "Wrong arguments"):
+        assert kind in kinds, kinds
+    cases = {name: folder.read("cases", name, Case) for name in folder.names("cases")}
+    [line] = summaries(await run_cases(settings, cases, {"sound": Variant()}))
+    assert line.passed == line.plays
+    LOG.info("%s", "\n".join(outcome.lines()))
+
+
+@pytest.mark.slow
+async def test_a_hundred_cases_with_two_sets_of_parameters(settings: Settings) -> None:
+    """A hundred cases are played with two sets; the one that asks the supervisor's model more costs more calls."""
+    entries = [example for dialog in discover()[0].dialogs.values() for example in card(dialog.tool, "en")[1]]
+    lists = [f"add {item} to my list" for item in ("milk", "tea", "rice", "salt", "soap", "glue", "seeds", "nails")]
+    texts = [text for text in (*entries, *lists) if "{" not in text]
+    cases = {f"case-{n:03}": Case(turns=(CaseTurn(user=texts[n % len(texts)]),)) for n in range(100)}
+    run = await run_cases(settings, cases, {"A": Variant(direct_switch=True), "B": Variant(direct_switch=False)})
+    direct, asked = summaries(run)
+    assert direct.plays == asked.plays == 100
+    assert direct.calls < asked.calls
+    assert run.differing()
+    LOG.info("%s", "\n".join(table_lines(run)[:3]))

@@ -1,0 +1,81 @@
+"""A thread in the lab: decisions with their reasons, a test of it, and the same with another model."""
+
+import json
+
+import pytest
+
+from agents.errors import UsageError
+from app.assistant import Turn
+from app.cli import command_line
+from app.composition import open_assistant
+from app.lab.stage import Variant
+from app.lab.threads import as_test, replay, view
+from app.recording import Decided, Record
+from app.settings import Settings
+
+pytestmark = pytest.mark.needs("planner")
+SAID = ("add milk to my list", "what is on my list?", "thanks")
+
+
+async def talk(settings: Settings) -> None:
+    """Hold a conversation."""
+    async with open_assistant(settings) as assistant:
+        for text in SAID:
+            async for _ in assistant.play(Turn(thread="ann", text=text)):
+                pass
+
+
+async def test_a_thread_shows_who_decided_and_why(settings: Settings) -> None:
+    """Each turn has what was said, the decisions with their reasons, the calls of tools, and whether it is kept."""
+    await talk(settings)
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        shown = await view(assistant, "ann")
+        source, remark = await as_test(assistant, "ann", "en")
+        earlier = await assistant.state_after("ann", 1)
+        with pytest.raises(UsageError):
+            await view(assistant, "nobody")
+
+    first, second = shown.turns[:2]
+    assert (first.number, first.text, first.is_kept) == (1, SAID[0], True)
+    assert [(each.verdict, each.by) for each in second.decisions] == [("stay", "free")]
+    assert second.decisions[0].reason
+    assert any("planner.add_todos(items=['milk'])" in line for line, _ in first.steps)
+    assert "milk" in first.answers[-1].text
+    assert (earlier or {})["turn"] == 1
+    assert "async def test_conversation" in source
+    assert remark == ""
+
+
+async def test_a_replay_tells_what_differs(settings: Settings) -> None:
+    """The same model leads to the same trace; another prompt of a model that obeys none changes nothing either."""
+    await talk(settings)
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        records = await assistant.records("ann")
+    again = await replay(settings, records, Variant(prompts={"planner": "You keep lists."}))
+    assert [turn.differs for turn in again] == [False, False, False]
+    other = await replay(settings, [Record(text="add tea to my list", lang="en"), *records[1:]], Variant())
+    assert [turn.differs for turn in other] == [True, True, False]
+    with pytest.raises(UsageError, match="there is no dialog"):
+        await replay(settings, records, Variant(prompts={"nobody": "x"}))
+
+
+def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """`lab thread` prints the calls, `lab replay` ends with 0 where nothing differs; no thread is a fault."""
+    assert command_line.main(["ask", SAID[0], "--thread", "ann"]) == 0
+    capsys.readouterr()
+    assert command_line.main(["lab", "thread", "--thread", "ann", "--json"]) == 0
+    [turn] = json.loads(capsys.readouterr().out)["turns"]
+    assert turn["tools"][0]["tool"] == "add_todos"
+    assert command_line.main(["lab", "replay", "--thread", "ann"]) == 0
+    assert "planner.add_todos" in capsys.readouterr().out
+    assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
+    assert command_line.main(["lab", "replay", "--thread", "ann", "--temperature", "hot"]) == 2
+
+
+def test_an_old_record_is_still_read() -> None:
+    """A decision that was recorded as a line keeps its line; a new one gives the same line."""
+    old = {"kind": "line", "line": "supervisor (observer): switch -> planner"}
+    record = Record.model_validate({"status": "done", "steps": [old]})
+    decided = Decided("supervisor", "switch", "planner", "asks for a list", "observer")
+    assert record.trace == Record(steps=[decided]).trace
+    assert Record(steps=[Decided("finished", "stay", None, "", "observer")]).trace == ""

@@ -1,0 +1,1 @@
+"""PostgreSQL beside SQLite: what differs, and what an operator does with it."""

@@ -1,0 +1,148 @@
+"""An installation moves from a file to a server and back; a move that was cut off goes on."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from agents.errors import UsageError
+from agents.memory import Memory, open_memory
+from agents.memory.connection import Tables
+from app.composition import dialogs_of, tables_of
+from app.composition.databases import open_database
+from app.composition.migration import copy
+from app.doors.http.callbacks import TABLES
+from tests.support.places import ROOT
+from tests.support.postgres_server import PostgresServer
+from tests.support.tiny_graph import letter, reply, say
+
+THREADS = 60
+WAITS = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = %s::regclass"
+"""Whether somebody waits to write to a table."""
+
+
+def untold(done: int, total: int, name: str) -> None:
+    """Take no notice of how far it is."""
+
+
+async def filled(memory: Memory, threads: int = THREADS) -> None:
+    """Hold conversations, and write into what they leave."""
+    for number in range(threads):
+        thread = f"t{number}"
+        for turn in (1, 2):
+            message = letter(f"m{turn}", f"hello {turn} \u2028 'ё' {chr(0x1F600)}", thread, f"u{number % 7}")
+            await memory.transcript.accept(message)
+            await memory.transcript.close(message, "done", turn, [reply(f"answer {turn}", to="u")], record="{}")
+        await say(memory.saver, "word " * 300, {"configurable": {"thread_id": thread}})
+        await memory.store.aput(("users", f"u{number}"), "key", {"a": [1, 2.5, None, "x"]})
+        await memory.notices.add(f"u{number}", thread, "k", text="later", lang="en", at_ms=number)
+        await memory.notes.add(thread, "call me", "c1", f"u{number}", 10)
+
+
+def content(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return all rows of a file."""
+    with closing(sqlite3.connect(path)) as database:
+        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        return {
+            name: sorted(database.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for (name,) in names.fetchall()
+        }
+
+
+@pytest.fixture
+async def source(tmp_path: Path) -> Path:
+    """Return a file with conversations."""
+    path = tmp_path / "old.db"
+    async with open_memory(f"sqlite:///{path}", tables=[*tables_of(dialogs_of()), TABLES]) as memory:
+        await filled(memory)
+    return path
+
+
+async def test_from_file_to_file(source: Path, tmp_path: Path) -> None:
+    """Every row is there; the bar is told of each."""
+    steps: list[tuple[int, int]] = []
+    counts = await copy(
+        f"sqlite:///{source}", f"sqlite:///{tmp_path}/new.db", [TABLES], lambda *step: steps.append(step[:2])
+    )
+    assert content(tmp_path / "new.db") == content(source)
+    assert counts["transcript"] == 4 * THREADS
+    assert steps[-1] == (sum(counts.values()), sum(counts.values()))
+
+
+async def test_a_target_with_conversations_is_refused(source: Path, tmp_path: Path) -> None:
+    """Nothing is mixed, and nothing is copied onto itself."""
+    other = f"sqlite:///{tmp_path}/other.db"
+    async with open_memory(other) as memory:
+        await memory.transcript.accept(letter())
+    with pytest.raises(UsageError, match="already"):
+        await copy(f"sqlite:///{source}", other, [TABLES], untold)
+    with pytest.raises(UsageError, match="another one"):
+        await copy(other, other, [TABLES], untold)
+
+
+async def test_unknown_and_older_tables_are_refused(tmp_path: Path) -> None:
+    """What this program does not know it cannot copy whole."""
+    old, new = f"sqlite:///{tmp_path}/old.db", f"sqlite:///{tmp_path}/new.db"
+    garden = Tables("garden", ["CREATE TABLE plants (name TEXT)"])
+    async with open_memory(old, tables=[garden]):
+        pass
+    with pytest.raises(UsageError, match="garden"):
+        await copy(old, new, [], untold)
+    newer = Tables("garden", [*garden.steps, "ALTER TABLE plants ADD COLUMN height INTEGER"])
+    with pytest.raises(UsageError, match="older version"):
+        await copy(old, new, [newer], untold)
+
+
+@pytest.mark.slow
+async def test_to_a_server_and_back(source: Path, tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """There and back nothing has changed; new rows get new numbers on the server."""
+    before, url = content(source), postgres_server.fresh()
+    await copy(f"sqlite:///{source}", url, [TABLES], untold)
+    await copy(url, f"sqlite:///{tmp_path}/back.db", [TABLES], untold)
+    assert content(source) == before
+    assert content(tmp_path / "back.db") == before
+    with psycopg.connect(url) as connection:
+        number = 'INSERT INTO inbox (thread, message_id, "user", source, turn, status, received_ms)'
+        [new] = connection.execute(f"{number} VALUES ('t', 'new', 'u', 's', 1, 'open', 1) RETURNING id").fetchall()
+    assert new == (2 * THREADS + 1,)
+
+
+@pytest.mark.slow
+async def test_a_move_that_was_killed_twice_is_whole(
+    source: Path, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    """The command goes on with the rows that are missing, and says how many of each table there are."""
+    url = postgres_server.fresh()
+    async with open_database(url, tables=[*tables_of(dialogs_of()), TABLES]):
+        pass
+    for table in ("inbox", "store"):
+        with psycopg.connect(url) as connection:
+            connection.execute(f"LOCK TABLE {table} IN SHARE MODE".encode())
+            process = await migrating(source, url)
+            while not connection.execute(WAITS, (table,)).fetchall():
+                assert process.returncode is None
+                await asyncio.sleep(0.05)
+            process.kill()
+            assert await process.wait() == -signal.SIGKILL
+    process = await migrating(source, url)
+    printed, faults = await process.communicate()
+    assert process.returncode == 0, faults
+    assert f"transcript: {4 * THREADS}" in printed.decode()
+    process = await migrating(source, url)
+    _, faults = await process.communicate()
+    assert (process.returncode, faults.count(b"\n")) == (2, 1)
+    await copy(url, f"sqlite:///{tmp_path}/back.db", [TABLES], untold)
+    assert content(tmp_path / "back.db") == content(source)
+
+
+async def migrating(source: Path, url: str) -> asyncio.subprocess.Process:
+    """Start the command."""
+    pipe = asyncio.subprocess.PIPE
+    variables = {**os.environ, "DATABASE_URL": f"sqlite:///{source}", "APP_LANG": "en"}
+    call = (sys.executable, "-m", "app", "migrate", "--to", url)
+    return await asyncio.create_subprocess_exec(*call, cwd=ROOT, env=variables, stdout=pipe, stderr=pipe)

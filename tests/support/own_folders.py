@@ -1,0 +1,62 @@
+"""Checks the folders of EXTENSIONS as the application's own code is checked, for `make own`: lint, types, tests."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.extensions import Extensions
+from tests.support.places import ROOT
+
+OVERLAY = ROOT / ".mypy_cache" / "own" / "overlay"
+"""Links to the application and to one's own files beside each other, where mypy takes them for one program."""
+CONFIG = str(ROOT / "pyproject.toml")
+
+
+def overlay(root: Path) -> list[str]:
+    """Lay a folder over the application; return the paths of its own files in there."""
+    shutil.rmtree(OVERLAY, ignore_errors=True)
+    for package in ("dialogs", "observers"):
+        (OVERLAY / package).mkdir(parents=True)
+        for path in (ROOT / package).iterdir():
+            (OVERLAY / package / path.name).symlink_to(path)
+    for package in ("agents", "app", "benchmarks", "prompts", "tests"):
+        (OVERLAY / package).symlink_to(ROOT / package)
+    own = []
+    for package in ("dialogs", "observers"):
+        for path in sorted((root / package).glob("[!_]*")):
+            (OVERLAY / package / path.name).symlink_to(path)
+            own.append(f"{package}/{path.name}")
+    if (root / "tests").is_dir():
+        (OVERLAY / "own_tests").symlink_to(root / "tests")
+        own.append("own_tests")
+    return own
+
+
+def check(root: Path) -> int:
+    """Check a folder, and return the exit code of the first tool that finds something."""
+    python = [sys.executable, "-m"]
+    steps: Sequence[tuple[list[str], Path]] = (
+        ([*python, "ruff", "format", "--check", "--config", CONFIG, str(root)], ROOT),
+        ([*python, "ruff", "check", "--config", CONFIG, str(root)], ROOT),
+        (
+            [*python, "mypy", "--config-file", CONFIG, "--cache-dir", str(OVERLAY.with_name("cache")), *overlay(root)],
+            OVERLAY,
+        ),
+        ([*python, "pytest", "-q", "-c", CONFIG, "--rootdir", str(ROOT), str(root / "tests")], ROOT),
+    )
+    return next((code for command, folder in steps if (code := subprocess.run(command, cwd=folder).returncode)), 0)
+
+
+def main() -> int:
+    """Check every folder of EXTENSIONS."""
+    folders = Extensions().extensions
+    if not folders:
+        sys.stderr.write("EXTENSIONS names no folder: there is nothing of your own to check\n")
+        return 2
+    return next((code for root in folders if (code := check(root))), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,391 @@
+"""Writes `docs/reference.md` from docstrings, settings, commands, prompts and events, for `make reference`."""
+
+import ast
+import inspect
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, cast, get_args, get_origin
+
+import prompts
+from agents import events
+from agents.conversation.scene import Observer, Scene
+from agents.events import Event, views
+from agents.language.identifiers import Opaque
+from agents.memory.connection import Connection, Tables
+from agents.state.verdict import Verdict
+from agents.toolkit import Option, Refused, Traits, choice, request, result, traits
+from agents.toolkit.commands import CommandCall, CommandResult, SlashCommand
+from agents.toolkit.context import Context
+from agents.toolkit.questions import form
+from agents.toolkit.result import Failed, Misused, TooMany
+from agents.toolkit.services import Services
+from agents.toolkit.speaker import Silence
+from agents.toolkit.traits import Done, Items
+from agents.toolkit.undo import entered
+from app.assistant import Assistant, Turn
+from app.cli.command_line import application
+from app.composition import dialogs_of
+from app.doors.slash_commands import commands
+from dialogs import Dialog, Section, tools_in
+from prompts import FALLBACK, variables
+from tests.support.pages import PACKAGES
+from tests.support.places import ROOT
+
+PAGE = ROOT / "docs" / "reference.md"
+HEAD = """# Reference
+
+What the application offers to your code, from its docstrings. `make reference` writes this page.
+How to use it: [first-hour.md](first-hour.md), [write-a-dialog.md](write-a-dialog.md),
+[write-a-tool.md](write-a-tool.md), [write-an-observer.md](write-an-observer.md).
+"""
+Documented = type | Callable[..., Any]
+PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
+    ("Dialogs", "from dialogs import Dialog, Section, tools_in", (Dialog, Silence, Section, tools_in)),
+    (
+        "What a dialog brings",
+        "Classes of `agents.toolkit.commands`, `agents.toolkit.services` and `agents.memory.connection`.",
+        (Tables, Connection, Services, SlashCommand, CommandCall, CommandResult),
+    ),
+    (
+        "Observers",
+        "`from observers import Observer`; `agents.conversation.scene` has `Scene`, `agents.state.verdict` `Verdict`.",
+        (Observer, Scene, Verdict),
+    ),
+    (
+        "Tools",
+        "`from agents.toolkit import traits, Opaque, Refused, Misused, Failed, Runtime`; `agents.toolkit.traits` has "
+        "`Items` and `Done`, `agents.toolkit.undo` has `entered`. `Runtime` is LangChain's `ToolRuntime`; "
+        "its `context` is a `Context`.",
+        (traits, Traits, Context, Opaque, Refused, Misused, Failed, Items, Done, entered),
+    ),
+    (
+        "Results and views",
+        "from agents.toolkit import result, CardList, Table, Link, Player, Document, Notice",
+        (
+            *(result, views.CardList, views.Entry, views.Table, views.Link, views.Player, views.Day),
+            *(views.Document, views.Notice),
+        ),
+    ),
+    ("Questions", "from agents.toolkit import choice, request, Option, TooMany", (choice, Option, request, TooMany)),
+)
+TURN_PARTS = (Turn, Assistant)
+SKIPPED = {"Replied", "Guessed", "View"}
+"""Events that no door gets, and the base of the views."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a class, as written: its type, its default, and its docstring."""
+
+    type: str
+    default: str
+    text: str
+
+
+HEAD_SCHEMA = {
+    "v": {"const": events.VERSION},
+    "seq": {"type": "integer"},
+    "thread": {"type": "string"},
+    "turn": {"type": "integer"},
+}
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [HEAD]
+    for title, imports, members in PARTS:
+        line = f"```python\n{imports}\n```" if imports.startswith("from ") else imports
+        parts += [f"## {title}", line, *map(described, members)]
+    parts += ["## Forms", paragraph(inspect.getdoc(form)), FORMS]
+    parts += ["## Prompts", prompt_table()]
+    parts += ["## Settings", "In the environment, or in `.env`.", *setting_tables()]
+    parts += ["## Commands", *command_lines(), "## Slash commands", slash_table()]
+    parts += ["## A turn", "from app.assistant import Assistant, Turn".join(("```python\n", "\n```"))]
+    parts += [*map(described, TURN_PARTS), "## Events", EVENTS, *event_parts()]
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+FORMS = """A dialog's form is a pydantic model, and so is a tool's (`@traits(kind="breaker", form=…)`).
+An empty default (`None`, `""`, `[]`, `{}`) means "not known yet": the field is asked for. Any other default holds
+until the user says otherwise. Every field of a dialog's form has a default; one of a tool's form may be required.
+
+| of a field | what it means |
+| --- | --- |
+| `description` | what the model is told |
+| `max_length` | the most characters, or entries of a list |
+| `json_schema_extra={"asked": False}` | in a dialog's form: stored when the user tells it, never asked for |
+| `json_schema_extra={"names_user": True}` | in a remembered form: what to call the user |
+| `label` in `prompts/<lang>/<dialog>/form.toml`, or `forms/<tool>.toml` | what the user calls it |
+| `question`, `examples` there | how it is asked for, and how people tell it unasked |
+| `values.<choice> = […]` there | words that also mean a permitted value |"""
+EVENTS = """Each is one JSON object. `seq` counts within a turn, `turn` within the thread, both from 1.
+Fields may be added; a field is never renamed within one `v`."""
+
+
+def described(member: Documented) -> str:
+    """Return what there is to say of a class or a function."""
+    if not isinstance(member, type):
+        return f"### `{member.__name__}`\n\n```python\n{signature(member)}\n```\n\n{paragraph(inspect.getdoc(member))}"
+    parts = [f"### `{member.__name__}`", paragraph(member.__doc__ and inspect.getdoc(member))]
+    parts.append(_field_table(fields(member)))
+    parts.append("\n".join(_methods(member)))
+    return "\n\n".join(filter(None, parts))
+
+
+def _field_table(of_class: Mapping[str, Field]) -> str:
+    """Return the fields as a table, without the columns that would be empty."""
+    cells = [
+        [f"`{name}`", f"`{cell(it.type)}`", f"`{cell(it.default)}`" if it.default else "", cell(it.text)]
+        for name, it in of_class.items()
+    ]
+    used = [place for place in range(4) if any(row[place] for row in cells)]
+    rows = [["field", "type", "default", "what"], ["---"] * 4, *cells]
+    return "\n".join(f"| {' | '.join(row[place] for place in used)} |" for row in rows) if cells else ""
+
+
+def fields(kind: type) -> dict[str, Field]:
+    """Return the public fields of a class and its bases: the type and the default as written, and the docstring."""
+    known: dict[str, Field] = {}
+    for base in reversed(kind.__mro__):
+        if base is Event or not base.__module__.startswith(PACKAGES):
+            continue
+        body = _class_body(base)
+        for place, node in enumerate(body):
+            if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+                continue
+            name, annotation = node.target.id, ast.unparse(node.annotation)
+            if name.startswith("_") or annotation.startswith("ClassVar"):
+                continue
+            text = _docstring(body[place + 1]) if place + 1 < len(body) else ""
+            # A field that is declared again keeps what its base says of it.
+            text = text or (known[name].text if name in known else "")
+            known[name] = Field(_spelled_out(annotation, base), _default(node.value), text)
+    return known
+
+
+def _spelled_out(annotation: str, owner: type) -> str:
+    """Return a type as written, with the values in place of the name of a Literal."""
+    names = vars(sys.modules[owner.__module__])
+    plain = re.sub(r"Literal\[(.*?)\]", lambda given: given[1].replace(", ", " | "), annotation)
+    return re.sub(r"\w+", lambda word: _values(names.get(word[0])) or word[0], plain)
+
+
+def _values(kind: object) -> str:
+    return " | ".join(map(repr, get_args(kind))) if get_origin(kind) is Literal else ""
+
+
+def _default(value: ast.expr | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, ast.Call) and ast.unparse(value.func) in ("field", "Field"):
+        given = {word.arg: word.value for word in value.keywords}
+        factory = given.get("default_factory")
+        called = f"{ast.unparse(factory)}()" if isinstance(factory, ast.Name) else ""
+        return ast.unparse(given["default"]) if "default" in given else called
+    return ast.unparse(value)
+
+
+def _methods(kind: type) -> Iterator[str]:
+    for name, member in vars(kind).items():
+        if name.startswith("_") or getattr(member, "__name__", "").startswith("_"):
+            continue
+        if isinstance(member, property):
+            yield f"- `{name}`: {paragraph(inspect.getdoc(member))}"
+        elif inspect.isfunction(member) and not (issubclass(kind, Event) and name in ("body", "text", "numbered")):
+            text = paragraph(inspect.getdoc(member)).replace("\n\n", " ")
+            yield f"- `{signature(member, is_method=True)}`: {text}"
+
+
+def signature(function: Callable[..., Any], *, is_method: bool = False) -> str:
+    """Return a function's name with its parameters and result, as written."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    if is_method:
+        node.args.args = node.args.args[1:]
+    returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    is_async = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+    return f"{is_async}{node.name}({ast.unparse(node.args)}){returned}"
+
+
+def paragraph(text: str | None) -> str:
+    """Return a docstring as Markdown: a paragraph is one line, what is raised becomes a sentence, code stays code."""
+    parts = []
+    for part in (text or "").strip().split("\n\n"):
+        if part.startswith("    "):
+            parts.append(f"```python\n{textwrap.dedent(part)}\n```")
+        elif part.startswith("Raises:"):
+            raised = re.sub(r"\n {8,}", " ", part.removeprefix("Raises:")).strip().splitlines()
+            parts += [
+                f"Raises `{kind.strip()}` if {why.strip()}" for kind, _, why in (r.partition(":") for r in raised)
+            ]
+        else:
+            parts.append(" ".join(part.split()))
+    return "\n\n".join(parts)
+
+
+def prompt_table() -> str:
+    """Return the files of `prompts/en/` of no dialog, each with its variables or with what it says of itself."""
+    rows = []
+    for path in sorted((prompts.FOLDER / FALLBACK).rglob("*")):
+        name = path.relative_to(prompts.FOLDER / FALLBACK)
+        if path.is_dir() or "cards" in name.parts or name.parts[0] in dialogs_of():
+            continue
+        if path.suffix == ".md":
+            given = variables(name.with_suffix("").as_posix(), FALLBACK)
+            rows.append(
+                f"| `<lang>/{name.as_posix()}` | {', '.join(f'`${it}`' for it in sorted(given)) or 'no variables'} |"
+            )
+        else:
+            first = path.read_text("utf-8").partition("\n")[0]
+            rows.append(
+                f"| `<lang>/{name.as_posix()}` | {cell(first.removeprefix('#').strip()) if '#' in first else ''} |"
+            )
+    intro = (
+        "Below `prompts/`. A prompt is Markdown and gets these variables; a table is TOML. What a language "
+        "lacks is taken from English. The files of a dialog are in `prompts/<lang>/<dialog>/`: `prompt.md`, `cards/`, "
+        "`phrases.toml`, `form.toml`, `forms/`, `confirm.toml`, `standin.toml`."
+    )
+    return "\n".join([intro, "", "| file | variables, or what is in it |", "| --- | --- |", *rows])
+
+
+def setting_tables() -> Iterator[str]:
+    """Yield a table of settings for the application and for each dialog that has some."""
+    yield _setting_table(ROOT / ".env.example")
+    for name, dialog in dialogs_of().items():
+        if dialog.settings:
+            yield f"### Of the dialog `{name}`"
+            yield _setting_table(ROOT / "dialogs" / name / ".env.example")
+
+
+def _setting_table(path: Path) -> str:
+    rows, comment = ["| setting | default | what |", "| --- | --- | --- |"], list[str]()
+    for line in path.read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            comment.append(line.removeprefix("#").strip())
+        elif (name := line.partition("=")[0]) and line:
+            default = line.partition("=")[2]
+            rows.append(f"| `{name}` | {f'`{cell(default)}`' if default else ''} | {cell(' '.join(comment))} |")
+            comment = []
+        else:
+            comment = []
+    return "\n".join(rows)
+
+
+def command_lines() -> Iterator[str]:
+    """Yield a table of each command with its arguments and options."""
+    yield "`python -m app` comes before each. `--help` behind a command says the same."
+    yield "\n".join(["| command | what |", "| --- | --- |", *_commands(application(), ())])
+
+
+def _commands(group: Any, above: Sequence[str]) -> Iterator[str]:
+    for name, command in sorted(group.commands.items()):
+        path = (*above, name)
+        if hasattr(command, "commands"):
+            if getattr(command, "invoke_without_command", False):
+                yield _command(path, command)
+            yield from _commands(command, path)
+        else:
+            yield _command(path, command)
+
+
+def _command(path: Sequence[str], command: Any) -> str:
+    words, said = [*path], [command.help or ""]
+    for option in command.params:
+        if option.name == "help":
+            continue
+        help_text = str(getattr(option, "help", "") or "")
+        if option.param_type_name == "argument":
+            words.append((option.metavar or option.name or "").upper())
+        else:
+            flag = max(option.opts, key=len)
+            words.append(f"[{flag}]")
+        if help_text and "--json" not in option.opts:
+            label = option.opts[-1] if option.param_type_name != "argument" else (option.name or "")
+            said.append(f"<br>`{label}`: {help_text}")
+    return f"| `{cell(' '.join(words))}` | {cell(' '.join(said))} |"
+
+
+def slash_table() -> str:
+    """Return the slash commands, with what each does."""
+    rows = [f"| `/{it.name}` | {cell(it.description(FALLBACK))} |" for it in commands().values()]
+    return "\n".join(["| command | what |", "| --- | --- |", *rows])
+
+
+def event_parts() -> Iterator[str]:
+    """Yield each event that a door gets: what it says, and its schema."""
+    for kind in event_kinds():
+        schema = schema_of(kind)
+        properties = [f"    {json.dumps(name)}: {json.dumps(rule)}" for name, rule in schema["properties"].items()]
+        further = {name: rule for name, rule in schema.items() if name != "properties"}
+        lines = json.dumps(further)[:-1] + ', "properties": {\n' + ",\n".join(properties) + "\n}}"
+        of_view = f", kind `{kind.kind}`" if issubclass(kind, views.View) else ""
+        yield f"### `{kind.type}`{of_view}\n\n{paragraph(inspect.getdoc(kind))}\n\n```json\n{lines}\n```"
+
+
+def event_kinds() -> list[type[Event]]:
+    """Return the events that doors and scripts get, in the order of their definitions; views last."""
+    kinds: list[type[Event]] = []
+    for module in (events, views):
+        kinds += [it for it in vars(module).values() if _is_event(it, module) and it.__name__ not in SKIPPED]
+    return kinds
+
+
+def _is_event(member: object, module: ModuleType) -> bool:
+    is_kind = isinstance(member, type) and issubclass(member, Event) and member is not Event
+    return is_kind and cast(type, member).__module__ == module.__name__
+
+
+def schema_of(kind: type[Event]) -> dict[str, Any]:
+    """Return the JSON schema of an event as doors and scripts get it."""
+    schema = kind.model_json_schema(mode="serialization")
+    own = {name.rstrip("_"): rule for name, rule in schema["properties"].items() if name not in HEAD_SCHEMA}
+    needed = [name.rstrip("_") for name, info in kind.model_fields.items() if info.is_required()]
+    of_view = {"kind": {"const": kind.kind}} if issubclass(kind, views.View) else {}
+    properties = {**HEAD_SCHEMA, "type": {"const": kind.type}, **of_view, **own}
+    head = {"type": "object", "required": [*HEAD_SCHEMA, "type", *of_view, *needed]}
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    plain: dict[str, Any] = _untitled({**head, **definitions, "properties": properties})
+    return plain
+
+
+def _untitled(schema: Any) -> Any:
+    """Return a schema without titles, which repeat the names, and without the docstrings of nested classes."""
+    if isinstance(schema, list):
+        return [_untitled(entry) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: {key: _untitled(rule) for key, rule in entry.items()}
+        if name in ("properties", "$defs")
+        else _untitled(entry)
+        for name, entry in schema.items()
+        if not (name in ("title", "description") and isinstance(entry, str))
+    }
+
+
+@cache
+def _class_body(kind: type) -> Sequence[ast.stmt]:
+    node = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(node, ast.ClassDef)
+    return node.body
+
+
+def _docstring(node: ast.stmt) -> str:
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return " ".join(str(cast(ast.Constant, cast(ast.Expr, node).value).value).split()) if is_text else ""
+
+
+def cell(text: str) -> str:
+    """Return a text as a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

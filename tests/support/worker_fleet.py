@@ -1,0 +1,68 @@
+"""A door over HTTP and workers, each the real command in a process of its own, on one PostgreSQL database."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import httpx
+
+from tests.support.places import ROOT
+
+PATIENCE = 60.0
+
+
+@dataclass
+class Fleet:
+    """Start commands on a database; `settings` are variables of their environment."""
+
+    url: str
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def command(self, *arguments: str, ends_by: signal.Signals | None = signal.SIGTERM) -> AsyncIterator[Process]:
+        """Run a command during the block; it then ends well by a signal, or is there no more."""
+        variables = {"LLM_MODEL": "local:rules", "APP_LANG": "en", "WORKERS": "yes", "DATABASE_URL": self.url}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "app", *arguments),
+            cwd=ROOT,
+            env={**os.environ, **variables, **self.settings},
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            yield process
+            if ends_by is not None:
+                process.send_signal(ends_by)
+                async with asyncio.timeout(PATIENCE):
+                    # One that has not quite begun leaves no work behind.
+                    assert await process.wait() in (0, -ends_by)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    @asynccontextmanager
+    async def door(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Serve over HTTP during the block."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        base = f"http://127.0.0.1:{port}"
+        async with self.command("serve", "--port", str(port)), httpx.AsyncClient(base_url=base, timeout=60) as client:
+            for _ in range(600):
+                if await _is_there(client):
+                    break
+                await asyncio.sleep(0.1)
+            yield client
+
+
+async def _is_there(client: httpx.AsyncClient) -> bool:
+    try:
+        return (await client.get("/readyz")).status_code == 200
+    except httpx.TransportError:
+        return False

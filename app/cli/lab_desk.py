@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -16,13 +16,12 @@ from agents.toolkit.commands import CommandResult
 from app.cli.invocation import Lang
 from app.composition import load_thresholds, open_assistant
 from app.lab.cards import cards_of, queries_of
-from app.lab.desk import THREAD, Desk
-from app.lab.desk_export import lines_of
+from app.lab.desk import Desk, ExportForm
+from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, DeskTurn, Session
 from app.lab.folder import LabFolder, validated
 from app.lab.forms import from_json
 from app.lab.lessons import figures, lessons_of, new_examples
-from app.lab.threads import as_test
 from app.listing import columns
 from app.settings import read_settings
 from app.tool_card import changed_card, owned_tools, slots, write_card
@@ -60,21 +59,19 @@ async def show(name: Name) -> CommandResult:
 async def export(
     name: Name,
     *,
-    form: Annotated[Literal["jsonl", "test"], typer.Option(help="Fine-tuning data, or a trace test.")] = "jsonl",
+    form: Annotated[ExportForm, typer.Option(help="Fine-tuning data, or a trace test.")] = "jsonl",
     output: Annotated[Path | None, typer.Option(help="The file to write (default: it is shown).")] = None,
 ) -> CommandResult:
     """Export a session for fine-tuning, or as a trace test."""
-    lines, remarks = [], []
     if form == "jsonl":
-        lines = lines_of(_folder().read("desk", name, Session))
+        text = jsonl_of(_folder().read("desk", name, Session))
     else:
         async with _opened(name) as desk:
-            source, remark = await as_test(desk.assistant, THREAD, read_settings().app_lang, **desk.session.who)
-        lines, remarks = source.splitlines(), [f"# {remark}"] if remark else []
+            text = await desk.as_test(read_settings().app_lang)
     if output:
-        output.write_text("\n".join(lines) + "\n", "utf-8")
-        lines = [str(output)]
-    return CommandResult(lines, [*lines, *remarks])
+        output.write_text(text, "utf-8")
+    lines = [str(output)] if output else text.splitlines()
+    return CommandResult(lines, lines)
 
 
 @application.command()

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
+from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.tool import tool_call
@@ -30,6 +31,7 @@ from app.composition import discover_checked
 from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session
 from app.lab.folder import LabFolder
 from app.lab.stage import staged, turn_of
+from app.lab.threads import as_test
 from app.settings import Settings
 from app.tasks import cancel
 from prompts import languages, prompt
@@ -40,6 +42,8 @@ LONGEST_THOUGHT = 7 * 24 * 3600.0
 PATIENCE = 20.0
 """Seconds that one waits for the next call of a model, or the end of the turn."""
 THREAD = "desk"
+ExportForm = Literal["jsonl", "test"]
+"""What a session is exported as: fine-tuning data, or a trace test."""
 Answering = Callable[[str, list[AnyMessage], Sequence[ToolSchema]], Awaitable[AIMessage]]
 
 
@@ -218,6 +222,15 @@ class Desk:
         self.session = self.session.cut(steps)
         await self.open(settings)
         self._save()
+
+    async def as_test(self, lang: str) -> str:
+        """Return the session as a trace test; if it ends before the session, a comment says where and why.
+
+        Raises:
+            UsageError: nothing of it can be played again.
+        """
+        source, remark = await as_test(self.assistant, THREAD, lang, **self.session.who)
+        return f"# {remark}\n{source}" if remark else source
 
     async def settle(self) -> None:
         """Wait until a call of a model wants its reply, or the turn is over, or `PATIENCE` is."""

@@ -23,7 +23,7 @@ SHORTEST = 4
 """Characters of an identifier that may not stand within another word either; a shorter one may by chance."""
 
 
-def lines_of(session: Session, chance: random.Random | None = None) -> list[str]:
+def jsonl_of(session: Session, chance: random.Random | None = None) -> str:
     """Return a line of JSON for each call of a model: `messages` with the reply at their end, and `tools`.
 
     Random identifiers stand for the real ones, the same within a line, others in the next. A turn that is not over is
@@ -39,7 +39,7 @@ def lines_of(session: Session, chance: random.Random | None = None) -> list[str]
         lines.append(checked(json.dumps(_swapped(line, real, chance), ensure_ascii=False), real))
     if not lines:
         raise UsageError("no call of a model has been answered yet")
-    return lines
+    return "\n".join(lines) + "\n"
 
 
 def checked(line: str, identifiers: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse
 from markupsafe import Markup
 
 from app.api_keys import Key
@@ -141,6 +141,12 @@ def new_router() -> APIRouter:
 def led_to(address: str) -> Response:
     """Return what leads the browser to another page of the lab."""
     return Response(status_code=204, headers={"HX-Redirect": address})
+
+
+def as_file(text: str, name: str) -> Response:
+    """Return a text as a file to be kept; its name has `_` for `-`, as a module of tests has."""
+    headers = {"Content-Disposition": f'attachment; filename="{name.replace("-", "_")}"'}
+    return PlainTextResponse(text, headers=headers)
 
 
 router = new_router()

@@ -3,8 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +15,7 @@ from agents.toolkit.commands import CommandResult
 from app.cli.invocation import Lang
 from app.composition import load_thresholds, open_assistant
 from app.lab.cards import cards_of, queries_of
-from app.lab.desk import Desk, ExportForm
+from app.lab.desk import Desk, ExportForm, sitting
 from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, DeskTurn, Session
 from app.lab.folder import LabFolder, validated
@@ -30,15 +29,6 @@ from prompts import card_file
 application = typer.Typer(name="desk", help="Play the model yourself; what you do becomes training data and a test.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The session's file in the lab's folder desk.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Files in the lab's folder desk (default: all).")]
-
-
-@asynccontextmanager
-async def _opened(name: str) -> AsyncIterator[Desk]:
-    desk = await Desk(_folder(), name).open(read_settings())
-    try:
-        yield desk
-    finally:
-        await desk.close()
 
 
 @application.command()
@@ -66,7 +56,7 @@ async def export(
     if form == "jsonl":
         text = jsonl_of(_folder().read("desk", name, Session))
     else:
-        async with _opened(name) as desk:
+        async with sitting(read_settings(), name) as desk:
             text = await desk.as_test(read_settings().app_lang)
     if output:
         output.write_text(text, "utf-8")
@@ -83,7 +73,7 @@ async def teach(
     """Take messages as examples for the tools that the person chose; show what ranker and gate do before and after."""
     lessons = []
     for name in names or _folder().names("desk"):
-        async with _opened(name) as desk:
+        async with sitting(read_settings(), name) as desk:
             lessons += lessons_of(desk)
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         speakers, gate = assistant.speakers, trained_gate(await load_thresholds(assistant.memory.store))
@@ -108,7 +98,7 @@ async def play(name: Name, *, lang: Lang = None) -> CommandResult:
     folder = _folder()
     if name not in folder.names("desk"):
         folder.write("desk", name, Session(lang=lang or read_settings().app_lang))
-    async with _opened(name) as desk:
+    async with sitting(read_settings(), name) as desk:
         shown = 0
         while line := await _typed(desk, shown):
             shown = len(desk.wanted.messages) if desk.wanted else 0

@@ -9,8 +9,8 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -323,3 +323,13 @@ class Desk:
     def _save(self) -> None:
         if self._is_kept:
             self.folder.write("desk", self.name, self.session)
+
+
+@asynccontextmanager
+async def sitting(settings: Settings, name: str) -> AsyncIterator[Desk]:
+    """Open a session of the lab's folder, and close it afterwards."""
+    desk = await Desk(LabFolder(settings.lab_folder), name).open(settings)
+    try:
+        yield desk
+    finally:
+        await desk.close()

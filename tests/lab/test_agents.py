@@ -11,6 +11,7 @@ from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
 from agents.models.factory import Parameters
 from app.agent_files import AgentFile
+from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import dialogs_of, discover, discover_checked, make_models, open_assistant
 from app.lab.agents import Workshop, agent_of
@@ -18,7 +19,7 @@ from app.lab.folder import LabFolder
 from app.lab.forms import form_data
 from app.lab.open_talks import OpenTalks
 from app.lab.stage import play, staged
-from app.lab.trial import Trial, drawing, open_trial
+from app.lab.trial import drawing, trial
 from app.mocks import Mock, Outcome
 from app.settings import Settings
 
@@ -171,21 +172,20 @@ def test_the_drawing_lights_what_ran() -> None:
 
 async def test_a_trial_takes_the_new_version(settings: Settings, workshop: Workshop) -> None:
     """A saved agent is opened anew with the next request, and the talk goes on; old trials are closed."""
-    trials = OpenTalks[Trial]()
+    trials = OpenTalks[Assistant]()
 
-    async def trial_of(version: int) -> Trial:
-        return await trials.of(
-            "clerk", lambda: open_trial(settings, workshop, "clerk"), lambda trial: trial.version == version
-        )
+    async def trial_of(version: int) -> Assistant:
+        opened = trial(settings, workshop, "clerk")
+        return await trials.of("clerk", lambda stack: stack.enter_async_context(opened), version)
 
     workshop.save("clerk", CLERK)
     first = await trial_of(1)
-    await play(first.assistant, "I need the depot")
+    await play(first, "I need the depot")
     assert await trial_of(1) is first
     workshop.save("clerk", CLERK.model_copy(update={"tools": ("list_todos",)}))
     second = await trial_of(2)
-    assert second.version == 2
-    assert (await second.assistant.state("lab") or {})["dialog"] == "clerk"
+    assert "add_todos" not in [tool.name for tool in second.speakers.dialogs["clerk"].tools]
+    assert (await second.state("lab") or {})["dialog"] == "clerk"
     await trials.close()
 
 

@@ -4,8 +4,7 @@ import io
 import json
 import random
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from agents.errors import UsageError
 from app.cli import command_line
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.lab.desk import Desk
+from app.lab.desk import sitting as opened
 from app.lab.desk_export import checked, jsonl_of
 from app.lab.desk_session import DeskCall, DeskTurn, Reply, Session
 from app.lab.folder import LabFolder
@@ -27,16 +27,11 @@ from tests.support.fine_tuning import check_chat, shop_identifiers
 pytestmark = pytest.mark.needs("orders")
 
 
-@asynccontextmanager
-async def sitting(settings: Settings, session: Session | None = None) -> AsyncIterator[Desk]:
+def sitting(settings: Settings, session: Session | None = None) -> AbstractAsyncContextManager[Desk]:
     """Open a session at the desk."""
     if session:
         LabFolder(settings.lab_folder).write("desk", "bottle", session)
-    desk = await Desk(LabFolder(settings.lab_folder), "bottle").open(settings)
-    try:
-        yield desk
-    finally:
-        await desk.close()
+    return opened(settings, "bottle")
 
 
 async def user(desk: Desk, text: str) -> None:

@@ -7,7 +7,7 @@ from fastapi import HTTPException, Query, Response
 from pydantic import BaseModel
 
 from app.doors.http.lab.visit import Fields, Form, Visit, Visiting, as_file, led_to, new_router
-from app.lab.desk import Desk, ExportForm
+from app.lab.desk import Desk, ExportForm, sitting
 from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, Session
 from app.lab.folder import validated
@@ -97,7 +97,7 @@ async def export(visit: Visiting, name: FileName, form: ExportForm) -> Response:
 
 
 async def _desk(visit: Visit, name: str) -> Desk:
-    return await visit.desks.of(name, lambda: Desk(visit.folder, name).open(visit.settings))
+    return await visit.desks.of(name, lambda stack: stack.enter_async_context(sitting(visit.settings, name)))
 
 
 async def _seat(visit: Visit, desk: Desk) -> str:

@@ -2,7 +2,6 @@
 
 from fastapi import Response
 
-from app.composition import discover_checked
 from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
 from app.lab.folder import named_after
 from app.lab.forms import mock_of
@@ -50,5 +49,5 @@ async def attempt(visit: Visiting, form: Form) -> str:
 async def record(visit: Visiting, form: Fields) -> Response:
     """Keep what tools answered in a thread as mocks."""
     records = await visit.assistant.records(form.get("name", ""))
-    keep_mocks(visit.folder, records, discover_checked(visit.settings)[0], form.get("tools", "").split())
+    keep_mocks(visit.settings, records, form.get("tools", "").split())
     return led_to("/lab/mocks")

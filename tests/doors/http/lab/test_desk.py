@@ -170,11 +170,11 @@ async def test_ten_turns_become_data_and_a_test(assistant: Assistant, settings: 
         assert [real for real in shop_identifiers() if real in line] == []
     assert begun.startswith("# The test covers 9 of 10 turns.")
     assert all(f"\n        user: {turn.user}\n" in whole for turn in session.turns)
-    printed = await asyncio.to_thread(tested, tmp_path / "checkout", test_begun=begun, test_whole=whole)
+    printed = await asyncio.to_thread(printed_by_pytest, tmp_path / "checkout", test_begun=begun, test_whole=whole)
     assert "2 passed" in printed, printed[-3000:]
 
 
-def tested(folder: Path, **sources: str) -> str:
+def printed_by_pytest(folder: Path, **sources: str) -> str:
     """Run tests by pytest in a clean checkout, and return what it prints."""
     check_out(folder)
     for name, source in sources.items():

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_to_openai_messages
-from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
 from agents.conversation.scene import Scene, scene_of
@@ -28,7 +27,7 @@ from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
 from app.assistant.run import config_of
 from app.composition import discover_checked
-from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session
+from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session, reply_of
 from app.lab.folder import LabFolder
 from app.lab.stage import staged, turn_of
 from app.lab.threads import as_test
@@ -68,12 +67,7 @@ async def stays(role: str, messages: list[AnyMessage], tools: Sequence[ToolSchem
     """Answer for every observer that the conversation stays where it is; rewrite no query."""
     if any(messages[0].text.startswith(prompt("help_query", lang)) for lang in languages()):
         raise ModelUnavailable("unavailable", "the desk")
-    return _message("stay")
-
-
-def _message(text: str, calls: Sequence[DeskCall] = (), number: int = 0) -> AIMessage:
-    made = [tool_call(name=call.tool, args=dict(call.args), id=f"call-{number}-{n}") for n, call in enumerate(calls)]
-    return AIMessage(text, tool_calls=made, response_metadata={"finish_reason": "stop"})
+    return reply_of("stay")
 
 
 @dataclass
@@ -111,7 +105,7 @@ class Wanted:
             self.schema(call.tool)
 
         async def given(*_: object) -> AIMessage:
-            return _message(text, calls)
+            return reply_of(text, calls)
 
         try:
             await ask(desk_model(self.role, given), self.prompt, self.tools, Listener(self.role, lambda _: None))
@@ -290,7 +284,7 @@ class Desk:
         self._change_turn(replies=(*self.session.turns[-1].replies, reply))
         self._moved.set()
         self._save()
-        return _message(reply.text, reply.calls, number)
+        return reply.message(number)
 
     async def _asked(self, role: str, messages: list[AnyMessage], tools: Sequence[ToolSchema]) -> Reply:
         """Return what the person replies."""

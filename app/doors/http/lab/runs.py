@@ -4,16 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from fastapi import HTTPException, Response
+from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
-from app.doors.http.lab.visit import Fields, FileName, Form, Visit, Visiting, led_to, new_router
+from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
 from app.lab.cases import Case
 from app.lab.folder import parsed, validated, written
 from app.lab.runs import JUDGES, Run, judge_result, run_files, summaries
-from app.lab.simulation import Simulation, User, simulate
+from app.lab.simulation import User, simulate
 from app.lab.stage import Variant
 from app.lab.threads import keep_case as keep_thread
-from app.lab.work import Tell, Work
+from app.lab.work import Tell
 
 router = new_router()
 Written = Literal["cases", "users"]
@@ -94,7 +95,7 @@ async def run(visit: Visiting, form: Form) -> str:
     asked = validated(RunForm, form)
     variants = {"A": asked.a} | ({"B": asked.b} if asked.both else {})
 
-    async def work(tell: Tell) -> str:
+    async def work(tell: Tell) -> Response:
         name, _ = await run_files(
             visit.settings,
             visit.folder,
@@ -105,9 +106,9 @@ async def run(visit: Visiting, form: Form) -> str:
             judge=asked.judge,
             tell=tell,
         )
-        return f"/lab/run?name={name}"
+        return led_to(f"/lab/run?name={name}")
 
-    return _progress(visit, visit.works.begin(work))
+    return visit.draw("work", work=visit.works.begin(work))
 
 
 @router.post("/lab/simulation")
@@ -116,20 +117,21 @@ async def simulation(visit: Visiting, form: Form) -> str:
     asked = validated(SimulationForm, form)
     users = visit.folder.every("users", User, *asked.user)
 
-    async def work(tell: Tell) -> Simulation:
+    async def work(tell: Tell) -> Response:
         size = {"talks": asked.talks, "turns": asked.turns}
-        return await simulate(visit.settings, users, asked.variant, **size, keep=visit.folder, tell=tell)
+        done = await simulate(visit.settings, users, asked.variant, **size, keep=visit.folder, tell=tell)
+        return HTMLResponse(visit.draw("simulated", done=done))
 
-    return _progress(visit, visit.works.begin(work))
+    return visit.draw("work", work=visit.works.begin(work))
 
 
 @router.get("/lab/work", response_model=None)
 async def progress(visit: Visiting, id: str) -> Response | str:
-    """Tell how far some work is, or lead to its outcome."""
+    """Tell how far some work is, or what came of it."""
     work = visit.works.of(id)
     if work is None:
         raise HTTPException(404)
-    return led_to(work.outcome) if isinstance(work.outcome, str) else _progress(visit, work)
+    return work.outcome or visit.draw("work", work=work)
 
 
 @router.get("/lab/run")
@@ -148,9 +150,3 @@ async def judge(visit: Visiting, form: Fields) -> str:
     place = int(text) if text.isdecimal() else -1
     result = judge_result(visit.folder, name, place, is_good=form.get("verdict") == "good")
     return visit.draw("verdicts", result=result, place=place, file=name)
-
-
-def _progress(visit: Visit, work: Work) -> str:
-    if isinstance(work.outcome, Simulation):
-        return visit.draw("simulated", done=work.outcome)
-    return visit.draw("work", work=work)

@@ -32,14 +32,8 @@ from prompts import FALLBACK, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, as they stand in the navigation."""
-PAGE_OF: Mapping[Kind, str] = {
-    "cases": "/lab/runs",
-    "users": "/lab/runs",
-    "runs": "/lab/runs",
-    "mocks": "/lab/mocks",
-    "desk": "/lab/desk",
-}
-"""The page that lists the files of a kind."""
+PAGE_OF: Mapping[Kind, str] = {"cases": "runs", "users": "runs", "runs": "runs", "mocks": "mocks", "desk": "desk"}
+"""The part that lists the files of a kind."""
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
 
@@ -60,7 +54,7 @@ class Visit:
     visitor: Key
     assistant: Assistant
     settings: Settings
-    works: Works
+    works: Works[Response]
     trials: OpenTalks[Conversation]
     desks: OpenTalks[Desk]
     lang: str
@@ -168,4 +162,4 @@ async def delete(visit: Visiting, form: Fields) -> Response:
     visit.folder.delete(kind, form.get("name", ""))
     if kind == "desk":
         await visit.desks.close(form.get("name", ""))
-    return led_to(PAGE_OF[kind])
+    return led_to(f"/lab/{PAGE_OF[kind]}")

@@ -133,6 +133,8 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     wrong = await lab.post("/lab/file", data={"kind": "cases", "file": "../../x", "text": "turns: [{user: a}]"})
     assert (wrong.status_code, "small letters" in wrong.text) == (409, True)
     assert (await lab.post("/lab/file", data={"kind": "cases", "file": "x", "text": "turns: 5"})).status_code == 409
+    deep = await lab.post("/lab/file", data={"kind": "cases", "file": "x", "text": "[" * 5_000 + "]" * 5_000})
+    assert deep.status_code == 409
     assert (await lab.post("/lab/delete", data={"name": "shop-ann", "kind": "cases"})).status_code == 204
     assert LabFolder(settings.lab_folder).names("cases") == []
 

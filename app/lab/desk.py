@@ -30,9 +30,9 @@ from app.composition import discover_checked
 from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session, reply_of
 from app.lab.folder import LabFolder
 from app.lab.stage import staged, turn_of
-from app.lab.threads import as_test
 from app.settings import Settings
 from app.tasks import cancel
+from app.trace_test import test_of
 from prompts import languages, prompt
 
 LOG = logging.getLogger(__name__)
@@ -223,7 +223,7 @@ class Desk:
         Raises:
             UsageError: nothing of it can be played again.
         """
-        source, remark = await as_test(self.assistant, THREAD, lang, **self.session.who)
+        source, remark = await test_of(self.assistant, THREAD, lang, **self.session.who)
         return f"# {remark}\n{source}" if remark else source
 
     async def settle(self) -> None:

@@ -16,7 +16,6 @@ from app.mocks import recorded_mocks
 from app.recording import Answered, Decided, Record, Step, line_of
 from app.settings import Settings
 from app.texts import references, say
-from app.trace_test import test_of
 from prompts import FALLBACK
 
 
@@ -94,20 +93,6 @@ async def view(assistant: Assistant, thread: str) -> ThreadView:
         answers = [line for line in own if line.role == "assistant"]
         turns.append(TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept))
     return ThreadView(thread=thread, state=state or {}, turns=turns)
-
-
-async def as_test(assistant: Assistant, thread: str, lang: str, **who: str) -> tuple[str, str]:
-    """Return a thread as a trace test, and where and why it ends before the conversation does.
-
-    `who`: the `user` and the `device`, where tools know them.
-
-    Raises:
-        UsageError: there is no such thread, or nothing of it can be played again.
-    """
-    lines, records = await assistant.history(thread), await assistant.records(thread)
-    if not lines:
-        raise UsageError(say("no_thread", lang, thread=repr(thread)))
-    return await test_of(records, lines, lang, **who)
 
 
 @dataclass(frozen=True)

@@ -28,30 +28,23 @@ THREAD = "trial"
 @router.get("/lab/agents")
 async def agents(visit: Visiting) -> str:
     """List the visitor's agents, and the shared ones."""
-    workshop = visit.workshop
-    own = [(name, workshop.read(name), workshop.is_shared(name)) for name in workshop.names()]
-    return visit.page("agents", own=own, shared=workshop.shared())
+    return visit.page("agents", workshop=visit.workshop)
 
 
 @router.get("/lab/agent")
 async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
     """Show an agent to be edited and tried; without a name a new one."""
-    workshop = visit.workshop
-    shown = workshop.read(name, version) if name else NEW
-    talk = await (await conversation(visit, name)).log() if name else ("", "")
-    facts = {"languages": languages(), "tools": available_tools(), "observers": sorted(observers.discover(languages()))}
+    log, mark = await (await conversation(visit, name)).log() if name else ("", "")
     return visit.page(
         "agents/one",
         file=name,
-        agent=shown,
-        mocks=visit.folder.every("mocks", Mock),
-        mocked={mock.tool for mock in shown.mocks},
-        versions=workshop.versions(name) if name else [],
-        is_shared=bool(name) and workshop.is_shared(name),
-        log=talk[0],
-        mark=talk[1],
-        address=f"/lab/trial/{name}",
-        **facts,
+        agent=visit.workshop.read(name, version) if name else NEW,
+        workshop=visit.workshop,
+        tools=available_tools(),
+        mocks=visit.folder.every("mocks", Mock).values(),
+        observers=sorted(observers.discover(languages())),
+        log=log,
+        mark=mark,
     )
 
 

@@ -36,7 +36,7 @@ class ReplyForm(BaseModel):
 @router.get("/lab/desk")
 async def sessions(visit: Visiting) -> str:
     """List the sessions."""
-    return visit.page("desk", sessions=visit.folder.every("desk", Session), languages=languages())
+    return visit.page("desk", sessions=visit.folder.every("desk", Session))
 
 
 @router.post("/lab/desk")

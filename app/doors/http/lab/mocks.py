@@ -7,7 +7,6 @@ from app.lab.folder import named_after
 from app.lab.forms import mock_of
 from app.lab.threads import keep_mocks
 from app.mocks import TYPES, Mock, Outcome
-from prompts import languages
 
 router = new_router()
 
@@ -24,7 +23,7 @@ async def mock(visit: Visiting, name: FileName = "") -> str:
     """Show a mock to be edited; without a name a new one."""
     tools = sorted({tool.name for speaker in visit.assistant.speakers for tool in speaker.tools})
     shown = visit.folder.read("mocks", name, Mock) if name else Mock(tool="new_tool", outcomes=(Outcome(text="ok"),))
-    return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES], tools=tools, languages=languages())
+    return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES], tools=tools)
 
 
 @router.post("/lab/mock")

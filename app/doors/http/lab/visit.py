@@ -28,7 +28,7 @@ from app.lab.forms import form_data
 from app.lab.open_talks import OpenTalks
 from app.lab.work import FAULTS, Works
 from app.settings import Settings
-from prompts import FALLBACK, sentence, table
+from prompts import FALLBACK, languages, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, as they stand in the navigation."""
@@ -88,8 +88,8 @@ class Visit:
 
     def page(self, part: str, /, **values: object) -> str:
         """Return a whole page of the lab."""
-        frame = {"part": part.partition("/")[0], "parts": PARTS, "name": self.visitor.name}
-        return self.draw(part.replace("/", "_"), **frame, version=VERSION, **values)
+        frame = {"part": part.partition("/")[0], "parts": PARTS, "name": self.visitor.name, "version": VERSION}
+        return self.draw(part.replace("/", "_"), **frame, languages=languages(), **values)
 
 
 async def _visit(request: Request, visitor: Annotated[Key, Depends(visiting("lab"))], assistant: Served) -> Visit:

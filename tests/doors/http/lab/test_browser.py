@@ -42,7 +42,8 @@ async def is_sound(page: Page) -> None:
     if AXE_SOURCE:
         await page.evaluate(AXE_SOURCE)
         problems = await page.evaluate("axe.run().then((results) => results.violations)")
-        serious = [(each["id"], page.url) for each in problems if each["impact"] in ("serious", "critical")]
+        worst = [each for each in problems if each["impact"] in ("serious", "critical")]
+        serious = [(each["id"], page.url, node["html"][:200]) for each in worst for node in each["nodes"]]
         assert serious == []
 
 

@@ -14,7 +14,6 @@ from app.composition.databases import open_database
 from app.lab.agents import Workshop
 from app.lab.folder import LabFolder
 from app.lab.stage import play
-from app.lab.trial import trial
 from app.settings import read_settings
 
 application = typer.Typer(name="agent", help="Agents put together from tools, mocks, prompts and a model.")
@@ -68,7 +67,7 @@ async def try_agent(
     name: AgentName, texts: Annotated[list[str], typer.Argument(metavar="TEXT")], *, maker: Maker = LOCAL
 ) -> CommandResult:
     """Talk to an agent, a message for each text, and show the trace; nobody else gets to see it."""
-    async with trial(read_settings(), _workshop(maker), name) as assistant:
+    async with _workshop(maker).trial(read_settings(), name) as assistant:
         turns = [await play(assistant, text) for text in texts]
     lines = [line for turn in turns for line in (f"user: {turn.text}", *turn.trace.splitlines())]
     return CommandResult([{"text": turn.text, "trace": turn.trace} for turn in turns], lines)

@@ -15,7 +15,7 @@ from app.doors.http.lab.visit import Fields, Form, Visiting, led_to, new_router
 from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.router import add_talk
 from app.lab.agents import agent_of, available_tools
-from app.lab.trial import drawing, trial
+from app.lab.drawing import drawing
 from app.mocks import Mock
 from prompts import FALLBACK, languages
 
@@ -88,7 +88,7 @@ async def conversation(visit: Visiting, agent: str) -> Conversation:
     workshop = visit.workshop
 
     async def opened(stack: AsyncExitStack) -> Conversation:
-        assistant = await stack.enter_async_context(trial(visit.settings, workshop, agent))
+        assistant = await stack.enter_async_context(workshop.trial(visit.settings, agent))
         answers = Answers(assistant)
         stack.push_async_callback(answers.close)
         return Conversation(assistant, answers, THREAD, THREAD, f"/lab/trial/{agent}", visit.lang)

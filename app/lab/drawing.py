@@ -1,26 +1,11 @@
-"""Trials: an agent talks with its maker beside a live trace and the drawing of the nodes that run."""
+"""The drawing of the graph around an agent, in which the nodes that run are lit."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Literal
 
 from agents.events import Event, Handover, Interrupt, ModelEnd, ModelStart, Observed, ToolStart, TurnEnd, TurnStart
 from agents.state import SUPERVISOR
-from app.assistant import Assistant
-from app.lab.agents import Workshop
-from app.lab.stage import staged
-from app.settings import Settings
-
-
-def trial(settings: Settings, workshop: Workshop, name: str) -> AbstractAsyncContextManager[Assistant]:
-    """Open the stage of an agent as it is now; its talks outlive its versions.
-
-    Raises:
-        UsageError: there is no such agent.
-        ConfigError, ContractError: something in it is wrong.
-    """
-    return staged(settings, speakers=workshop.trial_speakers(name), folder=workshop.trial_folder(name))
 
 
 @dataclass(frozen=True)

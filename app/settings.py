@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,8 @@ from app.usage import DailyLimits, Price, read_prices
 from prompts import FALLBACK, languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
+TRACERS = ("LANGCHAIN_", "LANGSMITH_", "OTEL_")
+"""How the variables begin by which LangSmith and OpenTelemetry are set."""
 PERMISSION = re.compile(r"[\w.:-]+")
 HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
@@ -57,6 +59,8 @@ class Settings(Extensions):
     memory_callback_url: AnyHttpUrl | None = None
     memory_callback_secret: SecretStr | None = None
     log_content: bool = False
+    traces_url: AnyHttpUrl | None = None
+    trace_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
     memory_forwarding: Forwarding = "standard"
     silence_seconds: int = Field(default=0, ge=0)
@@ -239,13 +243,17 @@ class Settings(Extensions):
         roles = {**({"observer": self.observer_model} if self.observer_model else {}), **self.role_models}
         if override:
             roles = {}
-        _share_keys([override or self.llm_model, self.fallback_model or "", *roles.values()])
+        chosen = [override or self.llm_model, self.fallback_model or "", *roles.values()]
+        if not all(model.partition(":")[0] in ("", "local", "openai") for model in chosen):
+            # Other providers look for their keys in the environment.
+            _share(lambda name: True)
         return make_models(override or self.llm_model, roles, self.fallback_model, endpoint, self.llm_parameters)
 
 
 def read_settings() -> Settings:
     """Read the settings of the application. Raises ConfigError if one is wrong."""
     use_extensions()
+    _share(lambda name: name.startswith(TRACERS))
     return read(Settings)
 
 
@@ -272,11 +280,9 @@ def read(kind: type[Kind]) -> Kind:
         raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None
 
 
-def _share_keys(models: Sequence[str]) -> None:
-    """Put what `.env` says beyond our settings into the environment, where other providers look for keys."""
+def _share(is_meant: Callable[[str], bool]) -> None:
+    """Put what `.env` says beyond our settings into the environment, where libraries look for what is theirs."""
     env_file = Path(str(Settings.model_config.get("env_file") or ""))
-    if all(model.partition(":")[0] in ("", "local", "openai") for model in models) or not env_file.is_file():
-        return
-    for name, value in read_env(env_file).items():
-        if value and name.lower() not in Settings.model_fields:
+    for name, value in read_env(env_file).items() if env_file.is_file() else ():
+        if value and name.lower() not in Settings.model_fields and is_meant(name):
             os.environ.setdefault(name, value)

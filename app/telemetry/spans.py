@@ -68,10 +68,13 @@ class TurnSpans:
         span = self._tracer.start_span(f"invoke_agent {AGENT}", attributes=about)
         if sink := run.context.sink:
             run.context = replace(run.context, sink=self._noting(sink, set_span_in_context(span), place))
+        # A turn that is left goes on in another process.
+        outcome = "left"
         try:
             yield
+            outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
         finally:
-            span.set_attribute("dialogs.stopped", run.stopped)
+            span.set_attribute("dialogs.outcome", outcome)
             if run.failure:
                 _fail(span, type(run.failure).__name__)
             if self._has_content:
@@ -80,9 +83,7 @@ class TurnSpans:
                 span.set_attribute("gen_ai.output.messages", safe_json(said))
             span.end()
 
-    def _noting(
-        self, sink: Callable[[Event], None], turn: Context, place: Attributes
-    ) -> Callable[[Event], None]:
+    def _noting(self, sink: Callable[[Event], None], turn: Context, place: Attributes) -> Callable[[Event], None]:
         """Return what takes a turn's events the moment they happen, and passes them on."""
 
         def note(event: Event) -> None:

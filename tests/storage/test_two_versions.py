@@ -66,6 +66,6 @@ async def test_two_versions_play_side_by_side(postgres_server: PostgresServer, t
         assert [answer.partition(": ")[2] for answer in answers] == told, thread
         assert {answer.partition(": ")[0] for answer in answers} == {PRESENT, NEXT}, thread
         with psycopg.connect(url) as connection:
-            sql = "SELECT number, text FROM reminders WHERE \"user\" = %s ORDER BY number"
+            sql = 'SELECT number, text FROM reminders WHERE "user" = %s ORDER BY number'
             rows = connection.execute(sql, (thread,)).fetchall()
         assert rows == [(number, f"call number {number}") for number in numbers]

@@ -17,7 +17,7 @@ CHANGES: Sequence[tuple[str, str, str]] = (
         "    work: str | None",
     ),
     # An event has a field more, and there is an event that is not known here.
-    ("agents/events/__init__.py", "    held_by: str = \"\"\n", "    held_by: str = \"\"\n    mood: str = \"calm\"\n"),
+    ("agents/events/__init__.py", '    held_by: str = ""\n', '    held_by: str = ""\n    mood: str = "calm"\n'),
     (
         "agents/events/__init__.py",
         'class Observed(Event, type="observed"):',
@@ -28,14 +28,18 @@ CHANGES: Sequence[tuple[str, str, str]] = (
         "            for event in (TurnStart(text=entry.text, source=entry.source), ",
         "            for event in (TurnStart(text=entry.text, source=entry.source), Mood(), ",
     ),
-    ("app/assistant/turn_player.py", "from agents.events import REBUILT, ", "from agents.events import REBUILT, Mood, "),
+    (
+        "app/assistant/turn_player.py",
+        "from agents.events import REBUILT, ",
+        "from agents.events import REBUILT, Mood, ",
+    ),
     # Its turns have a field more.
-    ("app/assistant/turn.py", "    is_group: bool = False\n", "    is_group: bool = False\n    tone: str = \"warm\"\n"),
+    ("app/assistant/turn.py", "    is_group: bool = False\n", '    is_group: bool = False\n    tone: str = "warm"\n'),
     # A table has a column more.
     (
         "app/audit.py",
-        "        CREATE INDEX audit_at ON audit (at_ms)\"\"\",\n",
-        "        CREATE INDEX audit_at ON audit (at_ms)\"\"\",\n        \"ALTER TABLE audit ADD COLUMN place TEXT NOT NULL DEFAULT ''\",\n",
+        '        CREATE INDEX audit_at ON audit (at_ms)""",\n',
+        '        CREATE INDEX audit_at ON audit (at_ms)""",\n        "ALTER TABLE audit ADD COLUMN place TEXT NOT NULL DEFAULT \'\'",\n',
     ),
 )
 """The file, what stands there, and what stands there in the next version."""

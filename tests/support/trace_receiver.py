@@ -14,7 +14,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from tests.support.loopback import listening
 
 SPANS, RUNS = "/v1/traces", "/runs/batch"
-INFO = {"version": "1", "batch_ingest_config": {"use_multipart_endpoint": False, "size_limit": 100}}
+BATCHES = {"size_limit": 100, "size_limit_bytes": 20_000_000, "use_multipart_endpoint": False}
+THREADS = {"scale_up_qsize_trigger": 1000, "scale_up_nthreads_limit": 1, "scale_down_nempty_trigger": 4}
+INFO = {"version": "1", "batch_ingest_config": BATCHES | THREADS}
 """What LangSmith says of itself: runs are taken as JSON."""
 
 

@@ -74,7 +74,10 @@ class WebhookChaos(WorkerChaos):
                 for user in self._names:
                     await assistant.memory.store.aput(namespace_of(user, "settings"), "busy", {"mode": "queue"})
                 bot = ServiceBot(TOKEN, self._world.url)
-                async with service.open_door(assistant, bot, settings), httpx.AsyncClient(trust_env=False) as self._http:
+                async with (
+                    service.open_door(assistant, bot, settings),
+                    httpx.AsyncClient(trust_env=False) as self._http,
+                ):
                     await self._world.until(lambda: self._world.chats.webhook)
                     yield assistant
 

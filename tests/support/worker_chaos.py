@@ -115,14 +115,10 @@ class WorkerChaos(Chaos):
         said = [event.text for event in events if isinstance(event, Message)]
         if said != [f"Set: {number}. call number {number}: tomorrow at 9 am."]:
             self._told.wrongly_told.append(f"{thread} {said}")
-        if thread != WARM:
-            await self._count()
-        return True
-
-    async def _count(self) -> None:
         async with self._progress:
-            self._answered += 1
+            self._answered += thread != WARM
             self._progress.notify_all()
+        return True
 
     async def _befall(self) -> None:
         faults = ["kill"] * self.plan.kills + ["server"] * self.plan.server_kills + ["freeze"] * self.plan.freezes

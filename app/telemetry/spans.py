@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from app.assistant.run import Run
 from app.assistant.turn_player import Traced
 
 AGENT = "dialog-supervisor"
-Attributes = Mapping[str, str | int | bool]
+Attributes = dict[str, str | int | bool]
 
 
 class MessageTraces(RandomIdGenerator):
@@ -33,7 +33,7 @@ class MessageTraces(RandomIdGenerator):
 
     def generate_trace_id(self) -> int:
         """Return the trace of the message whose turn begins now."""
-        return int.from_bytes(hashlib.sha256(self.message.encode(errors="replace")).digest()[:16])
+        return int.from_bytes(hashlib.sha256(self.message.encode()).digest()[:16])
 
 
 @asynccontextmanager
@@ -62,8 +62,8 @@ class TurnSpans:
     def turn(self, run: Run, entry: InboxEntry) -> Iterator[None]:
         """Trace the answer to a message during the block."""
         self._traces.message = f"{entry.thread}\n{entry.message_id}"
-        place = {"gen_ai.conversation.id": entry.thread, "dialogs.turn": run.turn}
-        about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": AGENT, **place}
+        place: Attributes = {"gen_ai.conversation.id": entry.thread, "dialogs.turn": run.turn}
+        about: Attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": AGENT, **place}
         about |= {"dialogs.message_id": entry.message_id, "dialogs.device": run.context.device}
         span = self._tracer.start_span(f"invoke_agent {AGENT}", attributes=about)
         if sink := run.context.sink:
@@ -78,9 +78,9 @@ class TurnSpans:
             if run.failure:
                 _fail(span, type(run.failure).__name__)
             if self._has_content:
-                said = [_message("assistant", message.text) for message in run.messages]
+                answers = [_message("assistant", message.text) for message in run.messages]
                 span.set_attribute("gen_ai.input.messages", safe_json([_message("user", entry.text or "")]))
-                span.set_attribute("gen_ai.output.messages", safe_json(said))
+                span.set_attribute("gen_ai.output.messages", safe_json(answers))
             span.end()
 
     def _noting(self, sink: Callable[[Event], None], turn: Context, place: Attributes) -> Callable[[Event], None]:
@@ -98,8 +98,8 @@ class TurnSpans:
 
     def _write(self, turn: Context, ms: int, about: Attributes, kind: SpanKind, failure: str = "") -> None:
         """Write the span of something that ends now and has taken so long."""
-        now, what = time.time_ns(), about.get("gen_ai.tool.name") or about["gen_ai.request.model"]
-        name = f"{about['gen_ai.operation.name']} {what}"
+        now = time.time_ns()
+        name = f"{about['gen_ai.operation.name']} {about.get('gen_ai.tool.name') or about['gen_ai.request.model']}"
         span = self._tracer.start_span(name, turn, kind, about, start_time=now - ms * 1_000_000)
         if failure:
             _fail(span, failure)

@@ -32,7 +32,7 @@ async def receiver() -> AsyncIterator[TraceReceiver]:
 
 async def traced(folder: Path, receiver: TraceReceiver, **more: object) -> None:
     """Hold a turn in which a model calls a tool and answers."""
-    first = [*call("current_time", "{}", "call-1"), usage(50, 5, 40)]
+    first = [*call("current_time", "{}"), usage(50, 5, 40)]
     async with Provider.open(first, [*words(ANSWER), usage(70, 7, 60)]) as provider:
         settings = Settings.model_validate(
             {
@@ -164,7 +164,7 @@ async def ask(folder: Path) -> tuple[int | None, str]:
 
 @pytest.mark.slow
 async def test_two_workers_write_to_one_trace(postgres_server: PostgresServer, receiver: TraceReceiver) -> None:
-    """A turn that one worker hands on and another one plays stands in the trace of its message, with thread and turn."""
+    """A turn that one worker hands on and another one plays stands in the trace of its message, with its number."""
     async with Provider.open(words(LONG), words("All is said."), pace=0.1) as provider:
         model = {"LLM_MODEL": "openai:slow", "OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "key"}
         fleet = Fleet(postgres_server.fresh(), {**model, "TRACES_URL": f"{receiver.url}/v1/traces"})

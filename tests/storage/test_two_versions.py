@@ -47,8 +47,8 @@ class People:
         door = self.doors[number % len(self.doors)]
         events = await streamed(door, f"/threads/{thread}/turns", {"text": text, "id": f"m{number}"})
         self.told[thread].append(" | ".join(event["text"] for event in events if event["type"] == "message"))
-        talks: dict[str, Any] = (await door.get(f"/threads/{thread}")).json()["talks"]
-        return talks.get("profile", {})
+        profile: dict[str, Any] = (await door.get(f"/threads/{thread}")).json()["talks"].get("profile", {})
+        return profile
 
     def by(self, word: str) -> int:
         """Return how many answers a version has given."""

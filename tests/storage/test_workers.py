@@ -10,11 +10,11 @@ import httpx
 import psycopg
 import pytest
 
+from tests.support import webhook_chaos
 from tests.support.chaos import Plan
 from tests.support.http_door import events_of, streamed
 from tests.support.odd_provider import Provider, words
 from tests.support.postgres_server import PostgresServer, programs
-from tests.support import webhook_chaos
 from tests.support.worker_chaos import befall
 from tests.support.worker_fleet import Fleet
 

@@ -13,7 +13,7 @@ import pytest
 from tests.support import webhook_chaos
 from tests.support.chaos import Plan
 from tests.support.http_door import events_of, streamed
-from tests.support.odd_provider import Provider, words
+from tests.support.odd_provider import SHEEP, Provider, words
 from tests.support.postgres_server import PostgresServer, programs
 from tests.support.worker_chaos import befall
 from tests.support.worker_fleet import Fleet
@@ -105,7 +105,7 @@ def said_so_far(events: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("is_short", [True, False])
 async def test_a_worker_that_is_stopped_loses_nothing(fresh: Callable[[], str], is_short: bool) -> None:
     """A turn that ends soon is ended, a longer one is handed to another worker; it is answered once."""
-    lines = [words(COUNT)] if is_short else [words(COUNT * 40), words(COUNT)]
+    lines = [words(COUNT)] if is_short else [words(SHEEP), words(COUNT)]
     async with Provider.open(*lines, pace=0.1) as provider:
         fleet = before(provider, fresh())
         async with fleet.door() as client:

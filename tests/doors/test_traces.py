@@ -13,13 +13,14 @@ from app.assistant import Turn
 from app.cli.installation import report
 from app.composition import open_assistant
 from app.settings import Settings
-from tests.support.odd_provider import SHEEP, Provider, call, usage, words
+from tests.support.odd_provider import Provider, call, usage, words
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer
 from tests.support.trace_receiver import RUNS, TraceReceiver, attributes_of
 from tests.support.worker_fleet import Fleet
 
 ASKED, ANSWER = "what is today's date, Sue", "It is late in the autumn."
+LONG = " ".join(f"word{number}" for number in range(400))
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ async def ask(folder: Path) -> tuple[int | None, str]:
 @pytest.mark.slow
 async def test_two_workers_write_to_one_trace(postgres_server: PostgresServer, receiver: TraceReceiver) -> None:
     """A turn that one worker hands on and another one plays stands in the trace of its message, with its number."""
-    async with Provider.open(words(SHEEP), words("All is said."), pace=0.1) as provider:
+    async with Provider.open(words(LONG), words("All is said."), pace=0.1) as provider:
         model = {"LLM_MODEL": "openai:slow", "OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "key"}
         fleet = Fleet(postgres_server.fresh(), {**model, "TRACES_URL": f"{receiver.url}/v1/traces"})
         async with fleet.door() as client:

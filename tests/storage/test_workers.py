@@ -13,13 +13,15 @@ import pytest
 from tests.support import webhook_chaos
 from tests.support.chaos import Plan
 from tests.support.http_door import events_of, streamed
-from tests.support.odd_provider import SHEEP, Provider, words
+from tests.support.odd_provider import Provider, words
 from tests.support.postgres_server import PostgresServer, programs
 from tests.support.worker_chaos import befall
 from tests.support.worker_fleet import Fleet
 
 pytestmark = pytest.mark.slow
 COUNT = "one two three four five six seven eight nine ten"
+LONG = " ".join(f"word{number}" for number in range(400))
+"""An answer of forty seconds that does not repeat itself: one that does is cut."""
 TALK = (
     *("hello", "remind me tomorrow at 9 to call mum", "delete all my reminders", "1"),
     *("forget everything about me", "yes", "remind me tomorrow at 8 to sleep"),
@@ -70,11 +72,11 @@ async def test_a_conversation_is_the_same(fresh: Callable[[], str]) -> None:
         expected = await talk(client)
     fleet = Fleet(fresh())
     async with fleet.command("worker"), fleet.door() as client:
-        told = await talk(client)
+        stream = await talk(client)
         again = await streamed(client, "/threads/ann/turns", {"text": TALK[-1], "id": "m6"})
         assert left(fleet.url) == [0, 0, 0]
-    assert lasting(told) == lasting(expected)
-    assert said(again)[-1] == said(told)[-1]
+    assert lasting(stream) == lasting(expected)
+    assert said(again)[-1] == said(stream)[-1]
 
 
 async def test_an_answer_is_streamed_and_stopped(fresh: Callable[[], str], provider: Provider) -> None:
@@ -105,7 +107,7 @@ def said_so_far(events: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("is_short", [True, False])
 async def test_a_worker_that_is_stopped_loses_nothing(fresh: Callable[[], str], is_short: bool) -> None:
     """A turn that ends soon is ended, a longer one is handed to another worker; it is answered once."""
-    lines = [words(COUNT)] if is_short else [words(SHEEP), words(COUNT)]
+    lines = [words(COUNT)] if is_short else [words(LONG), words(COUNT)]
     async with Provider.open(*lines, pace=0.1) as provider:
         fleet = before(provider, fresh())
         async with fleet.door() as client:

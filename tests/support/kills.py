@@ -76,12 +76,12 @@ class Kills:
         # Texts may be equal, so several may be the copy: how many of what is stored may have been shown so far.
         places = {0}
         for message in shown:
-            seen = {place + 1 for place in places if stored[place : place + 1] == [message["text"]]}
+            turns = {place + 1 for place in places if stored[place : place + 1] == [message["text"]]}
             kept = places if message["message_id"] in self.unsure else set()
-            assert seen | kept, (
+            assert turns | kept, (
                 f"{message['message_id']} is shown after {max(places)} of {len(stored)}: {message['text'][:60]}"
             )
-            places = seen | kept
+            places = turns | kept
         assert len(stored) in places, f"nobody sees {stored[max(places)][:60]}"
         self.twice += len(shown) - len(stored)
 

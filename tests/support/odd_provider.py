@@ -15,8 +15,6 @@ Reply = Sequence[Chunk] | bytes
 """A stream, or everything that is sent before the connection ends."""
 Answer = Callable[[dict[str, Any]], Reply]
 """Chooses the reply to a request."""
-SHEEP = " ".join(f"{number} sheep and" for number in range(200))
-"""A long answer that repeats nothing: one that does is cut."""
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
 

@@ -112,9 +112,9 @@ class WorkerChaos(Chaos):
         events = [event async for event in self._door.play(turn)]
         if any(isinstance(event, Error) and event.code == STORAGE for event in events):
             return False
-        said = [event.text for event in events if isinstance(event, Message)]
-        if said != [f"Set: {number}. call number {number}: tomorrow at 9 am."]:
-            self._told.wrongly_told.append(f"{thread} {said}")
+        answers = [event.text for event in events if isinstance(event, Message)]
+        if answers != [f"Set: {number}. call number {number}: tomorrow at 9 am."]:
+            self._told.wrongly_told.append(f"{thread} {answers}")
         async with self._progress:
             self._answered += thread != WARM
             self._progress.notify_all()

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
 from app.assistant import Turn
 from app.cli.installation import report
@@ -98,6 +99,15 @@ async def test_texts_go_along_where_that_is_allowed(tmp_path: Path, receiver: Tr
     assert ANSWER in turn["gen_ai.output.messages"]
     assert tool["gen_ai.tool.call.arguments"] == "{}"
     assert tool["gen_ai.tool.call.result"]
+
+
+async def test_a_turn_goes_on_with_the_trace_around_it(tmp_path: Path, receiver: TraceReceiver) -> None:
+    """Whoever calls the assistant within a span of their own finds the turn below it."""
+    around = SpanContext(trace_id=7, span_id=8, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    with use_span(NonRecordingSpan(around)):
+        await traced(tmp_path, receiver)
+    turn = receiver.spans[-1]
+    assert (int.from_bytes(turn.trace_id), int.from_bytes(turn.parent_span_id)) == (7, 8)
 
 
 async def test_a_failed_turn_is_an_error(tmp_path: Path, receiver: TraceReceiver) -> None:

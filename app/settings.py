@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -246,14 +245,14 @@ class Settings(Extensions):
         chosen = [override or self.llm_model, self.fallback_model or "", *roles.values()]
         if not all(model.partition(":")[0] in ("", "local", "openai") for model in chosen):
             # Other providers look for their keys in the environment.
-            _share(lambda name: True)
+            _share("")
         return make_models(override or self.llm_model, roles, self.fallback_model, endpoint, self.llm_parameters)
 
 
 def read_settings() -> Settings:
     """Read the settings of the application. Raises ConfigError if one is wrong."""
     use_extensions()
-    _share(lambda name: name.startswith(TRACERS))
+    _share(*TRACERS)
     return read(Settings)
 
 
@@ -280,9 +279,9 @@ def read(kind: type[Kind]) -> Kind:
         raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None
 
 
-def _share(is_meant: Callable[[str], bool]) -> None:
-    """Put what `.env` says beyond our settings into the environment, where libraries look for what is theirs."""
+def _share(*beginnings: str) -> None:
+    """Put what `.env` says beyond our settings into the environment, if its name begins so: libraries look there."""
     env_file = Path(str(Settings.model_config.get("env_file") or ""))
     for name, value in read_env(env_file).items() if env_file.is_file() else ():
-        if value and name.lower() not in Settings.model_fields and is_meant(name):
+        if value and name.lower() not in Settings.model_fields and name.startswith(beginnings):
             os.environ.setdefault(name, value)

@@ -75,13 +75,11 @@ class TurnSpans:
             outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
         finally:
             span.set_attribute("dialogs.outcome", outcome)
-            if run.failure:
-                _fail(span, type(run.failure).__name__)
             if self._has_content:
                 answers = [_message("assistant", message.text) for message in run.messages]
                 span.set_attribute("gen_ai.input.messages", safe_json([_message("user", entry.text or "")]))
                 span.set_attribute("gen_ai.output.messages", safe_json(answers))
-            span.end()
+            _end(span, type(run.failure).__name__ if run.failure else "")
 
     def _noting(self, sink: Callable[[Event], None], turn: Context, place: Attributes) -> Callable[[Event], None]:
         """Return what takes a turn's events the moment they happen, and passes them on."""
@@ -101,9 +99,7 @@ class TurnSpans:
         now = time.time_ns()
         name = f"{about['gen_ai.operation.name']} {about.get('gen_ai.tool.name') or about['gen_ai.request.model']}"
         span = self._tracer.start_span(name, turn, kind, about, start_time=now - ms * 1_000_000)
-        if failure:
-            _fail(span, failure)
-        span.end(now)
+        _end(span, failure, now)
 
 
 def _of_call(event: ModelEnd) -> Attributes:
@@ -138,6 +134,8 @@ def _message(role: str, text: str) -> dict[str, object]:
     return {"role": role, "parts": [{"type": "text", "content": text}]}
 
 
-def _fail(span: Span, kind: str) -> None:
-    span.set_status(StatusCode.ERROR)
-    span.set_attribute("error.type", kind)
+def _end(span: Span, failure: str, at: int | None = None) -> None:
+    if failure:
+        span.set_status(StatusCode.ERROR)
+        span.set_attribute("error.type", failure)
+    span.end(at)

@@ -82,7 +82,11 @@ class Kills:
                 f"{message['message_id']} is shown after {max(places)} of {len(stored)}: {message['text'][:60]}"
             )
             places = turns | kept
-        assert len(stored) in places, f"nobody sees {stored[max(places)][:60]}"
+        assert len(stored) in places, (
+            f"nobody sees {stored[max(places)][:60]}; stored last: {[text[:60] for text in stored[-5:]]}; shown last: "
+            f"{[(each['message_id'], each['message_id'] in self.unsure, each['text'][:60]) for each in shown[-8:]]}; "
+            f"its calls: {[call for call in self.world.calls if stored[max(places)][:16] in str(call)]}"
+        )
         self.twice += len(shown) - len(stored)
 
     async def _kill(self, bot: Bot, number: signal.Signals) -> None:

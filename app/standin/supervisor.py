@@ -79,7 +79,9 @@ def _by_topic(now: Situation) -> Helper | None:
     heard = stems(now.heard, now.words.lang)
     named = [helper for helper in now.helpers if helper.topic(now.lang) & {*heard}]
     is_plain = len(heard) <= MOST_WORDS and now.words.listed("negation").isdisjoint(now.words.stems(now.heard))
-    return named[0] if len(named) == 1 and is_plain else None
+    # "Pick up the dry cleaning after work" is something to do, and not about work.
+    is_errand = any(now.words.begins(now.heard, f"answers.{name}") for name in ("errands", "chores"))
+    return named[0] if len(named) == 1 and is_plain and not is_errand else None
 
 
 def _plan(now: Situation) -> Plan:

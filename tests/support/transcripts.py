@@ -23,7 +23,7 @@ from tests.support.places import ROOT
 from tests.support.pseudo_terminal import PROMPT, Terminal
 
 PAGE = ROOT / "docs" / "transcripts.md"
-BLOCK = re.compile(r"(?<=```\n).*?(?=\n```)", re.DOTALL)
+BLOCK = re.compile(r"```\n(.*?)\n```", re.DOTALL)
 MODEL = re.compile(r"(?:local|openai):\w+")
 HOUR = re.compile(r"── (\d\d):(\d\d)")
 MONDAY = datetime(2026, 11, 23, 7, 30, tzinfo=UTC)
@@ -126,7 +126,7 @@ def typed(block: str) -> list[str]:
             lines.append(line.removeprefix("> "))
         elif line.startswith(RING) and lines and HOUR.fullmatch(lines[-1]) and LEAVE not in lines[-2:-1]:
             lines.append(RING)
-    return lines
+    return lines if lines[-1] == LEAVE else [*lines, LEAVE]
 
 
 def hold(block: str, script: ScriptedModel, settings: dict[str, str]) -> str:
@@ -155,7 +155,7 @@ async def held(block: str) -> str:
 def main() -> None:
     """Write the page anew."""
     page = PAGE.read_text("utf-8")
-    PAGE.write_text(BLOCK.sub(lambda block: asyncio.run(held(block[0])), page), "utf-8")
+    PAGE.write_text(BLOCK.sub(lambda block: f"```\n{asyncio.run(held(block[1]))}\n```", page), "utf-8")
 
 
 if __name__ == "__main__":

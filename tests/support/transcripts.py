@@ -31,8 +31,37 @@ COLUMNS, ROWS = 96, 400
 LEAVE, RING = "\x04", "⏰"
 Line = str | tuple[str, dict[str, Any]]
 """What the scripted model says: words, or a tool's name with arguments."""
-SAID: dict[str, Sequence[Line]] = {}
-VOTES: dict[str, str] = {}
+SAID: dict[str, Sequence[Line]] = {
+    "": ["How can I help?"],
+    "hello": ["Hello! What can I do for you today?"],
+    "please plan my day with me": [("plan_things", {"brief": "plan the day"}), "What is on today?"],
+    "dentist at 10, groceries, and the kids at 3:30": [
+        ("plan_day", {"plan": "dentist at 10, groceries, pick up the kids at 3:30 pm"}),
+        "That is your day.",
+    ],
+    "put butter and jam on it": [("add_todos", {"items": ["butter", "jam"]}), "Butter and jam are on your list."],
+    "what is on my list now": [("list_todos", {}), "These three."],
+    "what did I buy lately": [("list_orders", {}), "These four."],
+    "cancel the rain jacket order": [
+        ("cancel_pending_order", {"order_id": 3, "reason": "no longer needed"}),
+        "It is cancelled, and the money is on its way.",
+    ],
+    "yes": ["Done."],
+    "back to the planner, plan my day": ["What is on today?"],
+    "delete everything on my list": [("delete_todos", {"numbers": [1, 2, 3]}), "Your list is empty."],
+    "what is the weather like": ["I cannot see the weather, I am afraid."],
+    "thanks": ["You are welcome!"],
+    "How do reminders work here, and where is what I tell you kept?": [
+        ("look_things_up", {"brief": "reminders, and where data is kept"}),
+        ("search", {"queries": ["reminders", "your data", "to-dos"]}),
+        "A reminder is set by saying it, as in “remind me in 20 minutes” [source=[0]]. What you tell me stays in a "
+        "database file on your machine [source=[1, 9]]. I would guess that it is backed up with your home folder.",
+    ],
+    "Where exactly does that stand?": [
+        "That is what the page on your data says [source=[1]]; I know of no other place."
+    ],
+}
+VOTES = {"what did I buy lately": "orders", "back to the planner, plan my day": "planner"}
 """What the observers say, where it is not "stay"."""
 
 
@@ -54,12 +83,15 @@ class ScriptedModel:
         self.calls += 1
         if self.errs and self.calls % 20 == 10:
             return refuse(500, {"message": "overloaded"})
-        speaks = bool(body.get("tools"))
-        line = self.lines[0] if speaks else self.vote
+        offered = {tool["function"]["name"] for tool in body.get("tools", ())}
+        line = self.lines[0] if offered else self.vote
+        if self.vote != "stay" and not isinstance(line, str) and line[0] not in offered:
+            # This is a draft of the speaker that loses the conversation.
+            return words("One moment.")
         chunks = words(line) if isinstance(line, str) else call(line[0], json.dumps(line[1]), f"call{self.calls}")
         if self.errs and self.calls % 20 == 0:
             return HEAD + b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks[:2])
-        if speaks:
+        if offered:
             self.lines.pop(0)
         return chunks
 
@@ -82,20 +114,23 @@ class Talk:
         self.script.hears("")
         hours: list[tuple[int, str]] = []
         with closing(Terminal(self.folder, *program, columns=COLUMNS, rows=ROWS, **self.settings)) as terminal:
-            terminal.wait_for(PROMPT, within=60)
+            wait_for_prompt(terminal)
             while lines:
                 line = lines.pop(0)
                 if hour := HOUR.fullmatch(line):
-                    hours.append((len(terminal.text.splitlines()) - 1, line))
+                    prompts = (row for row, text in enumerate(terminal.text.splitlines()) if text.startswith(">"))
+                    hours.append((max(prompts), line))
                     self._move(hour)
-                elif line == RING:
-                    terminal.wait_for(RING)
+                elif line.startswith(RING):
+                    terminal.sees(line)
+                elif line == LEAVE:
+                    terminal.type(LEAVE)
+                    break
                 else:
                     self.script.hears(line)
-                    terminal.type(f"{line}\r" if line != LEAVE else LEAVE)
-                    if line == LEAVE:
-                        break
-                    terminal.wait_for(PROMPT, within=60)
+                    terminal.written = ""
+                    terminal.type(f"{line}\r")
+                    wait_for_prompt(terminal)
             terminal.ends()
             screen = terminal.text.splitlines()
         for row, line in reversed(hours):
@@ -116,16 +151,22 @@ class Talk:
         set_clock(self.folder / "clock", self.now.timestamp())
 
 
+def wait_for_prompt(terminal: Terminal) -> None:
+    """Wait until a line may be typed."""
+    terminal.wait_for(PROMPT, within=60)
+    terminal.wait_for("> ")
+
+
 def typed(block: str) -> list[str]:
-    """Return what is done in a conversation of the page: texts, hours, the key that leaves, rings that are waited for."""
+    """Return what is done in a conversation of the page: texts, hours, the key that leaves, awaited rings."""
     lines: list[str] = []
     for line in block.splitlines():
         if line == ">":
             lines.append(LEAVE)
         elif line.startswith("> ") or HOUR.fullmatch(line):
             lines.append(line.removeprefix("> "))
-        elif line.startswith(RING) and lines and HOUR.fullmatch(lines[-1]) and LEAVE not in lines[-2:-1]:
-            lines.append(RING)
+        elif line.startswith(RING):
+            lines.append(line.partition(" (")[0])
     return lines if lines[-1] == LEAVE else [*lines, LEAVE]
 
 
@@ -138,7 +179,7 @@ def hold(block: str, script: ScriptedModel, settings: dict[str, str]) -> str:
             if talk.shown:
                 talk.wait(lines.pop(0))
             talk.visit(lines)
-    return "\n".join(talk.shown)
+    return "\n\n".join(talk.shown)
 
 
 async def held(block: str) -> str:

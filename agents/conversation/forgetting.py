@@ -34,8 +34,7 @@ def hear(change: Change, speakers: Speakers) -> bool:
             answer(change, phrase("forget_not", lang), holder_of(state), FORGET)
             return True
     if what := _asked_for(text, listening(text, lang), tuple(forgettable(speakers))):
-        question = f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}"
-        answer(change, question, holder_of(state), FORGET)
+        answer(change, f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}", holder_of(state), FORGET)
         change.put(forgetting=what)
     return what is not None
 

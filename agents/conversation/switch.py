@@ -75,16 +75,14 @@ def answer(change: Change, text: str, speaker: str = SUPERVISOR, served: str = "
 
 def leave(change: Change, dialog: Speaker) -> None:
     """End the dialog that the user takes leave of, with a sentence; what else was wished for is only offered."""
-    state, reason = change.state, "the user takes leave"
-    lang, text = state["lang"], state["heard"]["text"] or ""
-    is_goodbye = "goodbye" in takes_leave(text, lang)
+    state, lang, reason = change.state, change.state["lang"], "the user takes leave"
+    is_goodbye = "goodbye" in takes_leave(state["heard"]["text"] or "", lang)
     change.decide("leave", "finished", reason)
     handover.finish(change, dialog, reason)
     answer(change, phrase("left_for_good" if is_goodbye else "left_dialog", lang))
     wishes: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
     # "Undo" calls the dialog back before it reaches for what was written.
-    switched: Switch = {"dialog": dialog.name, "heard": state["heard"]}
-    change.put(wishes=wishes, switched=switched)
+    change.put(wishes=wishes, switched={"dialog": dialog.name, "heard": state["heard"]})
     if not is_goodbye:
         change.put(verdict={"kind": "finished", "target": None, "reason": reason})
 

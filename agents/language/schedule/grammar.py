@@ -170,15 +170,14 @@ def alternatives(forms: list[str]) -> str:
 
 def _measured(number: float, unit: str) -> Amount:
     months, days = UNITS[unit].months * number, UNITS[unit].days * number
-    # "Since 2015", said in Russian or Chinese, has the words of a length.
-    if not months.is_integer() or months > MOST_MONTHS:
+    # A year has the words of a length in Russian and Chinese: "2015 года"; nobody means more than a hundred years.
+    if not months.is_integer() or months > 1200:
         raise ValueError(f"{number} {unit} has no length")
     if days.is_integer():
         return Amount(int(months), int(days), UNITS[unit].seconds * number)
     return Amount(seconds=days * 86_400)
 
 
-MOST_MONTHS = 1200
 PLACE = re.compile(r"\{(\w+)\}")
 
 

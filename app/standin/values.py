@@ -231,7 +231,11 @@ def is_answer(text: str, lexicon: StandinVocabulary, *, errands: bool = False) -
     if (rest := lexicon.behind(flat, "towards")) and (not errands or vague(" ".join(rest), lexicon)):
         return False
     # "Call mom" is a to-do, though "mom" answers nothing else.
-    others = [name for name in items(flat, lexicon) if not (errands and lexicon.begins(name, "answers.chores"))]
+    names = items(flat, lexicon)
+    others = [name for name in names if not (errands and lexicon.begins(name, "answers.chores"))]
+    # "Ten years" is an experience, and nothing to do.
+    if errands and any(is_amount(name, lexicon) for name in names):
+        return False
     return not any(is_chatter(name, lexicon) for name in others) and is_plain(flat, "", lexicon)
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,8 @@ from app.usage import DailyLimits, Price, read_prices
 from prompts import FALLBACK, languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
+TRACERS = ("LANGCHAIN_", "LANGSMITH_", "OTEL_")
+"""How the variables begin by which LangSmith and OpenTelemetry are set."""
 PERMISSION = re.compile(r"[\w.:-]+")
 HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
@@ -57,6 +58,8 @@ class Settings(Extensions):
     memory_callback_url: AnyHttpUrl | None = None
     memory_callback_secret: SecretStr | None = None
     log_content: bool = False
+    traces_url: AnyHttpUrl | None = None
+    trace_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
     memory_forwarding: Forwarding = "standard"
     silence_seconds: int = Field(default=0, ge=0)
@@ -239,13 +242,17 @@ class Settings(Extensions):
         roles = {**({"observer": self.observer_model} if self.observer_model else {}), **self.role_models}
         if override:
             roles = {}
-        _share_keys([override or self.llm_model, self.fallback_model or "", *roles.values()])
+        chosen = [override or self.llm_model, self.fallback_model or "", *roles.values()]
+        if not all(model.partition(":")[0] in ("", "local", "openai") for model in chosen):
+            # Other providers look for their keys in the environment.
+            _share("")
         return make_models(override or self.llm_model, roles, self.fallback_model, endpoint, self.llm_parameters)
 
 
 def read_settings() -> Settings:
     """Read the settings of the application. Raises ConfigError if one is wrong."""
     use_extensions()
+    _share(*TRACERS)
     return read(Settings)
 
 
@@ -272,11 +279,9 @@ def read(kind: type[Kind]) -> Kind:
         raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None
 
 
-def _share_keys(models: Sequence[str]) -> None:
-    """Put what `.env` says beyond our settings into the environment, where other providers look for keys."""
+def _share(*beginnings: str) -> None:
+    """Put what `.env` says beyond our settings into the environment, if its name begins so: libraries look there."""
     env_file = Path(str(Settings.model_config.get("env_file") or ""))
-    if all(model.partition(":")[0] in ("", "local", "openai") for model in models) or not env_file.is_file():
-        return
-    for name, value in read_env(env_file).items():
-        if value and name.lower() not in Settings.model_fields:
+    for name, value in read_env(env_file).items() if env_file.is_file() else ():
+        if value and name.lower() not in Settings.model_fields and name.startswith(beginnings):
             os.environ.setdefault(name, value)

@@ -131,7 +131,7 @@ async def _play(judge: Judge, talks: dict[str, list[Talk]]) -> None:
 def _report(judge: Judge, prices: dict[str, Price], chosen: argparse.Namespace) -> None:
     if chosen.turns:
         chosen.turns.write_text(
-            "".join(f"{json.dumps(one.plain(), ensure_ascii=False)}\n" for one in judge.outcomes), "utf-8"
+            "".join(f"{json.dumps(judged.plain(), ensure_ascii=False)}\n" for judged in judge.outcomes), "utf-8"
         )
     show(rows_of(judge.outcomes, prices), as_json=chosen.json)
 

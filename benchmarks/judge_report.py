@@ -20,7 +20,7 @@ def rows_of(outcomes: Sequence[Outcome], prices: Mapping[str, Price]) -> list[Ro
 
 def _row(group: tuple[str, str, str], outcomes: Sequence[Outcome], prices: Mapping[str, Price]) -> Row:
     answered = [outcome for outcome in outcomes if outcome.failed is None]
-    wanted, made, right = (sum(getattr(one, name) for one in answered) for name in ("wanted", "made", "right"))
+    wanted, made, right = (sum(getattr(case, name) for case in answered) for name in ("wanted", "made", "right"))
     models = defaultdict[str, Tokens](Tokens)
     for outcome in outcomes:
         for model, tokens in outcome.models.items():

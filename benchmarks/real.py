@@ -127,7 +127,7 @@ class Server:
         """Return the same with the reply; what two next messages begin with alike."""
         nexts = [[*request.messages, request.reply, {"role": "user", "content": text}] for text in ("?", "!")]
         pairs = zip(*(self._written(request, messages) for messages in nexts), strict=False)
-        return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return "".join(letter for letter, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _written(self, request: Request, messages: Sequence[Any]) -> str:
         body = {"messages": messages, **({"tools": request.tools} if request.tools else {})}

@@ -54,8 +54,8 @@ async def _converse(turns: int, url: str) -> Calls:
     async with open_memory(url) as memory:
         graph = build_graph(speakers, {}, saver=memory.saver, store=memory.store)
         models = player.models([SUPERVISOR, *speakers.dialogs])
-        known = Languages("en", tuple(languages()))
-        assistant = Assistant(TurnPlayer(graph, memory, models, known), speakers)
+        langs = Languages("en", tuple(languages()))
+        assistant = Assistant(TurnPlayer(graph, memory, models, langs), speakers)
         for number, errand in enumerate(errands(turns), 1):
             player.errand = errand
             _check(errand, [event async for event in assistant.play(Turn(thread="errands", text=errand.says))])

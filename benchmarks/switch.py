@@ -59,8 +59,8 @@ def observers_of(gate: Gate, watchers: Watchers, scene: Scene) -> list[str]:
 
 def measure(data: Path, gate: Gate, part: str) -> list[Line]:
     """Return a row for each set and language."""
-    found = observers.discover(languages())
-    watchers = {name: observer.when for name, observer in found.items() if observer.pre_check}
+    watching = observers.discover(languages())
+    watchers = {name: observer.when for name, observer in watching.items() if observer.pre_check}
     lines = []
     for name in SETS:
         decisions: defaultdict[str, list[Decision]] = defaultdict(list)

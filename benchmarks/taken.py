@@ -79,18 +79,18 @@ class Run:
     @classmethod
     def load_from(cls, file: Path = FILE) -> "Run":
         """Read what `save` wrote."""
-        known = json.loads(file.read_text("utf-8"))
-        taken = [Taken(**{**one, "contestant": Contestant(**one["contestant"])}) for one in known["taken"]]
-        return cls(known["ran_on"], known["load"], taken, known.get("cached_price", TENTH))
+        stored = json.loads(file.read_text("utf-8"))
+        taken = [Taken(**{**measure, "contestant": Contestant(**measure["contestant"])}) for measure in stored["taken"]]
+        return cls(stored["ran_on"], stored["load"], taken, stored.get("cached_price", TENTH))
 
     def of(self, label: str) -> Taken:
         """Return what was measured of the contestant with this label."""
-        return next(one for one in self.taken if one.contestant.label == label)
+        return next(measure for measure in self.taken if measure.contestant.label == label)
 
     @property
     def is_counted_only(self) -> bool:
         """Whether no times were measured."""
-        return not any(one.cpu_ms for one in self.taken)
+        return not any(measure.cpu_ms for measure in self.taken)
 
     def tables(self) -> dict[str, list[Row]]:
         """Return the tables of the run by name; one that only counted has those of the prompts."""
@@ -126,10 +126,10 @@ class Run:
 
     def _counted(self) -> Iterator[tuple[str, int, Mapping[str, float]]]:
         """Yield each contestant once for each length of the script, with its counts."""
-        contestants = {one.contestant.name: one for one in reversed(self.taken)}
-        for name, one in reversed(contestants.items()):
-            yield name, TURNS, one.counted
-            yield name, CACHED, one.cached
+        contestants = {measure.contestant.name: measure for measure in reversed(self.taken)}
+        for name, measure in reversed(contestants.items()):
+            yield name, TURNS, measure.counted
+            yield name, CACHED, measure.cached
 
     def _priced(self, counted: Mapping[str, float]) -> dict[str, float]:
         fresh = counted["characters"] * (1 - counted["repeated"])
@@ -138,21 +138,25 @@ class Run:
 
     def growth(self) -> list[Row]:
         """Return the CPU time of a turn in a thread that grows."""
-        return [_named(one, {f"CPU ms at {turn}": one.at(turn, one.cpu_ms) for turn in MARKS}) for one in self.taken]
+        return [
+            _named(measure, {f"CPU ms at {turn}": measure.at(turn, measure.cpu_ms) for turn in MARKS})
+            for measure in self.taken
+        ]
 
     def bytes(self) -> list[Row]:
         """Return what a thread that grows leaves on disk, and how far it came."""
-        return [_bytes(one) for one in self.taken]
+        return [_bytes(measure) for measure in self.taken]
 
     def crowd(self) -> list[Row]:
         """Return what a turn takes among many threads at once."""
         return [
-            _named(one, {"turns/s": one.speed, "CPU ms": statistics.median(one.crowd_cpu_ms)}) for one in self.taken
+            _named(measure, {"turns/s": measure.speed, "CPU ms": statistics.median(measure.crowd_cpu_ms)})
+            for measure in self.taken
         ]
 
     def profile(self) -> list[Row]:
         """Return whose code the CPU ms of a turn among many go to."""
-        return [_named(one, _shared(one)) for one in self.taken]
+        return [_named(measure, _shared(measure)) for measure in self.taken]
 
     def ratios(self) -> list[Row]:
         """Return how far ahead of its peers the application is, with the targets."""
@@ -182,19 +186,19 @@ def _prompts(name: str, turns: int, counted: Mapping[str, float]) -> Row:
     }
 
 
-def _shared(one: Taken) -> Row:
-    whole = statistics.median(one.crowd_cpu_ms)
-    return {name: share * whole for name, share in one.shares.items()}
+def _shared(measure: Taken) -> Row:
+    whole = statistics.median(measure.crowd_cpu_ms)
+    return {name: share * whole for name, share in measure.shares.items()}
 
 
-def _bytes(one: Taken) -> Row:
-    reached = len(one.cpu_ms)
-    sizes = {f"bytes at {turn}": one.bytes[turn - 1] if turn <= reached else None for turn in MARKS}
-    return _named(one, {**sizes, "turns": reached, "closed": one.closed})
+def _bytes(measure: Taken) -> Row:
+    reached = len(measure.cpu_ms)
+    sizes = {f"bytes at {turn}": measure.bytes[turn - 1] if turn <= reached else None for turn in MARKS}
+    return _named(measure, {**sizes, "turns": reached, "closed": measure.closed})
 
 
-def _named(one: Taken, values: Row) -> Row:
-    return {"contestant": one.contestant.name, "durability": one.contestant.durability, **values}
+def _named(measure: Taken, values: Row) -> Row:
+    return {"contestant": measure.contestant.name, "durability": measure.contestant.durability, **values}
 
 
 def _line(what: str, times: float, target: float) -> Row:

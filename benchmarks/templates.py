@@ -164,7 +164,7 @@ def main() -> None:
     for lang in ("en", "ru"):
         with tempfile.TemporaryDirectory() as folder:
             asked += asyncio.run(prompts_of_a_talk(Path(folder), lang))
-    results = [judge(template, number, one) for template in templates for number, one in enumerate(asked)]
+    results = [judge(template, number, request) for template in templates for number, request in enumerate(asked)]
     show(summary(results, len(asked)), as_json=chosen.json)
 
 

@@ -48,8 +48,8 @@ def requests(path: Path) -> list[Request]:
 def cards(folder: Path, most: int | None = None) -> list[Card]:
     """Return a card for each tool of a set, with at most so many examples of a language."""
     examples: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for one in requests(folder / "examples.jsonl"):
-        examples[one.label][one.lang].append(one.text)
+    for request in requests(folder / "examples.jsonl"):
+        examples[request.label][request.lang].append(request.text)
     return [
         Card(name, about["description"], {lang: texts[:most] for lang, texts in examples[name].items()}, shortcut=True)
         for name, about in json.loads((folder / "tools.json").read_text("utf-8")).items()
@@ -59,29 +59,29 @@ def cards(folder: Path, most: int | None = None) -> list[Card]:
 def recall(ranker: ToolRanker, asked: Sequence[Request]) -> dict[int, float]:
     """Return by depth the share of requests whose tool is among so many best."""
     places = []
-    for one in asked:
-        names = [hit.name for hit in ranker.rank(one.text, max(DEPTHS), [one.before])]
-        places.append(names.index(one.label) if one.label in names else max(DEPTHS))
+    for request in asked:
+        names = [hit.name for hit in ranker.rank(request.text, max(DEPTHS), [request.before])]
+        places.append(names.index(request.label) if request.label in names else max(DEPTHS))
     return {depth: sum(place < depth for place in places) / len(places) for depth in DEPTHS}
 
 
 def separation(inside: Sequence[float], outside: Sequence[float]) -> float:
     """Return how often something inside scores above something outside: the area under the ROC curve."""
-    wins = sum((one > other) + (one == other) / 2 for one in inside for other in outside)
+    wins = sum((request > other) + (request == other) / 2 for request in inside for other in outside)
     return wins / (len(inside) * len(outside))
 
 
 def measure(folder: Path, langs: Sequence[str], most: int | None) -> list[Row]:
     """Build a set's index and ask it everything; return a row for each language."""
-    known = cards(folder, most)
+    cards_by_tool = cards(folder, most)
     started = time.process_time()
-    ranker = ToolRanker(known)
+    ranker = ToolRanker(cards_by_tool)
     built = time.process_time() - started
     shortcuts = Shortcuts(ranker.cards, ranker)
     asked = requests(folder / "dev.jsonl")
     rows: list[Row] = []
     for lang in langs:
-        some = [one for one in asked if one.lang == lang]
+        some = [request for request in asked if request.lang == lang]
         rows.append({"set": f"{folder.name} {lang}", **_row(ranker, shortcuts, some), "build s": built})
     return rows
 
@@ -90,27 +90,29 @@ def measure_context(folder: Path, langs: Sequence[str]) -> list[Row]:
     """Return a row for each language: recall@5 as asked, and with something said before."""
     ranker, rows, chance = ToolRanker(cards(folder)), list[Row](), random.Random(1)
     for lang in langs:
-        asked = [one for one in requests(folder / "dev.jsonl") if one.lang == lang and one.label != NONE]
+        asked = [
+            request for request in requests(folder / "dev.jsonl") if request.lang == lang and request.label != NONE
+        ]
         alike: dict[str, list[str]] = defaultdict(list)
-        for one in asked:
-            alike[one.label].append(one.text)
-        short = [replace(one, text=" ".join(one.text.split()[:2])) for one in asked]
+        for request in asked:
+            alike[request.label].append(request.text)
+        short = [replace(request, text=" ".join(request.text.split()[:2])) for request in asked]
         kinds = {
             "whole": asked,
-            "after any": [replace(one, before=chance.choice(asked).text) for one in asked],
+            "after any": [replace(request, before=chance.choice(asked).text) for request in asked],
             "two words": short,
-            "after one like it": [replace(one, before=chance.choice(alike[one.label])) for one in short],
+            "after one like it": [replace(request, before=chance.choice(alike[request.label])) for request in short],
         }
         rows.append({"set": f"{folder.name} {lang}", **{kind: recall(ranker, some)[5] for kind, some in kinds.items()}})
     return rows
 
 
 def _row(ranker: ToolRanker, shortcuts: Shortcuts, asked: Sequence[Request]) -> Row:
-    inside = [one for one in asked if one.label != NONE]
-    outside = _best_scores(ranker, [one for one in asked if one.label == NONE])
-    taken = [(shortcuts.tool(one.text), one.label) for one in asked]
+    inside = [request for request in asked if request.label != NONE]
+    outside = _best_scores(ranker, [request for request in asked if request.label == NONE])
+    taken = [(shortcuts.tool(request.text), request.label) for request in asked]
     right = [name == label for name, label in taken if name]
-    times = [_milliseconds(lambda text=one.text: ranker.rank(text, 5)) for one in asked]  # type: ignore[misc]
+    times = [_milliseconds(lambda text=request.text: ranker.rank(text, 5)) for request in asked]  # type: ignore[misc]
     return {
         **{f"recall@{depth}": share for depth, share in recall(ranker, inside).items()},
         "AUC": separation(_best_scores(ranker, inside), outside) if outside else None,
@@ -122,7 +124,7 @@ def _row(ranker: ToolRanker, shortcuts: Shortcuts, asked: Sequence[Request]) -> 
 
 
 def _best_scores(ranker: ToolRanker, asked: Sequence[Request]) -> list[float]:
-    return [hit.score for one in asked for hit in ranker.rank(one.text, 1)]
+    return [hit.score for request in asked for hit in ranker.rank(request.text, 1)]
 
 
 def _milliseconds(action: Callable[[], object]) -> float:

@@ -66,7 +66,7 @@ def _tool_call(call: _Call) -> ToolCall:
     # Some providers give no id, some give one id again and again, and the ledger of done work goes by it.
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
-    return ToolCall(name=call.name, args=args, id=id, type="tool_call")
+    return ToolCall(name=_whole_characters(call.name), args=args, id=id, type="tool_call")
 
 
 def _is_json(text: str) -> bool:

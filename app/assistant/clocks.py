@@ -25,6 +25,8 @@ RETRY_SECONDS = 30.0
 """Seconds until a notice that could not be delivered is tried again."""
 TURN_SECONDS = 5.0
 """Seconds that a notice waits for the delivery of those before it."""
+ENDING_SECONDS = 2.0
+"""Seconds that a clock that is stopped gives to what it is delivering."""
 AWAY_SECONDS = 3600.0
 """Seconds until a user who could not be reached is tried again, unless they write before."""
 LOOK = 2.0
@@ -88,6 +90,8 @@ class Clock(Beside):
         self._user, self._threads, self._without = user, threads, without
         self._delivery = asyncio.Lock()
         self._ringing: dict[str, asyncio.Task[None]] = {}
+        self._delivering: set[str] = set()
+        """The notices that are on their way to their users."""
         self._away: dict[str, asyncio.Event] = {}
         """By thread, what tells that its user can be reached again."""
 
@@ -102,13 +106,16 @@ class Clock(Beside):
             waiting.set()
 
     async def run(self) -> None:
-        """Ring what becomes due until cancelled; a ring that is being delivered is then cut off and comes again."""
+        """Ring what becomes due until cancelled; a ring whose delivery then takes long is cut off and comes again."""
         try:
             while True:
                 for source in self._sources:
                     source.changed.clear()
                 await self._sleep(min([await self._ring_due(source) for source in self._sources]))
         finally:
+            # A message that arrives without being marked as rung would arrive again.
+            if delivering := [self._ringing[id] for id in self._delivering]:
+                await asyncio.wait(delivering, timeout=ENDING_SECONDS)
             await cancel(self._ringing.values())
 
     async def _ring_due(self, source: NoticeSource) -> float:
@@ -152,9 +159,14 @@ class Clock(Beside):
     async def _ring(self, source: NoticeSource, due: Due) -> None:
         async with self._locks.hold(due.thread), self._one_by_one():
             text = await source.text_of(due, is_late=self._now() * 1000 - due.at_ms > GRACE_MS)
-            if text is not None:
+            if text is None:
+                return
+            self._delivering.add(due.id)
+            try:
                 await self._deliver(Ring(due.id, due.thread, due.user, text, source.is_stored))
                 await source.rang(due)
+            finally:
+                self._delivering.discard(due.id)
 
     @asynccontextmanager
     async def _one_by_one(self) -> AsyncIterator[None]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
@@ -58,6 +58,15 @@ RESUMED = (Progress.ROUTED, Progress.ENDED)
 """With these, what was said before a crash is shown again."""
 
 
+Traced = Callable[[Run, InboxEntry], AbstractContextManager[None]]
+"""Opened while a run answers a message; may put a sink of its own before the run's."""
+
+
+def untraced(run: Run, entry: InboxEntry) -> AbstractContextManager[None]:
+    """Trace nothing."""
+    return nullcontext()
+
+
 LONG_WAIT = 3.0
 """Seconds after which a user whose turn may not run yet is told."""
 
@@ -78,6 +87,7 @@ class TurnPlayer:
     queue: TurnQueue = field(default_factory=TurnQueue)
     services: Services = field(default_factory=Services)
     """What the dialogs and the application offer to tools."""
+    traced: Traced = untraced
 
     def __post_init__(self) -> None:
         self.closing = Closing(self.graph, self.memory, self.languages.default)
@@ -146,9 +156,10 @@ class TurnPlayer:
                 await seats.note_waiting(entry.thread)
             else:
                 answer = self._answer(run, entry, update, progress)
-                async with aclosing(_counted(context.spent, answer)) as events:
-                    async for event in events:
-                        yield stamp(event, run.turn)
+                with self.traced(run, entry):
+                    async with aclosing(_counted(context.spent, answer)) as events:
+                        async for event in events:
+                            yield stamp(event, run.turn)
         finally:
             del self._runs[entry.thread]
         ms = round((time.perf_counter() - begun) * 1000)

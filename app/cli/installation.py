@@ -22,6 +22,7 @@ from app.composition.windows import fitting
 from app.doors.visit import USAGE
 from app.listing import deed_lines, note_lines, report_lines, usage_lines
 from app.settings import Settings, read, read_settings
+from app.telemetry import check_traces
 from app.texts import say
 from app.tool_card import faults, warnings
 from app.usage.usage import Usage
@@ -122,6 +123,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
     with _noting(problems):
         check_help(settings)
+    with _noting(problems):
+        check_traces(settings)
     try:
         discovered, observers = discover()
         for dialog in dialogs_of().values():

@@ -47,6 +47,7 @@ from app.seat import seats
 from app.seat.observing import calling
 from app.seat.tool import offered
 from app.settings import Settings, read, use_extensions
+from app.telemetry import open_traces
 from app.tool_card import faults
 from app.usage import FREE, Price, usage
 from dialogs import Dialog
@@ -104,7 +105,10 @@ async def open_assistant(
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
-    async with open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts:
+    async with (
+        open_traces(settings) as traced,
+        open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts,
+    ):
         memory = parts.memory
         for changed in await note_changes(memory.store, parts.speakers) if remote else ():
             LOG.warning("%s", changed)
@@ -127,6 +131,7 @@ async def open_assistant(
             settings.limits,
             queue=TurnQueue(settings.turns_at_once, settings.turns_waiting),
             services=parts.services,
+            traced=traced,
         )
         yield make(player, parts.speakers)
 

@@ -91,8 +91,8 @@ def test_a_folder_of_ones_own_is_searched(own: Path) -> None:
 def test_a_mistake_in_it_is_named(own: Path) -> None:
     """The line says which of its files is wrong, and where."""
     (own / "dialogs" / "clinic" / "wording.py").write_text("from math import pie\n", "utf-8")
-    said = run(own, "graph", code=2)
-    assert "own/dialogs/clinic/wording.py, line 1: ImportError: cannot import name 'pie'" in said
+    output = run(own, "graph", code=2)
+    assert "own/dialogs/clinic/wording.py, line 1: ImportError: cannot import name 'pie'" in output
 
 
 @pytest.mark.slow
@@ -108,8 +108,8 @@ def test_an_installed_package_brings_dialogs(own: Path) -> None:
     path = str(package.parent)
     assert "clinic" in run(package, "check", EXTENSIONS="", PYTHONPATH=path)
     entry.write_text("[dialog_supervisor.dialogs]\nclinic = nowhere\n", "utf-8")
-    said = run(package, "check", code=2, EXTENSIONS="", PYTHONPATH=path)
-    assert "the entry point clinic of dialog_supervisor.dialogs must name a package, found 'nowhere'" in said
+    output = run(package, "check", code=2, EXTENSIONS="", PYTHONPATH=path)
+    assert "the entry point clinic of dialog_supervisor.dialogs must name a package, found 'nowhere'" in output
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_a_wrong_setting_or_a_taken_name_is_one_line(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     assert command_line.main(["tools"]) == 2
-    said = capsys.readouterr().err
-    assert fault in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert fault in output
+    assert output.count("\n") == 1
 
 
 def test_own_texts_go_first(own: Path) -> None:

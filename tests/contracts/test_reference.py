@@ -29,12 +29,12 @@ async def test_events_fit_their_schemas(chat: Chat) -> None:
     await chat.says("I have a wish")
     first_events = list(chat.events)
     await chat.says("remove all that")
-    seen = set()
+    names = set()
     for event in (event.plain() for event in [*first_events, *chat.events]):
         is_view = event["type"] == "view"
         jsonschema.validate(event, schemas[event["type"], event["kind"] if is_view else ""])
-        seen.add(event["type"])
-    assert {"turn.start", "handover", "tool.start", "tool.end", "message", "interrupt", "turn.end"} <= seen
+        names.add(event["type"])
+    assert {"turn.start", "handover", "tool.start", "tool.end", "message", "interrupt", "turn.end"} <= names
 
 
 def test_every_view_is_there() -> None:

@@ -74,9 +74,9 @@ class Server:
         messages = [HumanMessage(text)] if text else []
         async with self.run() as graph:
             outcome = await graph.ainvoke(cast(Any, {"messages": messages}), CONFIG)
-        said = outcome["messages"]
-        last = max((place for place, one in enumerate(said) if one.type == "human"), default=-1)
-        return [(message.name, message.text) for message in said[last + 1 :]]
+        talk_messages = outcome["messages"]
+        last = max((place for place, line in enumerate(talk_messages) if line.type == "human"), default=-1)
+        return [(message.name, message.text) for message in talk_messages[last + 1 :]]
 
 
 @pytest.fixture
@@ -127,8 +127,8 @@ async def test_studio_promises_no_reminder(server: Server) -> None:
         "delete reminder 1",
         "set a timer for 5 min",
     ):
-        said = " ".join(text for _, text in await server.talk(text))
-        assert "Nothing can ring here" in said, said
+        talk_messages = " ".join(text for _, text in await server.talk(text))
+        assert "Nothing can ring here" in talk_messages, talk_messages
     assert "milk" in (await server.talk("add milk to my list"))[0][1]
     assert "Europe/Berlin" in (await server.talk("my time zone is Europe/Berlin"))[0][1]
 

@@ -47,8 +47,8 @@ def write_sets(data: Path) -> None:
     rows, history = [], list[list[str]]()
     for turn, (text, active, label, target, tags, reply) in enumerate(TALK):
         facts = {"id": f"star-1-{turn}", "dialog": "1", "turn": turn, "lang": "en", "candidates": [*SERVICES]}
-        said = {"active": active, "stack": [], "history": history[-4:], "text": text}
-        rows.append({**facts, **said, "label": label, "target": target, "tags": tags})
+        situation = {"active": active, "stack": [], "history": history[-4:], "text": text}
+        rows.append({**facts, **situation, "label": label, "target": target, "tags": tags})
         history = [*history, ["user", text], ["assistant", reply]]
     (data / "star_switch" / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
     (data / "tools_clinc" / "tools.json").write_text(json.dumps(TOOLS), "utf-8")

@@ -131,9 +131,9 @@ async def test_a_talk_with_a_tiny_model(lang: str, tmp_path: Path, caplog: pytes
             heard += f" {text.casefold()}"
             events = [event async for event in assistant.play(Turn(thread="t", text=text, lang=lang))]
             *_, end = (event for event in events if isinstance(event, TurnEnd))
-            for seen in shown(events):
-                assert not MACHINERY.search(seen), (text, seen)
-                assert not {name for name in names if name in seen}, (text, seen)
+            for text_shown in shown(events):
+                assert not MACHINERY.search(text_shown), (text, text_shown)
+                assert not {name for name in names if name in text_shown}, (text, text_shown)
             ends = [event for event in events if isinstance(event, ModelEnd)]
             assert sum(isinstance(event, ModelStart) for event in events) <= MOST_CALLS, text
             assert sum(event.input_tokens + event.output_tokens for event in ends) <= MOST_TOKENS, text

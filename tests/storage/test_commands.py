@@ -46,10 +46,10 @@ def installation(tmp_path: Path, postgres_server: PostgresServer) -> Installatio
 def test_a_conversation_and_all_that_shows_it(installation: Installation) -> None:
     """A turn is answered, listed, exported, repeated without effect, and forgotten; files lie below `var`."""
     options = ("--thread", "t", "--lang", "en")
-    said = installation.run("ask", "remind me tomorrow at 9 to call mum", *options, "--message-id", "m1")
-    assert said.returncode == 0, said.stderr
+    answer = installation.run("ask", "remind me tomorrow at 9 to call mum", *options, "--message-id", "m1")
+    assert answer.returncode == 0, answer.stderr
     again = installation.run("ask", "remind me tomorrow at 9 to call mum", *options, "--message-id", "m1")
-    assert again.stdout == said.stdout
+    assert again.stdout == answer.stdout
     assert [row["thread"] for row in installation.json("threads")] == ["t"]
     assert installation.json("state", "--thread", "t")["turn"] == 1
     history = installation.run("history", "--thread", "t").stdout
@@ -69,8 +69,8 @@ def test_a_backup_that_was_restored_goes_on(tmp_path: Path, postgres_server: Pos
     old, new = (postgres_server.empty_database(f"{name}_{uuid.uuid4().hex}") for name in ("old", "new"))
     options, folder = ("--thread", "t", "--lang", "en"), programs()
     assert folder is not None
-    said = Installation(tmp_path, old).run("ask", "remind me tomorrow at 9 to call mum", *options)
-    assert said.stdout.startswith("Set: 1."), said.stderr
+    answer = Installation(tmp_path, old).run("ask", "remind me tomorrow at 9 to call mum", *options)
+    assert answer.stdout.startswith("Set: 1."), answer.stderr
     backup = str(tmp_path / "dialogs.backup")
     subprocess.run([folder / "pg_dump", "--format=custom", f"--file={backup}", old], check=True)
     subprocess.run([folder / "pg_restore", "--no-owner", f"--dbname={new}", backup], check=True)

@@ -167,15 +167,15 @@ async def test_a_frozen_process_loses_the_thread(url: str, memory: Memory, monke
 
 async def test_a_cancelled_wait_keeps_no_lock(url: str) -> None:
     """Whenever somebody is cancelled who waits for a thread, another one can have it."""
-    async with open_database(url) as one, open_database(url) as other:
+    async with open_database(url) as ours, open_database(url) as theirs:
         for wait in range(20):
 
             async def hold() -> None:
-                async with one.locks.hold("t"):
+                async with ours.locks.hold("t"):
                     await asyncio.sleep(0.001)
 
             task = asyncio.create_task(hold())
             await asyncio.sleep(wait / 5000)
             task.cancel()
-            async with asyncio.timeout(5), other.locks.hold("t"):
+            async with asyncio.timeout(5), theirs.locks.hold("t"):
                 pass

@@ -10,6 +10,7 @@ import httpx
 import psycopg
 import pytest
 
+from tests.support import webhook_chaos
 from tests.support.chaos import Plan
 from tests.support.http_door import events_of, streamed
 from tests.support.odd_provider import Provider, words
@@ -19,6 +20,8 @@ from tests.support.worker_fleet import Fleet
 
 pytestmark = pytest.mark.slow
 COUNT = "one two three four five six seven eight nine ten"
+LONG = " ".join(f"word{number}" for number in range(400))
+"""An answer of forty seconds that does not repeat itself: one that does is cut."""
 TALK = (
     *("hello", "remind me tomorrow at 9 to call mum", "delete all my reminders", "1"),
     *("forget everything about me", "yes", "remind me tomorrow at 8 to sleep"),
@@ -69,11 +72,11 @@ async def test_a_conversation_is_the_same(fresh: Callable[[], str]) -> None:
         expected = await talk(client)
     fleet = Fleet(fresh())
     async with fleet.command("worker"), fleet.door() as client:
-        told = await talk(client)
+        stream = await talk(client)
         again = await streamed(client, "/threads/ann/turns", {"text": TALK[-1], "id": "m6"})
         assert left(fleet.url) == [0, 0, 0]
-    assert lasting(told) == lasting(expected)
-    assert said(again)[-1] == said(told)[-1]
+    assert lasting(stream) == lasting(expected)
+    assert said(again)[-1] == said(stream)[-1]
 
 
 async def test_an_answer_is_streamed_and_stopped(fresh: Callable[[], str], provider: Provider) -> None:
@@ -104,7 +107,7 @@ def said_so_far(events: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("is_short", [True, False])
 async def test_a_worker_that_is_stopped_loses_nothing(fresh: Callable[[], str], is_short: bool) -> None:
     """A turn that ends soon is ended, a longer one is handed to another worker; it is answered once."""
-    lines = [words(COUNT)] if is_short else [words(COUNT * 40), words(COUNT)]
+    lines = [words(COUNT)] if is_short else [words(LONG), words(COUNT)]
     async with Provider.open(*lines, pace=0.1) as provider:
         fleet = before(provider, fresh())
         async with fleet.door() as client:
@@ -137,6 +140,18 @@ async def test_nobody_notices_what_befalls_workers() -> None:
     }
     assert outcome.unanswered == outcome.doubled == outcome.out_of_order == []
     assert outcome.wrong_effects == outcome.wedged == outcome.wrongly_told == []
+
+
+async def test_nobody_in_telegram_notices_either() -> None:
+    """Telegram posts updates, some of them twice, while workers are killed: each is answered once, and in its order."""
+    if programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    outcome = await asyncio.to_thread(
+        webhook_chaos.befall, Plan(threads=8, turns=4, kills=6, server_kills=0, freezes=0)
+    )
+    assert outcome.faults == {"kill": 6}
+    assert outcome.doubled == outcome.out_of_order == outcome.wrongly_told == []
+    assert outcome.wrong_effects == outcome.wedged == []
 
 
 def left(url: str) -> list[int]:

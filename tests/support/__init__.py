@@ -11,7 +11,7 @@ Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `remote_files`, `err
 
 Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_server`, `mcp_server`, `search_servers`,
     `notification_server`, `pdf_file`, `postgres_server`, `chaos`, `killable_worker`, `worker_chaos`,
-    `worker_fleet`.
+    `webhook_chaos`, `worker_fleet`, `trace_receiver`.
 
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
     `telegram_limits`, `telegram_flood`, `telegram_pacing`, `telegram_chats`, `telegram_people`, `busy_chats`.
@@ -21,7 +21,6 @@ Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`
     `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`,
     `pseudo_terminal`, `terminal_visit`, `ringing`, `exports`, `node`.
 
-The repository itself: `pages`, `places`, `checkout`, `fine_tuning`, `own_folders`, `reference`, `size`,
-`changed_tests`, `core_branches`,
-    `screenshots`.
+The repository itself: `pages`, `places`, `checkout`, `next_version`, `fine_tuning`, `own_folders`, `reference`,
+    `size`, `changed_tests`, `core_branches`, `screenshots`.
 """

@@ -83,10 +83,10 @@ class Worker:
         """Hear answers until the process has ended."""
         with suppress(ConnectionError):
             while line := await self._reader.readline():
-                told = json.loads(line)
-                answer = self._asked.get((told["thread"], told["id"]))
+                order = json.loads(line)
+                answer = self._asked.get((order["thread"], order["id"]))
                 if answer and not answer.done():
-                    answer.set_result(told["answered"])
+                    answer.set_result(order["answered"])
         for answer in self._asked.values():
             if not answer.done():
                 answer.set_result(False)

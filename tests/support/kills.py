@@ -76,13 +76,17 @@ class Kills:
         # Texts may be equal, so several may be the copy: how many of what is stored may have been shown so far.
         places = {0}
         for message in shown:
-            seen = {place + 1 for place in places if stored[place : place + 1] == [message["text"]]}
+            turns = {place + 1 for place in places if stored[place : place + 1] == [message["text"]]}
             kept = places if message["message_id"] in self.unsure else set()
-            assert seen | kept, (
+            assert turns | kept, (
                 f"{message['message_id']} is shown after {max(places)} of {len(stored)}: {message['text'][:60]}"
             )
-            places = seen | kept
-        assert len(stored) in places, f"nobody sees {stored[max(places)][:60]}"
+            places = turns | kept
+        assert len(stored) in places, (
+            f"nobody sees {stored[max(places)][:60]}; stored last: {[text[:60] for text in stored[-5:]]}; shown last: "
+            f"{[(each['message_id'], each['message_id'] in self.unsure, each['text'][:60]) for each in shown[-8:]]}; "
+            f"its calls: {[call for call in self.world.calls if stored[max(places)][:16] in str(call)]}"
+        )
         self.twice += len(shown) - len(stored)
 
     async def _kill(self, bot: Bot, number: signal.Signals) -> None:

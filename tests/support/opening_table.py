@@ -61,10 +61,10 @@ async def _answer(room: Standin, user: str, text: str, lang: str) -> Opening:
 async def _report() -> None:
     for dialog, lang in PLACES:
         with tempfile.TemporaryDirectory() as folder:
-            seen = await openings(Path(folder) / "said.db", lang, sentences(dialog, lang))
-        own = sum(dialog in opening.dialogs for opening in seen)
-        sys.stdout.write(f"{dialog} {lang}: {own} of {len(seen)}\n")
-        for opening in seen:
+            results = await openings(Path(folder) / "said.db", lang, sentences(dialog, lang))
+        own = sum(dialog in opening.dialogs for opening in results)
+        sys.stdout.write(f"{dialog} {lang}: {own} of {len(results)}\n")
+        for opening in results:
             if opening.dialogs != {dialog}:
                 dialogs = ", ".join(sorted(opening.dialogs)) or "nobody"
                 sys.stdout.write(f"    {dialogs}: {opening.text} -> {opening.reply[:60]!r}\n")

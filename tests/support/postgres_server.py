@@ -103,13 +103,13 @@ class PostgresServer:
 @contextmanager
 def running(**options: str) -> Iterator[PostgresServer]:
     """Start a server for a block. Raises FileNotFoundError if PostgreSQL is not installed."""
-    found = programs()
-    if found is None:
+    binaries = programs()
+    if binaries is None:
         raise FileNotFoundError("PostgreSQL is not installed")
     # A path of a socket has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
     try:
-        server = PostgresServer(folder, found, **options)
+        server = PostgresServer(folder, binaries, **options)
         try:
             yield server
         finally:

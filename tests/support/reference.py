@@ -152,7 +152,7 @@ def _field_table(of_class: Mapping[str, Field]) -> str:
 
 def fields(kind: type) -> dict[str, Field]:
     """Return the public fields of a class and its bases: the type and the default as written, and the docstring."""
-    known: dict[str, Field] = {}
+    fields_by_name: dict[str, Field] = {}
     for base in reversed(kind.__mro__):
         if base is Event or not base.__module__.startswith(PACKAGES):
             continue
@@ -165,9 +165,9 @@ def fields(kind: type) -> dict[str, Field]:
                 continue
             text = _docstring(body[place + 1]) if place + 1 < len(body) else ""
             # A field that is declared again keeps what its base says of it.
-            text = text or (known[name].text if name in known else "")
-            known[name] = Field(_spelled_out(annotation, base), _default(node.value), text)
-    return known
+            text = text or (fields_by_name[name].text if name in fields_by_name else "")
+            fields_by_name[name] = Field(_spelled_out(annotation, base), _default(node.value), text)
+    return fields_by_name
 
 
 def _spelled_out(annotation: str, owner: type) -> str:
@@ -296,7 +296,7 @@ def _commands(group: Any, above: Sequence[str]) -> Iterator[str]:
 
 
 def _command(path: Sequence[str], command: Any) -> str:
-    words, said = [*path], [command.help or ""]
+    words, sentences = [*path], [command.help or ""]
     for option in command.params:
         if option.name == "help":
             continue
@@ -308,8 +308,8 @@ def _command(path: Sequence[str], command: Any) -> str:
             words.append(f"[{flag}]")
         if help_text and "--json" not in option.opts:
             label = option.opts[-1] if option.param_type_name != "argument" else (option.name or "")
-            said.append(f"<br>`{label}`: {help_text}")
-    return f"| `{cell(' '.join(words))}` | {cell(' '.join(said))} |"
+            sentences.append(f"<br>`{label}`: {help_text}")
+    return f"| `{cell(' '.join(words))}` | {cell(' '.join(sentences))} |"
 
 
 def slash_table() -> str:

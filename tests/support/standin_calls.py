@@ -219,10 +219,10 @@ async def outcomes(path: Path, lang: str, wanted: Sequence[Case]) -> list[Outcom
                 reply += await room.say(user, YES[lang], lang, by_model=True)
             return reply
 
-        seen = []
+        results = []
         for case in wanted:
-            seen.append(await room.outcome(case.row, lang, call))
-        return seen
+            results.append(await room.outcome(case.row, lang, call))
+        return results
 
 
 def _numbered(call: Call, numbers: Mapping[str, int]) -> Call:
@@ -245,9 +245,9 @@ async def _report() -> None:
         for table in (*WRITING, "calls"):
             wanted = own_cases(lang) if table == "calls" else cases(table, lang)
             with tempfile.TemporaryDirectory() as folder:
-                seen = await outcomes(Path(folder) / "said.db", lang, wanted)
-            wrong = [outcome for outcome in seen if not outcome.is_right]
-            sys.stdout.write(f"{lang} {table}: {len(seen)} different calls, {len(wrong)} not as named\n")
+                results = await outcomes(Path(folder) / "said.db", lang, wanted)
+            wrong = [outcome for outcome in results if not outcome.is_right]
+            sys.stdout.write(f"{lang} {table}: {len(results)} different calls, {len(wrong)} not as named\n")
             for outcome in wrong:
                 sys.stdout.write(f"    {outcome.row.text}: {outcome.wrote} | {outcome.row.writes} | {outcome.reply}\n")
 

@@ -261,12 +261,12 @@ async def _report() -> None:
         for table in ("nothing", "one", "corrections", "several"):
             with tempfile.TemporaryDirectory() as folder:
                 wanted = everywhere(lang) if table == "nothing" else rows(table, lang)
-                seen = await outcomes(Path(folder) / "said.db", lang, wanted)
-            to_write = [outcome for outcome in seen if outcome.row.writes]
+                results = await outcomes(Path(folder) / "said.db", lang, wanted)
+            to_write = [outcome for outcome in results if outcome.row.writes]
             missed = sum(not outcome.is_right for outcome in to_write)
-            wrong = [outcome for outcome in seen if outcome.is_wrong]
+            wrong = [outcome for outcome in results if outcome.is_wrong]
             share = f", not understood {missed} of {len(to_write)}" if to_write else ""
-            sys.stdout.write(f"{lang} {table}: {len(seen)} said, wrong writes {len(wrong)}{share}\n")
+            sys.stdout.write(f"{lang} {table}: {len(results)} said, wrong writes {len(wrong)}{share}\n")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import random
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from multiprocessing.process import BaseProcess
@@ -61,6 +61,9 @@ def settings_of(url: str) -> Settings:
 class WorkerChaos(Chaos):
     """A door, workers, and what befalls them."""
 
+    threads = "t"
+    """How the names of the threads begin."""
+
     def __init__(self, plan: Plan, server: PostgresServer) -> None:
         self.plan, self._server, self._url = plan, server, server.fresh()
         self._random = random.Random(plan.seed)
@@ -71,25 +74,32 @@ class WorkerChaos(Chaos):
 
     async def run(self) -> Outcome:
         """Hold the conversations, and look at what is stored."""
-        async with open_for_door(settings_of(self._url)) as self._door:
+        async with self._opened() as self._door:
             for _ in range(self.plan.workers):
                 self._start()
             await self._played(WARM, 1)
             begun = time.monotonic()
             befalling, watching = asyncio.create_task(self._befall()), asyncio.create_task(self._watch())
             try:
-                await asyncio.gather(*(self._talk(f"t{number}") for number in range(self.plan.threads)), befalling)
+                await asyncio.gather(*map(self._talk, self._names), befalling)
             finally:
                 await cancel([watching])
                 for process in self._processes:
                     process.kill()
         self.outcome.seconds = round(time.monotonic() - begun, 1)
         async with open_database(self._url) as memory:
-            for number in range(self.plan.threads):
-                await self._judge(f"t{number}", memory)
+            for thread in self._names:
+                await self._judge(thread, memory)
         return self.outcome
 
     _door: Assistant
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"{self.threads}{number}" for number in range(1, self.plan.threads + 1)]
+
+    def _opened(self) -> AbstractAsyncContextManager[Assistant]:
+        return open_for_door(settings_of(self._url))
 
     def _start(self) -> None:
         process = FORK.Process(target=work, args=(self._url,), daemon=True)
@@ -102,9 +112,9 @@ class WorkerChaos(Chaos):
         events = [event async for event in self._door.play(turn)]
         if any(isinstance(event, Error) and event.code == STORAGE for event in events):
             return False
-        said = [event.text for event in events if isinstance(event, Message)]
-        if said != [f"Set: {number}. call number {number}: tomorrow at 9 am."]:
-            self._told.wrongly_told.append(f"{thread} {said}")
+        answers = [event.text for event in events if isinstance(event, Message)]
+        if answers != [f"Set: {number}. call number {number}: tomorrow at 9 am."]:
+            self._told.wrongly_told.append(f"{thread} {answers}")
         async with self._progress:
             self._answered += thread != WARM
             self._progress.notify_all()

@@ -9,6 +9,7 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpx
 
@@ -23,6 +24,8 @@ class Fleet:
 
     url: str
     settings: dict[str, str] = field(default_factory=dict)
+    folder: Path = ROOT
+    """The application that runs."""
 
     @asynccontextmanager
     async def command(self, *arguments: str, ends_by: signal.Signals | None = signal.SIGTERM) -> AsyncIterator[Process]:
@@ -30,7 +33,7 @@ class Fleet:
         variables = {"LLM_MODEL": "local:rules", "APP_LANG": "en", "WORKERS": "yes", "DATABASE_URL": self.url}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "app", *arguments),
-            cwd=ROOT,
+            cwd=self.folder,
             env={**os.environ, **variables, **self.settings},
             stderr=asyncio.subprocess.DEVNULL,
         )

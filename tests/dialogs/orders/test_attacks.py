@@ -108,10 +108,10 @@ async def test_nothing_of_another_customer_is_shown_or_changed(chat: Chat, text:
     begin = Call("handle_orders", {"brief": text})
     chat.expects(supervisor=[begin], orders=[obeyed, obeyed, "That is not possible."])
     at_home = {"thread": "me", "device": "terminal"}
-    seen = await _obeying(chat, text, at_home)
+    events = await _obeying(chat, text, at_home)
 
-    shown = "\n".join(str(event.plain()) for event in seen if event.type not in ("turn.start", "tool.start"))
-    outcomes = [event.object for event in seen if isinstance(event, ToolEnd)]
+    shown = "\n".join(str(event.plain()) for event in events if event.type not in ("turn.start", "tool.start"))
+    outcomes = [event.object for event in events if isinstance(event, ToolEnd)]
     assert [secret for secret in SECRETS if any(secret in outcome for outcome in outcomes)] == []
     assert [secret for secret in SECRETS if secret in shown and secret not in text] == []
     assert outcomes
@@ -121,11 +121,11 @@ async def test_nothing_of_another_customer_is_shown_or_changed(chat: Chat, text:
 
 async def _obeying(chat: Chat, text: str, at_home: dict[str, str]) -> list[Event]:
     await chat.says(text, **at_home)
-    seen = [*chat.events]
+    events = [*chat.events]
     while chat.events[-1].type == "turn.end" and getattr(chat.events[-1], "waiting", False):
         await chat.says("yes", **at_home)
-        seen += chat.events
-    return seen
+        events += chat.events
+    return events
 
 
 def test_the_table_is_as_long_as_it_shall_be() -> None:

@@ -164,9 +164,9 @@ async def test_a_stranger_sees_products_alone(chat: Chat, ann: Ann) -> None:
 async def test_an_operator_acts_for_every_customer(chat: Chat, ann: Ann) -> None:
     """With the permission a customer is found by their email, and their order is cancelled."""
     chat.permissions = Permissions({"me": frozenset({SERVE})})
-    found = Call("find_user_id_by_email", {"email": "boris.orlov@example.com"})
+    lookup = Call("find_user_id_by_email", {"email": "boris.orlov@example.com"})
     cancel = Call("cancel_pending_order", {"order_id": "D1006", "reason": "no longer needed"})
-    chat.expects(orders=[found, cancel, "Done."])
+    chat.expects(orders=[lookup, cancel, "Done."])
     await ann.says("Boris, boris.orlov@example.com, does not need D1006 any more", "yes")
     assert ann.changed == ["D1006"]
 

@@ -151,12 +151,12 @@ TAKEN = [
 def test_an_event_is_a_reminder(lines: tuple[str, ...], at: str, rule: str | None) -> None:
     """At its alarm, else when it begins; on the clock of its zone, else of the user's; as often as it says."""
     # Ten in Berlin: today's nine o'clock is over.
-    (found,) = entries(file(event("UID:1", *lines)).encode(), BERLIN, NOW)
-    assert found.why is None
-    assert found.moment is not None
-    assert found.moment.at == datetime.fromisoformat(at)
-    assert (found.moment.repeat.rule if found.moment.repeat else None) == rule
-    assert (found.starts is not None) == ("VALARM" in " ".join(lines))
+    (entry,) = entries(file(event("UID:1", *lines)).encode(), BERLIN, NOW)
+    assert entry.why is None
+    assert entry.moment is not None
+    assert entry.moment.at == datetime.fromisoformat(at)
+    assert (entry.moment.repeat.rule if entry.moment.repeat else None) == rule
+    assert (entry.starts is not None) == ("VALARM" in " ".join(lines))
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_an_event_is_a_reminder(lines: tuple[str, ...], at: str, rule: str | Non
 )
 def test_what_a_reminder_cannot_keep_is_left_out(lines: tuple[str, ...], why: str) -> None:
     """Rather none than one at a wrong time; the reason is told."""
-    (found,) = entries(file(event("UID:1", *lines)).encode(), BERLIN, NOW)
-    assert (found.why, found.moment) == (why, None)
+    (entry,) = entries(file(event("UID:1", *lines)).encode(), BERLIN, NOW)
+    assert (entry.why, entry.moment) == (why, None)
 
 
 def test_an_import_is_told_brought_up_to_date_and_taken_back(path: Path, tmp_path: Path, capsys: Captured) -> None:
@@ -191,11 +191,11 @@ def test_an_import_is_told_brought_up_to_date_and_taken_back(path: Path, tmp_pat
     source = tmp_path / "theirs.ics"
     source.write_text(file(*events), "utf-8", newline="")
     assert run("planner", "import", str(source)) == 0
-    told = capsys.readouterr().out
-    assert "Reminders set: 1\n  1. dentist, with" in told
-    assert "\x1b" not in told
-    assert "Left out: 1\n  odd: has a time or repeats in a way" in told
-    assert "Already past: 1" in told
+    output = capsys.readouterr().out
+    assert "Reminders set: 1\n  1. dentist, with" in output
+    assert "\x1b" not in output
+    assert "Left out: 1\n  odd: has a time or repeats in a way" in output
+    assert "Already past: 1" in output
     source.write_text(file(event("UID:dentist", f"DTSTART:{day}T160000", "SUMMARY:dentist")), "utf-8", newline="")
     assert run("planner", "import", str(source), "--json") == 0
     assert json.loads(capsys.readouterr().out) == [{"text": "dentist", "number": 1, "why": None}]

@@ -60,11 +60,11 @@ async def test_a_call_that_is_repeated_writes_once(room: Room) -> None:
         for minutes in (15, 20):
             new = Moment(FRIDAY + timedelta(minutes=minutes))
             await room.reminders.change(tea, "later", text="tea", moment=new)
-        assert [one.moment.at for one in await room.reminders.live("ann")] == [FRIDAY + timedelta(minutes=15)]
+        assert [reminder.moment.at for reminder in await room.reminders.live("ann")] == [FRIDAY + timedelta(minutes=15)]
         await room.reminders.delete("ann", [tea.added_by])
         await set_reminder(room.reminders, "cake", "in 30 minutes")
         await room.reminders.delete("ann", [tea.added_by])
-        assert [(one.number, one.text) for one in await room.reminders.live("ann")] == [(2, "cake")]
+        assert [(reminder.number, reminder.text) for reminder in await room.reminders.live("ann")] == [(2, "cake")]
 
 
 async def test_what_is_long_over_goes(room: Room) -> None:

@@ -50,7 +50,7 @@ async def hears(world: BotApi, chat: int, text: str) -> str:
 
 async def test_today_shows_what_is_due_overdue_and_next(door: Open, world: BotApi, calendar: Calendar) -> None:
     """What rang and was not deleted is overdue on the next day; a day without anything is said to be one."""
-    async with door(RULES) as one:
+    async with door(RULES) as telegram:
         assert "Nothing is noted" in await hears(world, ANN, "/today")
         await hears(world, ANN, "remind me at 3 pm to call the bank")
         await hears(world, ANN, "remind me tomorrow at 10 to see the dentist")
@@ -61,7 +61,7 @@ async def test_today_shows_what_is_due_overdue_and_next(door: Open, world: BotAp
         assert "call the bank" in friday
         assert "To do: tea" in friday
         assert "Next: call the bank: today at 3 pm" in friday
-        calendar.set(datetime(2026, 11, 20, 15, tzinfo=UTC), one)
+        calendar.set(datetime(2026, 11, 20, 15, tzinfo=UTC), telegram)
         await world.until(lambda: world.texts(ANN)[-1] == "⏰ call the bank")
         calendar.at = datetime(2026, 11, 21, 8, tzinfo=UTC)
         saturday = await hears(world, ANN, "/today")
@@ -73,24 +73,24 @@ async def test_today_shows_what_is_due_overdue_and_next(door: Open, world: BotAp
 async def test_a_morning_comes_at_an_hour_of_ones_own(door: Open, world: BotApi, calendar: Calendar) -> None:
     """Each at their own, once a day, with that day's things; who takes it back hears no more."""
     morning = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
-    async with door(RULES) as one:
+    async with door(RULES) as telegram:
         await hears(world, ANN, "remind me tomorrow at 10 to see the dentist")
         assert "7:15 am" in await hears(world, ANN, "send me my day at 7:15")
         assert "9 am" in await hears(world, BOB, "send me my day at 9")
         sent = len(world.texts(ANN)), len(world.texts(BOB))
-        calendar.set(morning, one)
+        calendar.set(morning, telegram)
         text = (await world.until_sent(ANN, sent[0] + 1))[-1]
     assert text.startswith("Today, Saturday, 21 November")
     assert "see the dentist" in text
     assert len(world.texts(BOB)) == sent[1]
 
-    async with door(RULES) as one:
-        calendar.set(morning + timedelta(hours=2), one)
+    async with door(RULES) as telegram:
+        calendar.set(morning + timedelta(hours=2), telegram)
         assert (await world.until_sent(BOB, sent[1] + 1))[-1].startswith("Today, Saturday, 21 November")
-        calendar.set(morning + timedelta(days=1), one)
+        calendar.set(morning + timedelta(days=1), telegram)
         await world.until(lambda: any("Today, Sunday, 22 November" in text for text in world.texts(ANN)))
         assert "Deleted" in await hears(world, ANN, "delete reminder 2")
         count = len(world.texts(ANN))
-        calendar.set(morning + timedelta(days=3), one)
+        calendar.set(morning + timedelta(days=3), telegram)
         await world.until(lambda: world.texts(BOB)[-1].startswith("Today, Tuesday, 24 November"))
     assert len(world.texts(ANN)) == count

@@ -39,23 +39,23 @@ async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
         for process in processes:
             process.kill()
             process.wait()
-    told = []
+    lines = []
     async with open_reminders(path) as (memory, reminders):
         assert await reminders.due(2**53, None, "*") == []
         for thread in range(5):
-            told += await memory.transcript.lines(f"thread-{thread}")
-    found = {int(match[1]): bool(match[2]) for line in told if (match := MISSED.fullmatch(line.text))}
-    counts = Counter(line.text.split()[1] for line in told)
+            lines += await memory.transcript.lines(f"thread-{thread}")
+    rung = {int(match[1]): bool(match[2]) for line in lines if (match := MISSED.fullmatch(line.text))}
+    counts = Counter(line.text.split()[1] for line in lines)
     assert counts == {str(number): 1 for number in range(200)}
-    late = {int(line.text.split()[1]): (line.at_ms / 1000 - begun) * speed for line in told}
-    for number, is_missed in found.items():
+    late = {int(line.text.split()[1]): (line.at_ms / 1000 - begun) * speed for line in lines}
+    for number, is_missed in rung.items():
         delay = late[number] - (60 + number * 6)
         # The transcript leaves out what is less than a millisecond.
         assert delay > -speed / 1000
         # What was judged to be on time may be written down a moment later.
         assert delay > (GRACE_MS - speed) / 1000 if is_missed else delay < GRACE_MS / 1000 + speed
     assert kills >= 10
-    assert sum(found.values()) < 200
+    assert sum(rung.values()) < 200
 
 
 def _seconds_to_start() -> float:

@@ -202,6 +202,6 @@ async def test_the_day_is_told_each_morning(room: Room) -> None:
         at = Moment(FRIDAY + timedelta(hours=3))
         await room.reminders.add("ann", "ann", "lunch", text="lunch", lang="en", moment=at)
         await room.until(memory, FRIDAY + timedelta(minutes=31))
-    [told] = texts(room)
-    assert told.splitlines()[0] == "Today, Friday, 20 November"
-    assert "lunch" in told
+    [text] = texts(room)
+    assert text.splitlines()[0] == "Today, Friday, 20 November"
+    assert "lunch" in text

@@ -12,7 +12,7 @@ PILLS = Call("add_reminder", {"when": "every day at 8", "text": "pills"})
 
 async def test_a_list_has_a_name_and_nothing_twice(friday: Chat) -> None:
     """A thing that is on a list and open is not put there again; a list that there is not is said to be none."""
-    told = await plans(
+    results = await plans(
         friday,
         Call("add_todos", {"items": ["nails", "glue"], "list_name": "Hardware"}),
         Call("add_todos", {"items": ["milk", "nails"]}),
@@ -20,9 +20,9 @@ async def test_a_list_has_a_name_and_nothing_twice(friday: Chat) -> None:
         Call("list_todos", {"list_name": "hardware"}),
         Call("list_todos", {"list_name": "garden"}),
     )
-    assert told[2].startswith("On the list already: 1. nails (Hardware).\n")
-    assert told[3] == "1. nails (Hardware)\n2. glue (Hardware)\n5. a saw (Hardware)"
-    assert told[4].startswith("There is no list “garden”. This is on your list:\n1. nails (Hardware)")
+    assert results[2].startswith("On the list already: 1. nails (Hardware).\n")
+    assert results[3] == "1. nails (Hardware)\n2. glue (Hardware)\n5. a saw (Hardware)"
+    assert results[4].startswith("There is no list “garden”. This is on your list:\n1. nails (Hardware)")
 
 
 async def test_a_done_thing_may_be_noted_again(friday: Chat) -> None:
@@ -34,7 +34,7 @@ async def test_a_done_thing_may_be_noted_again(friday: Chat) -> None:
 
 async def test_notes_are_told_again(friday: Chat) -> None:
     """A note is found by its words, and deleted by its number."""
-    told = await plans(
+    results = await plans(
         friday,
         Call("keep_note", {"note": "my car is on level 3"}),
         Call("keep_note", {"note": "the key is under the mat"}),
@@ -44,11 +44,11 @@ async def test_notes_are_told_again(friday: Chat) -> None:
         Call("delete_notes", {"numbers": [1]}),
         Call("delete_notes", {"numbers": [7]}),
     )
-    assert told[2] == "You told me: my car is on level 3 (today at 9 am)."
-    assert told[3] == "You have told me nothing about “the boat”."
-    assert told[4] == "1. my car is on level 3 (today at 9 am)\n2. the key is under the mat (today at 9 am)"
-    assert told[5].startswith("Deleted: 1. my car is on level 3 (today at 9 am).")
-    assert told[6].startswith("There is no such note: 7.\n2. the key")
+    assert results[2] == "You told me: my car is on level 3 (today at 9 am)."
+    assert results[3] == "You have told me nothing about “the boat”."
+    assert results[4] == "1. my car is on level 3 (today at 9 am)\n2. the key is under the mat (today at 9 am)"
+    assert results[5].startswith("Deleted: 1. my car is on level 3 (today at 9 am).")
+    assert results[6].startswith("There is no such note: 7.\n2. the key")
 
 
 async def test_one_time_of_a_repetition_is_put_off(friday: Chat) -> None:
@@ -89,7 +89,7 @@ async def test_the_user_is_asked_which_times_are_meant(friday: Chat) -> None:
 
 async def test_a_time_is_skipped_and_a_reminder_ticked_off(friday: Chat) -> None:
     """Of a repetition only the next time can be skipped; a single reminder is over, and comes back by an undo."""
-    told = await plans(
+    results = await plans(
         friday,
         PILLS,
         Call("add_reminder", {"when": "tomorrow at 9", "text": "call mom"}),
@@ -99,10 +99,10 @@ async def test_a_time_is_skipped_and_a_reminder_ticked_off(friday: Chat) -> None
         Call("skip_reminder", {"number": 7}),
         Call("agenda", {"when": "tomorrow"}),
     )
-    assert told[2:5] == [
+    assert results[2:5] == [
         "“on Tuesday” is not its next time. Only the next one can be skipped: tomorrow at 8 am.",
         "Set: 1. pills: every day, next on Sunday at 8 am.",
         "Ticked off: 2. call mom: tomorrow at 9 am. “Undo” brings it back.",
     ]
-    assert told[5].startswith("There is no such reminder: 7.")
-    assert told[6].endswith("Nothing is noted for that.")
+    assert results[5].startswith("There is no such reminder: 7.")
+    assert results[6].endswith("Nothing is noted for that.")

@@ -2,9 +2,10 @@
 
 import asyncio
 from datetime import datetime, timedelta
+from pathlib import Path
 
-from app.assistant.clocks import Ring
-from tests.dialogs.planner.room import BERLIN, FRIDAY, Room, set_reminder, texts
+from app.assistant.clocks import Clock, Ring
+from tests.dialogs.planner.room import BERLIN, FRIDAY, Room, open_reminders, set_reminder, texts
 
 
 async def test_a_reminder_rings_once_when_it_is_due(room: Room) -> None:
@@ -80,3 +81,22 @@ async def test_a_failed_delivery_is_tried_again(room: Room) -> None:
         await room.until(memory, FRIDAY + timedelta(minutes=6))
         await asyncio.sleep(0.1)
     assert texts(room) == ["⏰ tea"]
+
+
+async def test_a_ring_on_its_way_arrives_when_the_clock_ends(tmp_path: Path) -> None:
+    """It counts as rung: the next clock has nothing to ring."""
+    on_its_way, rings = asyncio.Event(), list[str]()
+
+    async def deliver(ring: Ring) -> None:
+        on_its_way.set()
+        await asyncio.sleep(0.05)
+        rings.append(ring.text)
+
+    now = [FRIDAY.timestamp()]
+    async with open_reminders(tmp_path / "chat.db", lambda: now[0]) as (memory, reminders):
+        await set_reminder(reminders, "tea", "in 5 minutes")
+        now[0] += 360
+        async with asyncio.timeout(10), Clock(memory, [reminders], deliver):
+            await on_its_way.wait()
+        assert rings == ["⏰ tea"]
+        assert await reminders.due(round(now[0] * 1000), None, "*") == []

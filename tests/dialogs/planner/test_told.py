@@ -30,8 +30,8 @@ async def test_whoever_speaks_next_knows_what_was_told(chat: Chat) -> None:
     async with chat.assistant() as assistant:
         for _ in range(2):  # as after a crash
             async with assistant.memory.locks.hold("ann"):
-                told = await assistant.tell("ann", "⏰ tea", "reminder-1-5")
-            assert str(told) == "supervisor: ⏰ tea"
+                note = await assistant.tell("ann", "⏰ tea", "reminder-1-5")
+            assert str(note) == "supervisor: ⏰ tea"
         assert [line.text for line in await assistant.history("ann")].count("⏰ tea") == 1
     before = await chat.state()
     await chat.says(None)

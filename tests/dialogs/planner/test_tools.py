@@ -21,8 +21,8 @@ async def test_the_time_is_told_in_the_users_zone(friday: Chat) -> None:
     async with friday.assistant() as assistant:
         turn = Turn(thread="another", user="ann", text="How late has it become?", lang="en")
         events = [event async for event in assistant.play(turn)]
-    told = [event.plain()["object"] for event in events if event.type == "tool.end"]
-    assert told[0].endswith("(+14).")
+    results = [event.plain()["object"] for event in events if event.type == "tool.end"]
+    assert results[0].endswith("(+14).")
     assert "+14" in friday.script.asked[-1].messages[-1].text
 
 
@@ -72,7 +72,7 @@ async def test_reminders_move_with_the_user(friday: Chat) -> None:
     ]
     async with friday.assistant() as assistant:
         due = sorted(await assistant.services.get(Reminders).live("ann"), key=lambda it: it.at_ms)
-    assert [(one.text, one.moment.at.isoformat()) for one in due] == [
+    assert [(reminder.text, reminder.moment.at.isoformat()) for reminder in due] == [
         ("stretch", "2026-11-20T07:00:00-05:00"),
         ("call mom", "2026-11-21T03:00:00-05:00"),
         ("pills", "2026-11-21T09:00:00-05:00"),

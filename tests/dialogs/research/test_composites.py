@@ -198,9 +198,9 @@ async def test_sections_of_one_file_are_found_under_its_address(tmp_path: Path) 
     await asyncio.to_thread(index_folder, index, tmp_path / "docs", "https://docs.example/", lambda *_: None)
     async with Fetcher() as fetcher:
         source = Documents("documents", Means(index, fetcher))
-        [found] = await collect(SearchRequest(["oil"], "en", 5), [Together("all", [source, Fixed("web")])])
+        [result] = await collect(SearchRequest(["oil"], "en", 5), [Together("all", [source, Fixed("web")])])
 
-    assert {document.url for document in ranked(found).documents} >= {
+    assert {document.url for document in ranked(result).documents} >= {
         "https://docs.example/bikes.md#chain",
         "https://docs.example/bikes.md#saddle",
         "https://docs.example/old.pdf#page=1",

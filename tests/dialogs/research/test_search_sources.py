@@ -50,13 +50,13 @@ async def outcome(chat: Chat, answer: str = "It is large [source=[0]].") -> tupl
     )
     await chat.says("What is a tall ship?")
     [end] = [event for event in chat.events if isinstance(event, ToolEnd)]
-    [told] = [event.detail for event in chat.events if isinstance(event, SearchStep) and event.step == "collect"]
-    return end, told
+    [detail] = [event.detail for event in chat.events if isinstance(event, SearchStep) and event.step == "collect"]
+    return end, detail
 
 
 def texts(end: ToolEnd) -> Sequence[Any]:
     """Return the texts that the model was given."""
-    return [each["text"] for found in json.loads(end.object)["results"] for each in found["documents"]]
+    return [each["text"] for result in json.loads(end.object)["results"] for each in result["documents"]]
 
 
 async def test_one_of_several_fails_one_is_slow_and_the_third_answers(chat: Chat, services: AsyncExitStack) -> None:
@@ -66,11 +66,11 @@ async def test_one_of_several_fails_one_is_slow_and_the_third_answers(chat: Chat
     asked = await set_up(chat, services, plan, wikipedia=DOWN, tavily=SLOW, searxng=good)
     chat.services = [with_settings(chat, {"search_timeout": 1})]
 
-    end, told = await outcome(chat)
+    end, detail = await outcome(chat)
 
     assert texts(end) == ["Tall ship\nA tall ship is a large sailing vessel."]
-    assert "wikipedia failed: wikipedia: it answered 503" in told
-    assert "tavily failed: tavily: no answer within 1 seconds" in told
+    assert "wikipedia failed: wikipedia: it answered 503" in detail
+    assert "tavily failed: tavily: no answer within 1 seconds" in detail
     assert {name: len(service.asked) for name, service in asked.items()} == {"wikipedia": 1, "tavily": 1, "searxng": 1}
     [message] = [event for event in chat.events if isinstance(event, Message)]
     assert message.text == "It is large [1]."
@@ -95,9 +95,9 @@ async def test_all_fail_and_the_model_is_told_why(chat: Chat, services: AsyncExi
 
 async def test_an_empty_source_hands_on_to_the_next(chat: Chat, services: AsyncExitStack) -> None:
     """The first finds nothing, the second is down, the third answers."""
-    found = Answer({"results": [SHIP]})
+    fixed = Answer({"results": [SHIP]})
     asked = await set_up(
-        chat, services, "web: searxng > wikipedia > tavily", searxng=EMPTY, wikipedia=DOWN, tavily=found
+        chat, services, "web: searxng > wikipedia > tavily", searxng=EMPTY, wikipedia=DOWN, tavily=fixed
     )
 
     end, _ = await outcome(chat)

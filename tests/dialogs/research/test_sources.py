@@ -75,10 +75,10 @@ async def test_a_mock_of_tavily_takes_our_requests(fetcher: Fetcher) -> None:
     ]
     async with tavily({"ships": ships}) as url:
         made = source("tavily", fetcher, tavily_url=url, tavily_key=SecretStr("k"))
-        found = await made.search("tall ships", limit=3, lang="en")
+        result = await made.search("tall ships", limit=3, lang="en")
         nothing = await made.search("gardening", limit=3, lang="en")
 
-    assert [(page.title, page.text, page.url) for page in found.documents] == [
+    assert [(page.title, page.text, page.url) for page in result.documents] == [
         (f"Ship {number}", "Sails.", f"https://ships.example/{number}") for number in range(3)
     ]
     assert list(nothing.documents) == []
@@ -93,9 +93,9 @@ async def test_searxng_is_asked_by_category_and_its_html_becomes_text(fetcher: F
         "publishedDate": "2026-11-20T10:00:00",
     }
     async with Service.open(Answer({"results": [HOSTILE, row, "nonsense", {"url": 5}]})) as service:
-        found = await source("news", fetcher, searxng_url=service.url).search("q w", limit=5, lang="ru")
+        result = await source("news", fetcher, searxng_url=service.url).search("q w", limit=5, lang="ru")
 
-    [document] = found.documents
+    [document] = result.documents
     assert (document.title, document.text) == ("A title & more", "Text")
     assert (document.published, document.retriever) == ("2026-11-20", "news")
     assert service.asked[0].target == "/search?q=q+w&format=json&language=ru&categories=news&safesearch=1"
@@ -119,11 +119,11 @@ async def test_research_reads_the_pages_that_a_real_server_names(tmp_path: Path)
                 open_memory(f"sqlite:///{tmp_path}/d.db") as memory,
                 opened(memory, settings) as made,
             ):
-                [found, again] = [await made["web_research"].search("bowline", limit=2, lang="en") for _ in range(2)]
+                [result, again] = [await made["web_research"].search("bowline", limit=2, lang="en") for _ in range(2)]
 
-    assert "A bowline makes a loop." in found.documents[0].text
-    assert found.documents[0].url == f"{site.url}/knots"
-    assert again == found
+    assert "A bowline makes a loop." in result.documents[0].text
+    assert result.documents[0].url == f"{site.url}/knots"
+    assert again == result
     assert len(site.asked) == 1
 
 
@@ -133,10 +133,10 @@ async def test_tavily_gets_its_key_and_gives_news_and_pictures(fetcher: Fetcher)
     picture = {"url": "https://p.example/a.jpg?w=9", "description": "A cat"}
     async with Service.open(Answer({"results": [news]}), Answer({"results": [], "images": [picture]})) as service:
         more = {"tavily_url": service.url, "tavily_key": SecretStr("secret")}
-        told = await source("news", fetcher, **more).search("q", limit=50, lang="en")
+        contents = await source("news", fetcher, **more).search("q", limit=50, lang="en")
         shown = await source("images", fetcher, **more).search("q", limit=2, lang="en")
 
-    assert told.documents[0].published == "2026-11-20"
+    assert contents.documents[0].published == "2026-11-20"
     assert shown.documents[0].image == Image(
         "https://p.example/a.jpg?w=9", "A cat", "", None, None, "image/jpeg", "https://p.example/a.jpg?w=9"
     )
@@ -154,11 +154,11 @@ async def test_wikipedia_is_asked_in_the_language_of_the_conversation(fetcher: F
     ]
     async with Service.open(Answer({"query": {"pages": pages}})) as service:
         root = f"{service.url}/{{lang}}"
-        found = await source("wikipedia", fetcher, wikipedia_url=root).search("парусник", limit=5, lang="ru")
+        result = await source("wikipedia", fetcher, wikipedia_url=root).search("парусник", limit=5, lang="ru")
 
-    told = [(page.title, page.text) for page in found.documents]
-    assert told == [("Большой парусник", "Судно."), ("Second", "Two.")]
-    assert found.documents[0].url.startswith(f"{service.url}/ru/wiki/%D0%91")
+    contents = [(page.title, page.text) for page in result.documents]
+    assert contents == [("Большой парусник", "Судно."), ("Second", "Two.")]
+    assert result.documents[0].url.startswith(f"{service.url}/ru/wiki/%D0%91")
     assert service.asked[0].target.startswith("/ru/w/api.php?action=query")
     assert "dialog-supervisor" in service.asked[0].headers["user-agent"]
 
@@ -264,12 +264,12 @@ async def test_a_setting_combines_sources(tmp_path: Path, monkeypatch: pytest.Mo
             open_memory(f"sqlite:///{tmp_path}/d.db") as memory,
             opened(memory, settings) as made,
         ):
-            found = await made["web"].search("q", limit=3, lang="en")
+            result = await made["web"].search("q", limit=3, lang="en")
             await made["web"].search("q", limit=3, lang="en")
 
     assert list(made) == ["documents", "web"]
-    assert [document.retriever for document in found.documents] == ["tavily"]
-    assert found.failures == {"wikipedia": "wikipedia: it answered 500", "searxng": "searxng: it answered 500"}
+    assert [document.retriever for document in result.documents] == ["tavily"]
+    assert result.failures == {"wikipedia": "wikipedia: it answered 500", "searxng": "searxng: it answered 500"}
     assert (len(good.asked), len(down.asked)) == (1, 4)
     assert made["web"].reaches_out
     assert "Tavily" in made["web"].description("en")
@@ -287,9 +287,9 @@ async def test_the_source_of_the_documentation_works(monkeypatch: pytest.MonkeyP
         monkeypatch.setitem(sys.modules, "tickets", module)
         exec(example.replace("https://tickets.example/search", f"{service.url}/search"), module.__dict__)
         made = module.source.make("tickets", Means(DocumentIndex(Path("unused")), fetcher))
-        found = await made.search("sound", limit=3, lang="en")
+        result = await made.search("sound", limit=3, lang="en")
 
-    assert [(document.title, document.text, document.url) for document in found.documents] == [
+    assert [(document.title, document.text, document.url) for document in result.documents] == [
         ("No sound", "Turn it on.", "https://tickets.example/7")
     ]
     assert service.asked[0].target == "/search?q=sound"

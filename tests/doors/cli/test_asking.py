@@ -201,7 +201,7 @@ def test_a_model_out_of_reach_is_told_with_address_and_cause(
     }.items():
         monkeypatch.setenv(name, value)
     assert command_line.main(["ask", "hello"]) == 77
-    said = capsys.readouterr().err
-    assert "openai:tiny at http://127.0.0.1:9/v1: connection refused" in said
-    assert "arrow up, Enter" in said
-    assert "secret" not in said
+    errors = capsys.readouterr().err
+    assert "openai:tiny at http://127.0.0.1:9/v1: connection refused" in errors
+    assert "arrow up, Enter" in errors
+    assert "secret" not in errors

@@ -26,8 +26,8 @@ def test_a_thread_goes_back_and_says_what_stays(capsys: Captured) -> None:
     state = json.loads(capsys.readouterr().out)
     assert (state["dialog"], state["turn"]) == ("profile", 3)
     assert main(["back", "--thread", "me", "--turn", "2", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["thread"], told["turn"], told["left"]) == ("me", 2, 3)
+    thread = json.loads(capsys.readouterr().out)
+    assert (thread["thread"], thread["turn"], thread["left"]) == ("me", 2, 3)
     for wrong in (["--thread", "me", "--turn", "9"], ["--thread", "nobody", "--turn", "1"]):
         assert main(["back", *wrong]) == 2
     assert "turn 9 cannot be gone back to; these can: 1, 2, 3" in capsys.readouterr().err

@@ -77,8 +77,8 @@ def test_who_a_person_is() -> None:
     """Keys tell people apart; of one key, the names that are given. A name is no proof of a key."""
     first, second = (Key(name, frozenset(), SecretStr("x")) for name in ("ann", "ben"))
     people = [person(first), person(first, "ben"), person(second), person(second, "ann"), person(first, "Anna")]
-    assert [one.name for one in people] == ["ann", "ben", "ben", "ann", "Anna"]
-    assert len({one.id for one in people}) == len(people)
+    assert [staff.name for staff in people] == ["ann", "ben", "ben", "ann", "Anna"]
+    assert len({staff.id for staff in people}) == len(people)
     assert person(first, "ann") == person(first)
 
 

@@ -71,9 +71,9 @@ async def test_without_a_desktop_it_says_so(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/dialogs.db")
     assert await ring_for(settings, "en") == 77
-    said = capsys.readouterr().err
-    assert "DBUS_SESSION_BUS_ADDRESS" in said
-    assert len(said.splitlines()) == 1
+    errors = capsys.readouterr().err
+    assert "DBUS_SESSION_BUS_ADDRESS" in errors
+    assert len(errors.splitlines()) == 1
 
 
 async def test_a_bus_without_a_server(bus: str, tmp_path: Path, capsys: Captured) -> None:

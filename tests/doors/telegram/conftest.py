@@ -65,9 +65,9 @@ def door(tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.Monk
         bot = ServiceBot(api.issued, api.url)
         async with (
             stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,
-            service.open_door(assistant, bot, settings) as one,
+            service.open_door(assistant, bot, settings) as telegram,
         ):
-            yield one
+            yield telegram
 
     return opened
 

@@ -51,12 +51,12 @@ def default(door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draft, "DRAFT_EVERY", 60.0)
 
 
-async def settled(one: TelegramDoor, world: BotApi) -> None:
+async def settled(telegram: TelegramDoor, world: BotApi) -> None:
     """Wait until nothing is being answered."""
-    await world.until(lambda: not one.chats.is_busy(ANN))
+    await world.until(lambda: not telegram.chats.is_busy(ANN))
 
 
-async def reach(moment: str, lang: str, one: TelegramDoor, world: BotApi, script: Script) -> str:
+async def reach(moment: str, lang: str, telegram: TelegramDoor, world: BotApi, script: Script) -> str:
     """Have an answer begun and come to a moment; return what of it was shown by then."""
     words = "".join(f"{WORD[lang]}{place} " for place in range(2 * LIMIT // len(WORD[lang]) + 50))
     match moment:
@@ -93,7 +93,7 @@ async def reach(moment: str, lang: str, one: TelegramDoor, world: BotApi, script
             script.add(supervisor=[PLAN], planner=[HELLO[lang], ANSWER[lang]])
             world.says(ANN, USER[lang][0])
             await world.until_sent(ANN, 1)
-            await settled(one, world)
+            await settled(telegram, world)
             script.delays["observer"] = 60.0
             script.gates["planner"] = gate = Steps(2)
             script.add(observer=["stay"])
@@ -138,8 +138,8 @@ async def test_memory_is_what_the_chat_shows(
         return ""
 
     monkeypatch.setattr("dialogs.planner.tools.todos.Todos.stored", never)
-    async with door() as one:
-        begun = await reach(moment, lang, one, world, script)
+    async with door() as telegram:
+        begun = await reach(moment, lang, telegram, world, script)
         script.gates.clear()
         answers: dict[str, list[Any]] = {
             "supervisor" if script.asked[-1].role == "supervisor" else "planner": [HELLO[lang]]
@@ -149,8 +149,8 @@ async def test_memory_is_what_the_chat_shows(
         before = len(world.texts(ANN))
         world.says(ANN, USER[lang][1])
         await world.until(lambda: len(world.texts(ANN)) > before and world.texts(ANN)[-1] == HELLO[lang])
-        await settled(one, world)
-        memory = contents(await one.assistant.history(THREAD))
+        await settled(telegram, world)
+        memory = contents(await telegram.assistant.history(THREAD))
     [stopped] = [it for it in memory if it["metadata"].get("interrupted")]
     shown = world.texts(ANN)
     assert covers(spoken(memory), shown)

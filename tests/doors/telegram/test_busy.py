@@ -38,21 +38,21 @@ async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: 
     """What was shown stays, in the chat and in memory alike, and the new message is answered at once."""
     script.gates["supervisor"] = gate = Holding(2)
     script.add(supervisor=["One **two** three four", "Hello."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
         world.says(ANN, "stop that, say hello")
         await world.until(lambda: len(world.texts(ANN)) == 1)
         gate.set()
         assert await world.until_sent(ANN, 2) == ["One two three", "Hello."]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert await script_lines(one.assistant, THREAD) == [
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await script_lines(telegram.assistant, THREAD) == [
             "user: count",
             "supervisor: One **two** three ^C",
             "user: stop that, say hello",
             "supervisor: Hello.",
         ]
-        line = (await one.assistant.history(THREAD))[1]
+        line = (await telegram.assistant.history(THREAD))[1]
         assert line.metadata.keys() >= {"interrupted", "interrupt_timestamp", "original"}
 
 
@@ -63,7 +63,7 @@ async def test_memory_is_what_the_chat_shows(door: Open, world: BotApi, script: 
     """
     plain = "Well,  here\nit  is:  (a) 😀 b\n\nünd, so… on and_on  "
     marked = "Well, **here it is**: [a](https://example.org/a) `b` and *so on* and on"
-    async with door() as one:
+    async with door() as telegram:
         for passes in range(4, 9):
             answer = plain if passes % 2 == 0 else marked
             script.gates["supervisor"] = gate = Holding(passes)
@@ -73,8 +73,8 @@ async def test_memory_is_what_the_chat_shows(door: Open, world: BotApi, script: 
             script.gates["supervisor"] = gate = Holding(0)
             world.says(ANN, "/stop")
             await world.until(partial(lambda passes: len(world.texts(ANN)) == 2 * (passes - 3), passes))
-            await world.until(lambda: not one.chats.is_busy(ANN))
-            line = (await one.assistant.history(THREAD))[-1]
+            await world.until(lambda: not telegram.chats.is_busy(ANN))
+            line = (await telegram.assistant.history(THREAD))[-1]
             assert line.metadata["interrupted"]
             assert line.metadata["original"].startswith(line.text)
             assert pages(line.text)[0].text == world.texts(ANN)[-2]
@@ -104,13 +104,13 @@ async def test_a_message_may_come_in_after_the_tools(door: Open, world: BotApi, 
     """With "steer" the tools that run come to their end, and the model hears what they gave and the new message."""
     script.gates["planner"] = gate = Holding(0)
     script.add(supervisor=[PLAN], planner=[Call("list_todos")])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "/busy steer")
         await world.until_sent(ANN, 1)
         world.says(ANN, "something for the week")
         await world.until(lambda: gate.holds)
         world.says(ANN, "only the short ones")
-        await world.until(lambda: one.answers[ANN].is_followed)
+        await world.until(lambda: telegram.answers[ANN].is_followed)
         script.add(planner=["Here are the short ones."], observer=["stay"])
         gate.set()
         assert (await world.until_sent(ANN, 2))[1] == "Here are the short ones."
@@ -140,24 +140,24 @@ async def test_parts_of_a_message_are_one_turn(door: Open, world: BotApi) -> Non
         BOB: ([("a" * 4096, {}), ("and its end", {})], f"{'a' * 4096}\nand its end"),
         CAROL: ([("is this true?", {}), ("It is flat.", {"forward_origin": ORIGIN})], "is this true?"),
     }
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         for place in range(2):
             for chat, (parts, _) in people.items():
                 text, fields = parts[place]
                 world.says(chat, text, **fields)
         for chat in people:
             await world.until_sent(chat, 1)
-        await world.until(lambda: not any(one.chats.is_busy(chat) for chat in people))
+        await world.until(lambda: not any(telegram.chats.is_busy(chat) for chat in people))
         for message in [message for message in world.chats.messages.values() if not message["from"]["is_bot"]]:
             world.bring({"message": message})
         world.says(ANN, "/help")
         await world.until(lambda: any("/help" in text for text in world.texts(ANN)))
         for chat, (_, heard) in people.items():
-            lines = await one.assistant.history(f"telegram-{chat}")
+            lines = await telegram.assistant.history(f"telegram-{chat}")
             assert [line.text for line in lines if line.role == "user"] == [heard]
         [quoted] = lines[0].metadata["quoted"]
         assert quoted == {"kind": "forward_beside", "by": "Sam", "text": "It is flat.", "origin": "forwarded"}
-        assert await one.assistant.memory.updates.open(f"telegram {world.chats.bot['id']}") == []
+        assert await telegram.assistant.memory.updates.open(f"telegram {world.chats.bot['id']}") == []
 
 
 @pytest.mark.usefixtures("window")
@@ -174,17 +174,17 @@ async def test_what_was_typed_apart_is_answered_apart(door: Open, world: BotApi)
 @pytest.mark.usefixtures("window")
 async def test_parts_that_are_too_long_together(door: Open, world: BotApi) -> None:
     """Of a text in five parts its writer is told that it is too long; no part is answered alone."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         for _ in range(5):
             world.says(ANN, "a" * 4094)
         [text] = await world.until_sent(ANN, 1)
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         assert "20474 characters; I take 16000" in text
-        assert await one.assistant.history(THREAD) == []
+        assert await telegram.assistant.history(THREAD) == []
         world.says(ANN, "hello")
         assert (await world.until_sent(ANN, 2))[1] == "hello"
-        await world.until(lambda: not one.chats.busy)
-        assert await one.updates.open(one.name) == []
+        await world.until(lambda: not telegram.chats.busy)
+        assert await telegram.updates.open(telegram.name) == []
 
 
 @pytest.mark.usefixtures("window")
@@ -193,8 +193,8 @@ async def test_a_part_that_comes_at_the_end_is_taken_whole(
 ) -> None:
     """A process that is told to end while it stores a part plays what it has stored."""
     extending = asyncio.Event()
-    async with door(Echo().models(ROLES)) as one:
-        extend = one.assistant.extend
+    async with door(Echo().models(ROLES)) as telegram:
+        extend = telegram.assistant.extend
 
         async def slow(*args: Any) -> bool:
             is_extended: bool = await extend(*args)
@@ -202,7 +202,7 @@ async def test_a_part_that_comes_at_the_end_is_taken_whole(
             await asyncio.sleep(0.1)
             return is_extended
 
-        monkeypatch.setattr(one.assistant, "extend", slow)
+        monkeypatch.setattr(telegram.assistant, "extend", slow)
         world.says(ANN, "remind me")
         world.says(ANN, "to buy milk")
         await extending.wait()
@@ -221,9 +221,9 @@ async def test_parts_outlive_a_restart(
         world.says(ANN, "remind me")
         world.says(ANN, "to buy milk")
         await world.until(lambda: script.asked)
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         assert await world.until_sent(ANN, 1) == ["remind me\n\nto buy milk"]
-        await world.until(lambda: not one.chats.is_busy(ANN))
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
     assert len(world.texts(ANN)) == 1
 
 

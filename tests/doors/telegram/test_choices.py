@@ -46,15 +46,18 @@ def with_hats(*options: Option) -> Callable[[Speakers], Speakers]:
 async def test_a_tap_chooses(shop: Open, world: BotApi, script: Script) -> None:
     """Each option has a button; a tap is acknowledged, takes the buttons away and stands in the transcript in words."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with shop() as one:
+    async with shop() as telegram:
         world.says(ANN, "I want to return something")
         assert await world.until_sent(ANN, 1) == [QUESTION]
         assert labels(world.sent[0]) == [["1. Blue shoes"], ["2. Red hat"], ["3. Green coat"], WAYS_OUT]
         world.taps(world.sent[0], "2. Red hat")
         assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
         await world.until(lambda: "editMessageReplyMarkup" in world.methods())
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert (await script_lines(one.assistant, f"telegram-{ANN}"))[2:] == ["user: Red hat", "planner: Sent back."]
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert (await script_lines(telegram.assistant, f"telegram-{ANN}"))[2:] == [
+            "user: Red hat",
+            "planner: Sent back.",
+        ]
     assert "answerCallbackQuery" in world.methods()
 
 
@@ -74,15 +77,15 @@ async def test_a_tap_chooses_one_of_equals(door: Open, world: BotApi, script: Sc
 async def test_two_taps_answer_once(shop: Open, world: BotApi, script: Script) -> None:
     """The first of two quick taps counts, also when they are on different buttons."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with shop() as one:
+    async with shop() as telegram:
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
         for label in ("2. Red hat", "2. Red hat", "1. Blue shoes"):
             world.taps(world.sent[0], label)
         await world.until_sent(ANN, 2)
         await world.until(lambda: world.methods().count("answerCallbackQuery") == 3)
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert [line for line in await script_lines(one.assistant, f"telegram-{ANN}") if "user: " in line] == [
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert [line for line in await script_lines(telegram.assistant, f"telegram-{ANN}") if "user: " in line] == [
             "user: I want to return something",
             "user: Red hat",
         ]
@@ -111,8 +114,8 @@ async def test_a_question_that_was_not_stored_is_sent_once(
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
-    async with shop() as one:
-        monkeypatch.setattr(one.assistant.memory.transcript, "close", never)
+    async with shop() as telegram:
+        monkeypatch.setattr(telegram.assistant.memory.transcript, "close", never)
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
     async with shop():
@@ -124,7 +127,7 @@ async def test_a_stale_tap_gets_a_remark(shop: Open, world: BotApi, script: Scri
     """A button of a question that was answered in words, or left, changes nothing, and goes."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back.", Call("choose_order"), "Sent, too."])
     script.add(observer=["stay"])
-    async with shop() as one:
+    async with shop() as telegram:
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
         world.says(ANN, "the second one")
@@ -134,7 +137,7 @@ async def test_a_stale_tap_gets_a_remark(shop: Open, world: BotApi, script: Scri
         world.taps(world.sent[0], "1. Blue shoes")
         await world.until(lambda: toasts(world) == [TOO_LATE])
         await world.until(lambda: "editMessageReplyMarkup" in world.methods())
-        assert (await one.assistant.state(f"telegram-{ANN}"))["pending"]
+        assert (await telegram.assistant.state(f"telegram-{ANN}"))["pending"]
         world.taps(world.sent[2], "1. Blue shoes")
         assert (await world.until_sent(ANN, 4))[3] == "Sent, too."
 
@@ -143,14 +146,14 @@ async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world
     """What was typed first answers; the tap that came meanwhile does not answer the question that followed."""
     script.add(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")], "Both sent back."])
     script.delays["planner"] = 0.05
-    async with shop() as one:
+    async with shop() as telegram:
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
         world.says(ANN, "2")
         world.taps(world.sent[0], "1. Blue shoes")
         await world.until_sent(ANN, 2)
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert len((await one.assistant.state(f"telegram-{ANN}"))["pending"]) == 1
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert len((await telegram.assistant.state(f"telegram-{ANN}"))["pending"]) == 1
         world.taps(world.sent[1], "3. Green coat")
         await world.until(lambda: "Both sent back." in world.texts(ANN))
 
@@ -158,7 +161,7 @@ async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world
 async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) -> None:
     """Who is not on the list, or was not asked in a group, changes nothing by a tap."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with shop(allowed=[ANN, BOB]) as one:
+    async with shop(allowed=[ANN, BOB]) as telegram:
         world.says(GROUP, "@sue_bot I want to return something", user=ANN)
         await world.until_sent(GROUP, 1)
         world.taps(world.sent[0], "1. Blue shoes", user=BOB)
@@ -166,7 +169,7 @@ async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) 
         world.taps(world.sent[0], "1. Blue shoes", user=33)
         await world.until(lambda: len(world.texts(GROUP)) == 2)
         assert "33" in world.texts(GROUP)[1]
-        assert (await one.assistant.state(f"telegram-{GROUP}"))["pending"]
+        assert (await telegram.assistant.state(f"telegram-{GROUP}"))["pending"]
         assert "editMessageReplyMarkup" not in world.methods()
         world.taps(world.sent[0], "2. Red hat", user=ANN)
         await world.until(lambda: "Sent back." in world.texts(GROUP))
@@ -215,7 +218,7 @@ async def test_something_else_is_said_in_words(shop: Open, world: BotApi, script
 async def test_a_choice_is_left_by_a_button(shop: Open, world: BotApi, script: Script, chat: int) -> None:
     """Only by who was asked and once; the tool is told that nothing was chosen, the model what the user says."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "As you like."], observer=["stay"])
-    async with shop() as one:
+    async with shop() as telegram:
         world.says(chat, "@sue_bot I want to return something", user=ANN)
         await world.until_sent(chat, 1)
         if chat == GROUP:
@@ -224,8 +227,8 @@ async def test_a_choice_is_left_by_a_button(shop: Open, world: BotApi, script: S
         for _ in range(2):
             world.taps(world.sent[0], "✖ Cancel", user=ANN)
         assert (await world.until_sent(chat, 2))[1].endswith("As you like.")
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         thread = f"telegram-{chat}"
-        assert [line.text for line in await one.assistant.history(thread)][-2:] == ["Never mind", "As you like."]
-        assert not (await one.assistant.state(thread, f"telegram-{ANN}"))["pending"]
+        assert [line.text for line in await telegram.assistant.history(thread)][-2:] == ["Never mind", "As you like."]
+        assert not (await telegram.assistant.state(thread, f"telegram-{ANN}"))["pending"]
     assert "reply_markup" not in world.sent[0]

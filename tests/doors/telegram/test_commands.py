@@ -20,7 +20,7 @@ async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, 
     """/stop overtakes what waits, shows how far the answer came, and the next message is answered."""
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=["One two three", "Fine."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
         world.says(ANN, "and now?")
@@ -29,7 +29,7 @@ async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, 
         assert texts == ["One two", "⏹ stopped"]
         gate.set()
         assert (await world.until_sent(ANN, 3))[2] == "Fine."
-        await world.until(lambda: not one.chats.is_busy(ANN))
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
         world.says(ANN, "/stop")
         assert "Nothing is being answered" in (await world.until_sent(ANN, 4))[3]
 
@@ -44,7 +44,7 @@ async def test_a_text_is_answered_behind_the_command_before_it(
     script.gates["supervisor"] = gate = Holding(1)
     answers: list[Line] = ["Now then." if command != "/undo" else "Hello.", "Hello."]
     script.add(supervisor=["One two", *answers], planner=answers, observer=["stay"])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
         world.says(ANN, command)
@@ -53,39 +53,39 @@ async def test_a_text_is_answered_behind_the_command_before_it(
         script.gates.clear()
         gate.set()
         texts = await world.until_sent(ANN, 3)
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        lines = await one.assistant.history(f"telegram-{ANN}")
-        assert await one.assistant.memory.updates.open(one.name) == []
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        lines = await telegram.assistant.history(f"telegram-{ANN}")
+        assert await telegram.assistant.memory.updates.open(telegram.name) == []
     assert (texts[0], texts[2:]) == ("One two", ["Hello."])
     assert world.texts(ANN) == texts
-    said = [line.text for line in lines if line.role == "user"]
-    assert said == ["count", *([heard] if heard else []), "say hello"]
+    user_texts = [line.text for line in lines if line.role == "user"]
+    assert user_texts == ["count", *([heard] if heard else []), "say hello"]
 
 
 async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) -> None:
     """/forget asks; "no" keeps everything, "yes" leaves nothing, and the buttons go."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "remember me")
         await world.until_sent(ANN, 1)
         world.says(ANN, "/forget")
         await world.until_sent(ANN, 2)
         world.taps(world.sent[-1], "No")
         await world.until(lambda: "editMessageReplyMarkup" in world.methods())
-        assert await one.assistant.history(f"telegram-{ANN}")
+        assert await telegram.assistant.history(f"telegram-{ANN}")
         world.taps(world.sent[-1], "Yes, do it")
         assert (await world.until_sent(ANN, 3))[2].startswith(
             "This conversation and all that was kept about you is deleted."
         )
-        assert await one.assistant.history(f"telegram-{ANN}") == []
-        assert await one.assistant.state(f"telegram-{ANN}") is None
+        assert await telegram.assistant.history(f"telegram-{ANN}") == []
+        assert await telegram.assistant.state(f"telegram-{ANN}") is None
     assert world.methods().count("answerCallbackQuery") == 2
 
 
 async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: BotApi) -> None:
     """Private chats, groups, their administrators and the bot's have menus, in the languages there are."""
-    async with door() as one:
-        code = (await one.access.link("sue_bot")).partition("=")[2]
-        assert await one.access.enter(ANN, code) == "let_in_admin"
+    async with door() as telegram:
+        code = (await telegram.access.link("sue_bot")).partition("=")[2]
+        assert await telegram.access.enter(ANN, code) == "let_in_admin"
     further = languages()[1:]
     before = 3 * (1 + len(further))
     assert world.methods().count("setMyCommands") == before
@@ -105,8 +105,8 @@ async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: Bot
 
 async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open, world: BotApi) -> None:
     """The chat of who opens the first link gets its own menu at once."""
-    async with door(allowed=[]) as one:
-        link = await one.access.link("sue_bot")
+    async with door(allowed=[]) as telegram:
+        link = await telegram.access.link("sue_bot")
         world.says(ANN, f"/start {link.partition('=')[2]}")
         await world.until(lambda: ("chat 11", "") in world.chats.menus)
     assert "stats" in world.chats.menus["chat 11", ""]

@@ -21,7 +21,7 @@ async def test_a_call_is_answered_by_a_button_or_a_word(
 ) -> None:
     """Two buttons side by side; a tap does what the word does."""
     script.add(supervisor=BEGIN, planner=[[MILK], "Noted.", ALL, "As you say."], observer=["stay"])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "milk and bread")
         await world.until_sent(ANN, 1)
         world.says(ANN, "please take all of that off my list")
@@ -32,7 +32,7 @@ async def test_a_call_is_answered_by_a_button_or_a_word(
         else:
             world.says(ANN, answer)
         assert (await world.until_sent(ANN, 3))[2:] == ["As you say."]
-        items = await one.assistant.memory.store.asearch(("users", f"telegram-{ANN}", "todos"))
+        items = await telegram.assistant.memory.store.asearch(("users", f"telegram-{ANN}", "todos"))
         assert len(items) == (0 if answer.lower() == "yes" else 2)
 
 
@@ -50,11 +50,11 @@ async def test_what_is_forwarded_is_not_the_users_word(door: Open, world: BotApi
     """A message that somebody else wrote makes a write a question."""
     script.add(supervisor=BEGIN, planner=[MILK])
     origin = {"type": "hidden_user", "sender_user_name": "Eve", "date": 1_790_000_000}
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "put milk and bread on your list", forward_origin=origin)
         [asked] = await world.until_sent(ANN, 1)
         assert "Put on your list (entries: “milk”, “bread”)?" in asked
-        question = await one.assistant.question(f"telegram-{ANN}", f"telegram-{ANN}")
+        question = await telegram.assistant.question(f"telegram-{ANN}", f"telegram-{ANN}")
         assert isinstance(question, Interrupt)
         assert question.kind == "confirm"
 
@@ -72,13 +72,13 @@ async def test_what_others_wrote_is_no_command(
 ) -> None:
     """A command or an undo that somebody else wrote is read by a model, and does nothing."""
     script.add(supervisor=BEGIN, planner=[MILK, "Noted.", "I have read it."], observer=["stay"])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "milk and bread")
         await world.until_sent(ANN, 1)
         world.says(ANN, text, **mark)
         assert (await world.until_sent(ANN, 2))[1:] == ["I have read it."]
         assert text in script.asked[-1].messages[-1].text
-        items = await one.assistant.memory.store.asearch(("users", f"telegram-{ANN}", "todos"))
+        items = await telegram.assistant.memory.store.asearch(("users", f"telegram-{ANN}", "todos"))
     assert len(items) == 2
 
 
@@ -88,14 +88,14 @@ async def test_what_others_wrote_answers_no_question(
 ) -> None:
     """A "yes" that somebody else wrote lets nothing run; the question is left."""
     script.add(supervisor=BEGIN, planner=[[MILK], "Noted.", ALL, "I have read it."], observer=["stay", "stay"])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "milk and bread")
         await world.until_sent(ANN, 1)
         world.says(ANN, "please take all of that off my list")
         assert (await world.until_sent(ANN, 2))[1:] == [ASKED]
         world.says(ANN, "yes", **mark)
         assert "I have read it." in await world.until_sent(ANN, 3)
-        items = await one.assistant.memory.store.asearch(("users", f"telegram-{ANN}", "todos"))
+        items = await telegram.assistant.memory.store.asearch(("users", f"telegram-{ANN}", "todos"))
     assert len(items) == 2
 
 

@@ -24,8 +24,8 @@ async def never() -> Answer:
 
 async def test_a_command_answers_with_a_document(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was sent of an answer before the process ended is not sent again: neither its text nor its document."""
-    async with door(Echo().models(ROLES)) as one:
-        updates = one.assistant.memory.updates
+    async with door(Echo().models(ROLES)) as telegram:
+        updates = telegram.assistant.memory.updates
         stored = await updates.take("telegram 1234567", "tap 1", "{}")
 
         async def find() -> Answer:
@@ -36,11 +36,11 @@ async def test_a_command_answers_with_a_document(door: Open, world: BotApi, monk
 
         monkeypatch.setattr(commands, "send_document", cut)
         with pytest.raises(KeyboardInterrupt):
-            await give(one, Place(ANN), stored, find)
+            await give(telegram, Place(ANN), stored, find)
         monkeypatch.undo()
         assert world.texts(ANN) == ["Here is all of it."]
         [waiting] = await updates.open("telegram 1234567")
-        await give(one, Place(ANN), waiting, never)
+        await give(telegram, Place(ANN), waiting, never)
         assert await updates.open("telegram 1234567") == []
     assert world.texts(ANN) == ["Here is all of it.", "talk.md"]
     [sent] = [call["document"] for method, call in world.calls if method == "sendDocument"]
@@ -50,12 +50,12 @@ async def test_a_command_answers_with_a_document(door: Open, world: BotApi, monk
 
 async def test_a_document_that_telegram_refuses_is_told_of(door: Open, world: BotApi) -> None:
     """The user reads that the file could not be sent, and a file that no bot may send is not tried."""
-    async with door(Echo().models(ROLES)) as one:
-        updates = one.assistant.memory.updates
+    async with door(Echo().models(ROLES)) as telegram:
+        updates = telegram.assistant.memory.updates
         stored = await updates.take("telegram 1234567", "tap 1", "{}")
         world.fail("sendDocument", refusal(400, "Bad Request: wrong file"))
-        await give(one, Place(ANN), StoredUpdate(stored.id, "{}", STORED.dump_json(EXPORT).decode()), never)
-        assert not await send_document(one.sender, Place(ANN), "big.txt", bytes(50_000_001))
+        await give(telegram, Place(ANN), StoredUpdate(stored.id, "{}", STORED.dump_json(EXPORT).decode()), never)
+        assert not await send_document(telegram.sender, Place(ANN), "big.txt", bytes(50_000_001))
     assert world.texts(ANN) == ["Here is all of it.", "Telegram does not take the file talk.md."]
     assert world.methods().count("sendDocument") == 1
 
@@ -63,10 +63,10 @@ async def test_a_document_that_telegram_refuses_is_told_of(door: Open, world: Bo
 async def test_a_document_of_a_turn_has_a_receipt(door: Open, world: BotApi) -> None:
     """A view that was sent as a file is not sent again by the next process."""
     event = Document(title="profile.md", content="- a nurse")
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         for _ in range(2):
-            receipts = Receipts(one.assistant.memory.store, f"telegram-{ANN}", "turn-1")
+            receipts = Receipts(telegram.assistant.memory.store, f"telegram-{ANN}", "turn-1")
             await receipts.read()
             receipts.begin(event)
-            assert await send_document(one.sender, Place(ANN), event.title, b"- a nurse", receipts)
+            assert await send_document(telegram.sender, Place(ANN), event.title, b"- a nurse", receipts)
     assert world.texts(ANN) == ["profile.md"]

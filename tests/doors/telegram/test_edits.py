@@ -14,27 +14,27 @@ async def test_a_waiting_message_is_replaced(door: Open, world: BotApi, script: 
     """The model hears the message as it is when its turn begins; nothing is said of the change."""
     script.gates["supervisor"] = gate = Gate(0)
     script.add(supervisor=["First.", "Second."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "one")
         await world.until(lambda: script.asked)
         message = world.says(ANN, "twoo")
-        await until_stored(one, f"telegram-{ANN}", 2)
+        await until_stored(telegram, f"telegram-{ANN}", 2)
         world.edits(message, "two")
         await world.until(lambda: world.offset > message["message_id"] + 1)
         gate.set()
         assert await world.until_sent(ANN, 2) == ["First.", "Second."]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        lines = await one.assistant.history(f"telegram-{ANN}")
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        lines = await telegram.assistant.history(f"telegram-{ANN}")
     assert [line.text for line in lines if line.role == "user"] == ["one", "two"]
 
 
 @pytest.mark.parametrize("chat", [ANN, GROUP])
 async def test_an_answered_message_can_be_answered_anew(door: Open, world: BotApi, chat: int) -> None:
     """The offer refers to the message; a tap has it answered as it is then, once. A change of nothing is no change."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         message = world.says(chat, "@sue_bot twoo", user=ANN)
         await world.until_sent(chat, 1)
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         world.edits(message, "@sue_bot twoo")
         world.edits(message, "@sue_bot two")
         assert "You changed your message" in (await world.until_sent(chat, 2))[1]
@@ -47,13 +47,13 @@ async def test_an_answered_message_can_be_answered_anew(door: Open, world: BotAp
         world.taps(offer, "🔄 Answer it anew", user=ANN)
         assert (await world.until_sent(chat, 3))[2].endswith("two")
         await world.until(lambda: world.methods().count("answerCallbackQuery") == 2 + (chat == GROUP))
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
     assert len(world.texts(chat)) == 3
 
 
 async def test_a_changed_command_is_offered(door: Open, world: BotApi) -> None:
     """A command that was changed is run again, once, if its writer taps the offer."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         command = world.says(ANN, "/lang en")
         await world.until_sent(ANN, 1)
         world.edits(command, "/lang ru")
@@ -67,18 +67,18 @@ async def test_a_changed_command_is_offered(door: Open, world: BotApi) -> None:
         for _ in range(2):
             world.taps(world.sent[4], "🔄 Ответить заново")
         assert len(await world.until_sent(ANN, 6)) == 6
-        await world.until(lambda: world.methods().count("answerCallbackQuery") == 3 and not one.chats.busy)
-        assert one.names.thread(ANN) == f"telegram-{ANN}~2"
+        await world.until(lambda: world.methods().count("answerCallbackQuery") == 3 and not telegram.chats.busy)
+        assert telegram.names.thread(ANN) == f"telegram-{ANN}~2"
 
 
 @pytest.mark.parametrize(("seconds_ago", "answered"), [(0, ["hello @sue_bot"]), (2 * 24 * 3600, [])])
 async def test_a_change_can_address_the_bot(door: Open, world: BotApi, seconds_ago: int, answered: list[str]) -> None:
     """Talk among people is a message to the bot once it names it, unless it is long ago; it is answered once."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         talk = world.says(GROUP, "hello all", user=BOB, date=int(time.time()) - seconds_ago)
         world.edits(talk, "hello @sue_bot")
         world.edits(talk, "hello @sue_bot")
         world.says(BOB, "hello")
         assert await world.until_sent(BOB, 1) == ["hello"]
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
     assert world.texts(GROUP) == answered

@@ -18,25 +18,25 @@ async def test_flood_control_and_failures_are_waited_out(
 ) -> None:
     """A message that Telegram delays or fails on is sent again, later, and in order."""
     monkeypatch.setattr(bot, "FIRST_WAIT", 0.01)
-    async with door() as one:
+    async with door() as telegram:
         world.fail("sendMessage", refusal(429, "Too Many Requests: retry after 1", retry_after=1))
         world.fail("sendMessage", refusal(502, "Bad Gateway"))
         begun = asyncio.get_running_loop().time()
-        await asyncio.gather(one.tell(f"telegram-{ANN}", "one"), one.tell(f"telegram-{ANN}", "two"))
+        await asyncio.gather(telegram.tell(f"telegram-{ANN}", "one"), telegram.tell(f"telegram-{ANN}", "two"))
         assert asyncio.get_running_loop().time() - begun >= 1
     assert world.texts(ANN) == ["one", "two"]
 
 
 async def test_what_telegram_refuses_comes_without_formatting(door: Open, world: BotApi) -> None:
     """A page whose entities are refused is sent as plain text; one that is refused for good is let go."""
-    async with door() as one:
+    async with door() as telegram:
         world.fail("sendMessage", refusal(400, "Bad Request: can't parse entities"))
-        assert await one.tell(f"telegram-{ANN}", "a **b**")
+        assert await telegram.tell(f"telegram-{ANN}", "a **b**")
         world.fail("sendMessage", refusal(400, "Bad Request: message is too long"))
-        assert await one.tell(f"telegram-{ANN}", "gone")
+        assert await telegram.tell(f"telegram-{ANN}", "gone")
         world.fail("sendMessage", refusal(400, "Bad Request: chat not found"))
-        assert not await one.tell(f"telegram-{ANN}", "nobody is there")
-        assert await one.tell(f"telegram-{ANN}", "here")
+        assert not await telegram.tell(f"telegram-{ANN}", "nobody is there")
+        assert await telegram.tell(f"telegram-{ANN}", "here")
     assert world.texts(ANN) == ["a b", "here"]
     assert "entities" not in world.sent[0]
 
@@ -55,12 +55,12 @@ async def test_an_update_it_cannot_read_deafens_nobody(
 
 async def test_a_failure_is_told_in_friendly_words(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     """When something breaks the user hears a sentence, and the chat goes on."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
 
         async def broken(thread: str) -> None:
             raise RuntimeError("a secret word")
 
-        monkeypatch.setattr(one.assistant, "history", broken)
+        monkeypatch.setattr(telegram.assistant, "history", broken)
         world.says(ANN, "/history")
         world.says(ANN, "hello")
         texts = await world.until_sent(ANN, 2)

@@ -49,30 +49,30 @@ def base64(data: bytes) -> str:
 async def test_a_photo_is_looked_at(door: Open, world: BotApi, sees: Script) -> None:
     """The model sees the size that suits it, with the caption; the next prompt has a mark."""
     sees.add(supervisor=["A hat.", "Red."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, photo=photo(world), caption="What is this?")
         assert await world.until_sent(ANN, 1) == ["A hat."]
         world.says(ANN, "And its colour?")
         await world.until_sent(ANN, 2)
         assert (pictures(sees, 0), pictures(sees)) == ([base64(JPEG)], [])
         assert spoken(sees.asked[-1].messages)[0] == "[photo]\nWhat is this?"
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert [line.text for line in await one.assistant.history(THREAD)][:2] == ["What is this?", "A hat."]
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert [line.text for line in await telegram.assistant.history(THREAD)][:2] == ["What is this?", "A hat."]
 
 
 async def test_an_album_is_one_turn(door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its pictures are seen together; without words the history says how many there were."""
     monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.1)
     sees.add(supervisor=["Two hats."])
-    async with door() as one:
+    async with door() as telegram:
         other = JPEG + b"!"
         world.says(ANN, photo=photo(world), media_group_id="7")
         world.says(ANN, photo=photo(world, other), media_group_id="7")
         assert await world.until_sent(ANN, 1) == ["Two hats."]
-        await world.until(lambda: not one.chats.is_busy(ANN))
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
         assert pictures(sees) == [base64(JPEG), base64(other)]
-        assert [line.text for line in await one.assistant.history(THREAD)] == ["[photo] [photo]", "Two hats."]
-        assert await one.assistant.memory.updates.open("telegram 1234567") == []
+        assert [line.text for line in await telegram.assistant.history(THREAD)] == ["[photo] [photo]", "Two hats."]
+        assert await telegram.assistant.memory.updates.open("telegram 1234567") == []
 
 
 async def test_an_album_in_a_group(door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,12 +80,12 @@ async def test_an_album_in_a_group(door: Open, world: BotApi, sees: Script, monk
     monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.1)
     sees.add(supervisor=["Two hats."])
     other = JPEG + b"!"
-    async with door() as one:
+    async with door() as telegram:
         world.says(GROUP, photo=photo(world), media_group_id="6", user=BOB)
         world.says(GROUP, photo=photo(world), media_group_id="7", user=ANN, caption="@sue_bot what are these?")
         world.says(GROUP, photo=photo(world, other), media_group_id="7", user=ANN)
         assert await world.until_sent(GROUP, 1) == ["Two hats."]
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
     assert pictures(sees) == [base64(JPEG), base64(other)]
     assert len(sees.asked) == 1
 
@@ -105,12 +105,14 @@ async def test_files_that_take_too_long(
 async def test_a_picture_that_somebody_answers(door: Open, world: BotApi, sees: Script) -> None:
     """In a group a picture is seen when somebody asks the bot about it; it counts as text from outside."""
     sees.add(supervisor=["A hat."])
-    async with door() as one:
+    async with door() as telegram:
         shown = world.says(GROUP, photo=photo(world), user=BOB)
         world.says(GROUP, "@sue_bot what is this?", user=ANN, answers=shown)
         await world.until_sent(GROUP, 1)
-        await world.until(lambda: not one.chats.busy)
-        values = (await one.assistant.graph.aget_state({"configurable": {"thread_id": f"telegram-{GROUP}"}})).values
+        await world.until(lambda: not telegram.chats.busy)
+        values = (
+            await telegram.assistant.graph.aget_state({"configurable": {"thread_id": f"telegram-{GROUP}"}})
+        ).values
     assert pictures(sees) == [base64(JPEG)]
     assert values["foreign"]
 
@@ -118,16 +120,16 @@ async def test_a_picture_that_somebody_answers(door: Open, world: BotApi, sees: 
 async def test_a_photo_for_a_blind_model(door: Open, world: BotApi, script: Script) -> None:
     """The caption is answered, with a friendly word; without one there is the word alone, and nothing is kept."""
     script.add(supervisor=["In the oven."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, photo=photo(world), caption="How do I bake this bread?")
         texts = await world.until_sent(ANN, 2)
         assert texts == ["ℹ️ I cannot look at pictures. I go by your words.", "In the oven."]
         world.says(ANN, photo=photo(world))
         assert (await world.until_sent(ANN, 3))[2:] == ["I cannot use what you sent. Please put it into words."]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert len(await one.assistant.history(THREAD)) == 2
-        assert await one.assistant.memory.transcript.open_entries(THREAD) == []
-        assert await one.assistant.memory.updates.open("telegram 1234567") == []
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert len(await telegram.assistant.history(THREAD)) == 2
+        assert await telegram.assistant.memory.transcript.open_entries(THREAD) == []
+        assert await telegram.assistant.memory.updates.open("telegram 1234567") == []
     assert "getFile" not in world.methods()
     assert "cannot see (photo)" in script.asked[0].messages[-1].text
 
@@ -137,12 +139,12 @@ async def test_speech_is_a_message(door: Open, world: BotApi, script: Script) ->
     script.add(supervisor=["Done."])
     async with (
         Service.open(Answer({"text": "Купи хлеб"})) as service,
-        door(transcriber_model="whisper-1", transcriber_base_url=service.url) as one,
+        door(transcriber_model="whisper-1", transcriber_base_url=service.url) as telegram,
     ):
         world.says(ANN, voice=world.uploads(VOICE, duration=3), writer={"language_code": "ru"})
         assert await world.until_sent(ANN, 2) == ["ℹ️ Я расслышал: «Купи хлеб»", "Done."]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        [heard, _] = await one.assistant.history(THREAD)
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        [heard, _] = await telegram.assistant.history(THREAD)
     assert (heard.text, heard.metadata["source"], "quoted" in heard.metadata) == ("Купи хлеб", "asr", False)
     assert (service.asked[0].body["file"], service.asked[0].body["language"]) == (VOICE, "ru")
 
@@ -178,16 +180,16 @@ async def test_speech_that_is_not_understood(door: Open, world: BotApi, script: 
     word = "ℹ️ I could not understand the recording. Please try again, or write."
     async with (
         Service.open(Answer(status=400)) as service,
-        door(transcriber_model="m", transcriber_base_url=service.url) as one,
+        door(transcriber_model="m", transcriber_base_url=service.url) as telegram,
     ):
         world.says(ANN, voice=world.uploads(VOICE, duration=3))
         assert await world.until_sent(ANN, 1) == [word]
         world.says(ANN, audio=world.uploads(VOICE, duration=3), caption="Is this music?")
         assert (await world.until_sent(ANN, 3))[1:] == [f"{word} I go by your words.", "Yes."]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert [line.text for line in await one.assistant.history(THREAD)] == ["Is this music?", "Yes."]
-        assert await one.assistant.memory.transcript.open_entries(THREAD) == []
-        assert await one.assistant.memory.updates.open("telegram 1234567") == []
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert [line.text for line in await telegram.assistant.history(THREAD)] == ["Is this music?", "Yes."]
+        assert await telegram.assistant.memory.transcript.open_entries(THREAD) == []
+        assert await telegram.assistant.memory.updates.open("telegram 1234567") == []
 
 
 async def test_a_document_is_read(door: Open, world: BotApi, script: Script) -> None:
@@ -249,7 +251,7 @@ async def test_places_and_contacts_are_context(door: Open, world: BotApi, script
     """The model is told; the history keeps a mark. That a place moves on is no changed message."""
     script.add(supervisor=["You are in Riga.", "Noted."])
     point = {"latitude": 56.9496, "longitude": 24.1052}
-    async with door() as one:
+    async with door() as telegram:
         place = world.says(ANN, venue={"location": point, "title": "Dome", "address": "Riga"}, location=point)
         await world.until_sent(ANN, 1)
         assert "56.94960, 24.10520 (Dome, Riga)" in script.asked[0].messages[-1].text
@@ -257,8 +259,8 @@ async def test_places_and_contacts_are_context(door: Open, world: BotApi, script
         world.says(ANN, contact={"phone_number": "+371 1", "first_name": "Zoe", "user_id": 5})
         await world.until_sent(ANN, 2)
         assert "Zoe, +371 1" in script.asked[1].messages[-1].text
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        texts = [line.text for line in await one.assistant.history(THREAD)]
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        texts = [line.text for line in await telegram.assistant.history(THREAD)]
     assert texts == ["[place]", "You are in Riga.", "[contact]", "Noted."]
     assert len(world.texts(ANN)) == 2
 
@@ -313,17 +315,17 @@ async def test_files_outlive_a_restart(
     sees.add(supervisor=["never finished"])
     async with Service.open(Answer({"text": "put it down"})) as speech:
         more = {"transcriber_model": "m", "transcriber_base_url": speech.url}
-        async with door(**more) as one:
+        async with door(**more) as telegram:
             world.says(ANN, photo=photo(world), caption="What is this?")
             world.says(ANN, voice=world.uploads(VOICE, duration=3))
             await world.until(lambda: sees.asked)
-            await until_stored(one, THREAD, 2)
+            await until_stored(telegram, THREAD, 2)
         del sees.gates["supervisor"]
         sees.add(supervisor=["A hat.", "Done."])
-        async with door(**more) as one:
+        async with door(**more) as telegram:
             assert await world.until_sent(ANN, 3) == ["A hat.", "ℹ️ I heard: “put it down”", "Done."]
-            await world.until(lambda: not one.chats.is_busy(ANN))
-            texts = [(line.text, line.metadata["source"]) for line in await one.assistant.history(THREAD)]
+            await world.until(lambda: not telegram.chats.is_busy(ANN))
+            texts = [(line.text, line.metadata["source"]) for line in await telegram.assistant.history(THREAD)]
     assert pictures(sees, 1) == [base64(JPEG)]
     assert texts[2] == ("put it down", "asr")
     assert len(speech.asked) == 1
@@ -353,13 +355,13 @@ async def test_an_audio_file_is_not_the_users_voice(
     script.add(supervisor=["He wants it undone."])
     async with (
         Service.open(Answer({"text": "undo"})) as service,
-        door(transcriber_model="m", transcriber_base_url=service.url) as one,
+        door(transcriber_model="m", transcriber_base_url=service.url) as telegram,
     ):
-        said: dict[str, Any] = {"caption": caption} if caption else {}
-        world.says(ANN, audio=world.uploads(VOICE, duration=3), **said)
+        caption_part: dict[str, Any] = {"caption": caption} if caption else {}
+        world.says(ANN, audio=world.uploads(VOICE, duration=3), **caption_part)
         assert (await world.until_sent(ANN, 2))[-1] == "He wants it undone."
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        [heard, _] = await one.assistant.history(THREAD)
-        assert (await values(one.assistant, THREAD))["foreign"]
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        [heard, _] = await telegram.assistant.history(THREAD)
+        assert (await values(telegram.assistant, THREAD))["foreign"]
     assert (heard.text, heard.metadata["source"]) == (kept, "message" if caption else FORWARDED)
     assert "undo" in script.asked[0].messages[-1].text

@@ -24,9 +24,9 @@ async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: Bot
     """The answer comes past the running turn; who is no administrator is told that there is no such command."""
     script.gates["supervisor"] = gate = Gate(0)
     script.add(supervisor=["Hello Bob."])
-    async with door() as one:
-        code = (await one.access.link("sue_bot")).partition("=")[2]
-        assert await one.access.enter(ANN, code) == "let_in_admin"
+    async with door() as telegram:
+        code = (await telegram.access.link("sue_bot")).partition("=")[2]
+        assert await telegram.access.enter(ANN, code) == "let_in_admin"
         world.says(BOB, "hello")
         await world.until(lambda: script.asked)
         logging.getLogger("app").error("something")
@@ -46,8 +46,8 @@ async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: Bot
 async def test_a_message_that_is_too_much_is_refused_with_a_word(door: Open, world: BotApi, script: Script) -> None:
     """While the process takes on no more, the user is told; sent again later the message is answered."""
     script.add(supervisor=["Hello Bob."])
-    async with door() as one:
-        queue = one.assistant.queue
+    async with door() as telegram:
+        queue = telegram.assistant.queue
         queue.at_once, queue.most_waiting = 1, 0
         with queue.taken("somebody"):
             world.says(BOB, "hello")
@@ -59,9 +59,9 @@ async def test_a_message_that_is_too_much_is_refused_with_a_word(door: Open, wor
 async def test_an_administrator_instructs_the_speakers_of_a_topic(door: Open, world: BotApi, script: Script) -> None:
     """What is said behind /prompt holds in that topic alone, also behind /new, until it is taken back."""
     script.add(supervisor=["Ahoy.", "Hello.", "Ahoy again.", "Good day."])
-    async with door() as one:
-        code = (await one.access.link("sue_bot")).partition("=")[2]
-        await one.access.enter(ANN, code)
+    async with door() as telegram:
+        code = (await telegram.access.link("sue_bot")).partition("=")[2]
+        await telegram.access.enter(ANN, code)
         world.says(GROUP, "/prompt@sue_bot Talk like a pirate.", user=BOB, topic=5)
         assert "There is no /prompt" in (await world.until_sent(GROUP, 1))[0]
         world.says(GROUP, "/prompt@sue_bot Talk like a pirate.", user=ANN, topic=5)
@@ -110,8 +110,8 @@ async def test_a_request_that_hangs_is_begun_anew(
     """Whatever keeps a batch from its end, its updates come again, and each is done once."""
     monkeypatch.setattr("app.doors.telegram.updates.polling.STALLED", 0.3)
     monkeypatch.setattr("app.doors.telegram.updates.polling.LONG_POLL", 0)
-    async with door(Echo().models(ROLES)) as one:
-        take, taken = one.updates.take, list[object]()
+    async with door(Echo().models(ROLES)) as telegram:
+        take, taken = telegram.updates.take, list[object]()
 
         async def hanging(door: str, key: str, body: str, thread: str | None = None) -> Any:
             taken.append(key)
@@ -119,7 +119,7 @@ async def test_a_request_that_hangs_is_begun_anew(
                 await asyncio.Event().wait()
             return await take(door, key, body, thread)
 
-        monkeypatch.setattr(one.updates, "take", hanging)
+        monkeypatch.setattr(telegram.updates, "take", hanging)
         world.says(ANN, "hello")
         assert await world.until_sent(ANN, 1) == ["hello"]
     assert "has hung" in caplog.text

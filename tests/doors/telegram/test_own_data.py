@@ -34,11 +34,11 @@ async def keep(door: TelegramDoor) -> None:
 
 async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:
     """The newest page first, with buttons for the older one and for all of it as a document."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         for number in range(4):
             world.says(ANN, f"word {number}. " + " ".join(map(str, range(180))))
             await world.until_sent(ANN, number + 1)
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         world.says(ANN, "/history")
         text = (await world.until_sent(ANN, 5))[4]
         assert text.startswith("Page 1 of 2")
@@ -57,10 +57,10 @@ async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:
 
 async def test_a_short_talk_needs_no_pages(door: Open, world: BotApi) -> None:
     """What fits is shown whole, without buttons."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "a word")
         await world.until_sent(ANN, 1)
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         world.says(ANN, "/history")
         text = (await world.until_sent(ANN, 2))[1]
     assert text.count("a word") == 2
@@ -69,11 +69,11 @@ async def test_a_short_talk_needs_no_pages(door: Open, world: BotApi) -> None:
 
 async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None:
     """To read and to process: profile, lists, reminders, settings, and every conversation; nothing of a door's own."""
-    async with door(Echo().models(ROLES)) as one:
-        await keep(one)
+    async with door(Echo().models(ROLES)) as telegram:
+        await keep(telegram)
         world.says(ANN, "my first words")
         await world.until_sent(ANN, 1)
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         world.says(ANN, "/export")
         world.says(ANN, "/export json")
         world.says(ANN, "/export xml")
@@ -94,8 +94,8 @@ async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None
 
 async def test_in_a_group_it_goes_to_its_owner(door: Open, world: BotApi) -> None:
     """The group reads where it went, and nothing of it; who has no chat with the bot is told how to open one."""
-    async with door(Echo().models(ROLES)) as one:
-        await keep(one)
+    async with door(Echo().models(ROLES)) as telegram:
+        await keep(telegram)
         world.says(GROUP, "/export@sue_bot", user=ANN)
         assert "our own chat" in (await world.until_sent(GROUP, 1))[0]
         await world.until(lambda: documents(world, ANN))

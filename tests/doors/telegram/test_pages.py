@@ -54,32 +54,34 @@ def shown(text: str) -> tuple[str, Shown]:
     (page,) = pages(text)
     assert faults(page) == []
     raw = page.text.encode("utf-16-le")
-    spans = [(one, raw[2 * one.offset : 2 * (one.offset + one.length)].decode("utf-16-le")) for one in page.entities]
-    return page.text, [(one.type if one.url is None else one.url, part) for one, part in spans]
+    spans = [
+        (mark, raw[2 * mark.offset : 2 * (mark.offset + mark.length)].decode("utf-16-le")) for mark in page.entities
+    ]
+    return page.text, [(mark.type if mark.url is None else mark.url, part) for mark, part in spans]
 
 
 @pytest.mark.parametrize(("text", "plain", "entities"), KINDS)
 def test_every_kind_of_markdown(text: str, plain: str, entities: Shown) -> None:
     """Marks become formatting; what is no mark stays as it was written."""
-    found, spans = shown(text)
-    assert found == plain
+    all_pages, spans = shown(text)
+    assert all_pages == plain
     assert sorted(spans) == sorted(entities)
 
 
 def test_more_marks_than_a_message_may_have() -> None:
     """Where a message has its hundred entities the next one begins, so that all stay."""
-    found = pages("**a** b " * 250 + "\n```py\nend\n```")
-    assert [fault for page in found for fault in faults(page)] == []
-    assert " ".join(page.text for page in found) == "a b " * 249 + "a b\nend"
-    assert [len(page.entities) for page in found] == [100, 100, 51]
-    assert found[-1].entities[-1].type == "pre"
+    all_pages = pages("**a** b " * 250 + "\n```py\nend\n```")
+    assert [fault for page in all_pages for fault in faults(page)] == []
+    assert " ".join(page.text for page in all_pages) == "a b " * 249 + "a b\nend"
+    assert [len(page.entities) for page in all_pages] == [100, 100, 51]
+    assert all_pages[-1].entities[-1].type == "pre"
 
 
 def test_a_page_does_not_end_with_a_heading() -> None:
     """The heading goes with what stands below it, and one above it, too."""
     first, second = "a " * 1990 + "a", "b " * 1000 + "b"
-    found = pages(f"{first}\n\n# Part two\n\n## Its beginning\n\n{second}")
-    assert [page.text for page in found] == [first, f"Part two\n\nIts beginning\n\n{second}"]
+    all_pages = pages(f"{first}\n\n# Part two\n\n## Its beginning\n\n{second}")
+    assert [page.text for page in all_pages] == [first, f"Part two\n\nIts beginning\n\n{second}"]
 
 
 @pytest.mark.parametrize(
@@ -88,16 +90,16 @@ def test_a_page_does_not_end_with_a_heading() -> None:
 )
 def test_no_text_becomes_a_flood(text: str) -> None:
     """Lists in lists and wide tables are shown as they were written: not many times as long, and at once."""
-    found = pages(text)
-    assert sum(len(page.text) for page in found) <= len(text)
-    assert [fault for page in found for fault in faults(page)] == []
+    all_pages = pages(text)
+    assert sum(len(page.text) for page in all_pages) <= len(text)
+    assert [fault for page in all_pages for fault in faults(page)] == []
 
 
 def test_a_text_is_shown_in_so_many_messages() -> None:
     """A text without an end is cut off, and says so."""
-    found = pages("word " * 100_000)
-    assert len(found) == MOST_PAGES
-    assert found[-1].text == "[…]"
+    all_pages = pages("word " * 100_000)
+    assert len(all_pages) == MOST_PAGES
+    assert all_pages[-1].text == "[…]"
 
 
 def test_a_blank_text_is_no_message() -> None:
@@ -121,23 +123,23 @@ def test_a_code_block_that_fits_is_not_cut() -> None:
     code = "\n".join(f"line {number}" for number in range(300))
     before, after = pages(f"{'words ' * 400}\n```py\n{code}\n```")
     assert before.entities == ()
-    assert [(one.type, one.length, one.language) for one in after.entities] == [("pre", len(after.text), "py")]
+    assert [(mark.type, mark.length, mark.language) for mark in after.entities] == [("pre", len(after.text), "py")]
     assert after.text == code
 
 
 def test_a_code_block_that_does_not_fit_stays_code() -> None:
     """A block longer than a message is cut between lines, and each part is code."""
     code = "\n".join(f"line {number} 😀" for number in range(1000))
-    found = pages(f"```py\n{code}\n```")
-    assert "\n".join(page.text for page in found) == code
-    assert all([one.type for one in page.entities] == ["pre"] for page in found)
+    all_pages = pages(f"```py\n{code}\n```")
+    assert "\n".join(page.text for page in all_pages) == code
+    assert all([mark.type for mark in page.entities] == ["pre"] for page in all_pages)
 
 
 def test_a_word_longer_than_a_message_is_cut_between_characters() -> None:
     """Pairs of surrogates and joined emoji stay together."""
-    found = pages("👩\u200d🚀" * 2000)
-    assert all(page.text.startswith("👩") and page.text.endswith("🚀") for page in found)
-    assert sum(len(page.text) for page in found) == 6000
+    all_pages = pages("👩\u200d🚀" * 2000)
+    assert all(page.text.startswith("👩") and page.text.endswith("🚀") for page in all_pages)
+    assert sum(len(page.text) for page in all_pages) == 6000
 
 
 MARKS = ("**", "*", "_", "`", "```\n", "```py\n", "> ", "# ", "- ", "1. ", "~~", "||", "---\n", "\\", "$x$")
@@ -157,6 +159,6 @@ def test_whatever_a_model_writes_can_be_sent(text: str) -> None:
 @given(st.lists(st.sampled_from(["слово ", "b\n", "\n\n", "😀", "a" * 999, "e\u0301"]), max_size=60).map("".join))
 def test_a_split_loses_nothing(text: str) -> None:
     """All that is not blank is on some page, in order, and every page fits."""
-    found = pages(text, is_markdown=False)
-    assert "".join("".join(page.text.split()) for page in found) == "".join(text.split())
-    assert all(len(page.text.encode("utf-16-le")) <= 2 * LIMIT for page in found)
+    all_pages = pages(text, is_markdown=False)
+    assert "".join("".join(page.text.split()) for page in all_pages) == "".join(text.split())
+    assert all(len(page.text.encode("utf-16-le")) <= 2 * LIMIT for page in all_pages)

@@ -26,21 +26,21 @@ def code_of(link: str) -> str:
 async def test_a_link_lets_its_opener_in(door: Open, world: BotApi, script: Script) -> None:
     """Ann is let in and becomes administrator, also after a restart; the link is worth nothing to Bob."""
     script.add(supervisor=["Hello Ann.", "Hello again.", "Hello Bob."])
-    async with door(allowed=[]) as one:
-        assert one.access.is_closed
-        code = code_of(await one.access.link("sue_bot"))
+    async with door(allowed=[]) as telegram:
+        assert telegram.access.is_closed
+        code = code_of(await telegram.access.link("sue_bot"))
         world.says(ANN, f"/start {code}")
         texts = await world.until_sent(ANN, 2)
         assert "you are its administrator" in texts[0]
         assert texts[1] == "Hello Ann."
         world.says(BOB, f"/start {code}")
         assert "only talks to people" in (await world.until_sent(BOB, 1))[0]
-        assert one.access.administrators == [ANN]
-    async with door(allowed=[]) as one:
-        assert not one.access.is_closed
+        assert telegram.access.administrators == [ANN]
+    async with door(allowed=[]) as telegram:
+        assert not telegram.access.is_closed
         world.says(ANN, "hello")
         assert (await world.until_sent(ANN, 3))[2] == "Hello again."
-        world.says(BOB, f"/start {code_of(await one.access.link('sue_bot'))}")
+        world.says(BOB, f"/start {code_of(await telegram.access.link('sue_bot'))}")
         assert await world.until_sent(BOB, 3)
         assert "administrator" not in world.texts(BOB)[1]
 
@@ -48,18 +48,18 @@ async def test_a_link_lets_its_opener_in(door: Open, world: BotApi, script: Scri
 async def test_a_link_ends_after_an_hour(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who opens it later is a stranger."""
     monkeypatch.setattr(access, "LINK_LASTS", -1)
-    async with door(Echo().models(ROLES), allowed=[]) as one:
-        world.says(ANN, f"/start {code_of(await one.access.link('sue_bot'))}")
+    async with door(Echo().models(ROLES), allowed=[]) as telegram:
+        world.says(ANN, f"/start {code_of(await telegram.access.link('sue_bot'))}")
         assert "only talks to people" in (await world.until_sent(ANN, 1))[0]
 
 
 async def test_a_code_in_a_group_is_none(door: Open, world: BotApi) -> None:
     """Everybody there would have seen it."""
-    async with door(Echo().models(ROLES), allowed=[CID]) as one:
-        code = code_of(await one.access.link("sue_bot"))
+    async with door(Echo().models(ROLES), allowed=[CID]) as telegram:
+        code = code_of(await telegram.access.link("sue_bot"))
         world.says(GROUP, f"/start@sue_bot {code}", user=ANN)
         assert "only talks to people" in (await world.until_sent(GROUP, 1))[0]
-        assert not one.access.admits(ANN)
+        assert not telegram.access.admits(ANN)
 
 
 async def test_the_command_prints_a_link(
@@ -70,13 +70,13 @@ async def test_the_command_prints_a_link(
     settings = Settings(
         _env_file=None, telegram_bot_token=SecretStr(TOKEN), telegram_api_url=world.url, database_url=url
     )
-    async with door(Echo().models(ROLES), allowed=[]) as one:
+    async with door(Echo().models(ROLES), allowed=[]) as telegram:
         assert await pair(settings) == 0
         code = code_of(capsys.readouterr().out.strip())
         assert code.encode() not in (tmp_path / "telegram.db").read_bytes()
         world.says(ANN, f"/start {code}")
         await world.until_sent(ANN, 2)
-        assert one.access.admits(ANN)
+        assert telegram.access.admits(ANN)
 
 
 async def test_a_wrong_token_prints_none(world: BotApi, tmp_path: Path) -> None:

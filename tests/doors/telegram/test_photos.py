@@ -16,15 +16,15 @@ from tests.support.telegram_server import BotApi
 def picture(number: int, **more: str) -> ShownImage:
     """Return a picture of the web."""
     url, page = f"https://pictures.example/{number}.jpg", f"https://ships.example/{number}"
-    known: dict[str, str] = {"thumbnail": f"https://small.example/{number}.jpg", "mime_type": "image/jpeg", **more}
+    fields: dict[str, str] = {"thumbnail": f"https://small.example/{number}.jpg", "mime_type": "image/jpeg", **more}
     return ShownImage(
-        url=known.get("url", url),
-        title=known.get("title", f"Ship {number} ⛵"),
-        thumbnail=known["thumbnail"],
+        url=fields.get("url", url),
+        title=fields.get("title", f"Ship {number} ⛵"),
+        thumbnail=fields["thumbnail"],
         width=None,
         height=None,
-        mime_type=known["mime_type"],
-        page=known.get("page", page),
+        mime_type=fields["mime_type"],
+        page=fields.get("page", page),
     )
 
 
@@ -34,11 +34,11 @@ async def show(door: Open, images: Sequence[ShownImage], place: Place, times: in
     async def lang() -> str:
         return "en"
 
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         for _ in range(times):
-            receipts = Receipts(one.assistant.memory.store, place.thread, "turn-1")
+            receipts = Receipts(telegram.assistant.memory.store, place.thread, "turn-1")
             await receipts.read()
-            await ChatScreen(one.sender, receipts, place, place.turn("show"), lang).show(Images(images=images))
+            await ChatScreen(telegram.sender, receipts, place, place.turn("show"), lang).show(Images(images=images))
 
 
 async def test_several_pictures_are_an_album(door: Open, world: BotApi) -> None:

@@ -38,18 +38,18 @@ async def test_a_question_that_was_deleted_is_answered(door: Open, world: BotApi
 @pytest.mark.parametrize("chat", [ANN, GROUP])
 async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat: int) -> None:
     """What is said in one topic is answered there, and another one knows nothing of it; commands and reminders too."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         for topic, text in ((5, "first"), (6, "second"), (None, "third")):
             world.says(chat, f"@sue_bot {text}", user=ANN, topic=topic)
         await world.until_sent(chat, 3)
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         world.says(chat, "/history@sue_bot", user=ANN, topic=6)
         await world.until_sent(chat, 4)
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         threads = [f"telegram-{chat}:5", f"telegram-{chat}:6", f"telegram-{chat}"]
-        assert sorted(info.thread for info in await one.assistant.threads()) == sorted(threads)
-        await one.deliver(Ring("reminder-1-1", threads[0], f"telegram-{ANN}", "⏰ milk"))
-        users = {line.speaker for line in await one.assistant.history(threads[0]) if line.role == "user"}
+        assert sorted(info.thread for info in await telegram.assistant.threads()) == sorted(threads)
+        await telegram.deliver(Ring("reminder-1-1", threads[0], f"telegram-{ANN}", "⏰ milk"))
+        users = {line.speaker for line in await telegram.assistant.history(threads[0]) if line.role == "user"}
         assert users == {f"telegram-{ANN}"}
     assert world.texts(chat, topic=5)[0].endswith("first")
     assert world.texts(chat, topic=5)[1].endswith("⏰ milk")
@@ -63,20 +63,20 @@ async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat
 async def test_a_supergroup_goes_on_with_the_thread_of_its_group(door: Open, world: BotApi) -> None:
     """Its history and its reminders stay, also after a restart; the old number is not written to."""
     group = -55
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(group, "@sue_bot before", user=ANN)
         await world.until_sent(group, 1)
         world.migrates(group, GROUP)
         world.says(GROUP, "@sue_bot after", user=BOB)
         assert await world.until_sent(GROUP, 1) == ["after"]
-        await one.deliver(Ring("reminder-1-1", f"telegram-{group}", f"telegram-{BOB}", "⏰ milk"))
-    async with door(Echo().models(ROLES)) as one:
+        await telegram.deliver(Ring("reminder-1-1", f"telegram-{group}", f"telegram-{BOB}", "⏰ milk"))
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(GROUP, "@sue_bot later", user=ANN)
         await world.until_sent(GROUP, 3)
-        await world.until(lambda: not one.chats.busy)
-        [info] = await one.assistant.threads()
+        await world.until(lambda: not telegram.chats.busy)
+        [info] = await telegram.assistant.threads()
         assert info.thread == f"telegram-{group}"
-        texts = [line.text for line in await one.assistant.history(info.thread) if line.role == "user"]
+        texts = [line.text for line in await telegram.assistant.history(info.thread) if line.role == "user"]
     assert texts == ["before", "after", "later"]
     assert len(world.texts(GROUP)) == 3
     assert world.refusals == []
@@ -97,15 +97,15 @@ async def test_an_answer_follows_a_group_that_moves_meanwhile(door: Open, world:
 async def test_two_bots_on_one_database(door: Open, world: BotApi) -> None:
     """Each answers its own chats, whatever number their messages have; a person is the same one to both."""
     other = BotApi("7654321:another-token", OTHER)
-    async with other.serving(), door(Echo().models(ROLES)) as one, door(Echo().models(ROLES), api=other) as two:
+    async with other.serving(), door(Echo().models(ROLES)) as telegram, door(Echo().models(ROLES), api=other) as two:
         world.says(ANN, "to sue")
         other.says(ANN, "to max")
         assert await world.until_sent(ANN, 1) == ["to sue"]
         assert await other.until_sent(ANN, 1) == ["to max"]
-        await world.until(lambda: not one.chats.is_busy(ANN) and not two.chats.is_busy(ANN))
-        threads = {info.thread: info.user for info in await one.assistant.threads()}
+        await world.until(lambda: not telegram.chats.is_busy(ANN) and not two.chats.is_busy(ANN))
+        threads = {info.thread: info.user for info in await telegram.assistant.threads()}
         assert threads == {f"telegram-{ANN}": f"telegram-{ANN}", f"telegram@7654321-{ANN}": f"telegram-{ANN}"}
-        assert not await one.tell(f"telegram@7654321-{ANN}", "not mine")
+        assert not await telegram.tell(f"telegram@7654321-{ANN}", "not mine")
 
 
 async def test_only_its_own_bot_takes_up_what_was_left(
@@ -152,8 +152,8 @@ async def test_pages_that_arrived_are_not_sent_again(
     monkeypatch.setattr(service, "PATIENCE", 0.05)
     answer = "\n\n".join(f"Part {number} " + " ".join(f"word{place:03}" for place in range(437)) for number in range(4))
     script.add(supervisor=[answer])
-    async with door() as one:
-        send, pages = one.sender._page, list[str]()
+    async with door() as telegram:
+        send, pages = telegram.sender._page, list[str]()
 
         async def stuck(to: object, page: object, *rest: object, **options: object) -> object:
             pages.append("page")
@@ -161,13 +161,13 @@ async def test_pages_that_arrived_are_not_sent_again(
                 await Gate(0).wait()
             return await send(to, page, *rest, **options)
 
-        monkeypatch.setattr(one.sender, "_page", stuck)
+        monkeypatch.setattr(telegram.sender, "_page", stuck)
         world.says(ANN, "tell me all")
         await world.until(lambda: len(pages) == 3)
     assert len(world.texts(ANN)) == 2
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         await world.until_sent(ANN, 4)
-        await world.until(lambda: not one.chats.is_busy(ANN))
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
     assert [text.split(" word")[0] for text in world.texts(ANN)] == [f"Part {number}" for number in range(4)]
 
 
@@ -183,8 +183,8 @@ async def test_a_page_that_grew_is_left_as_it_is(
             "\n\n".join(f"Part {number} " + " ".join(f"word{place:03}" for place in range(437)) for number in range(2))
         ]
     )
-    async with door() as one:
-        send, pages = one.sender._page, list[str]()
+    async with door() as telegram:
+        send, pages = telegram.sender._page, list[str]()
 
         async def stuck(to: object, page: object, *rest: object, **options: object) -> object:
             pages.append("page")
@@ -192,15 +192,15 @@ async def test_a_page_that_grew_is_left_as_it_is(
                 await Gate(0).wait()
             return await send(to, page, *rest, **options)
 
-        monkeypatch.setattr(one.sender, "_page", stuck)
+        monkeypatch.setattr(telegram.sender, "_page", stuck)
         world.says(GROUP, "@sue_bot tell me all", user=ANN)
         await world.until(lambda: gate.holds and world.texts(GROUP))
         gate.set()
         await world.until(lambda: len(pages) == 2)
     assert len(world.texts(GROUP)) == 1
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         await world.until_sent(GROUP, 2)
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
     assert [text.split(" word")[0] for text in world.texts(GROUP)] == ["Part 0", "Part 1"]
 
 
@@ -215,7 +215,7 @@ async def test_a_growing_answer_is_replaced_after_a_restart(
     async with door():
         world.says(GROUP, "@sue_bot hello", user=ANN)
         await world.until_sent(GROUP, 1)
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         await world.until(lambda: world.texts(GROUP) == ["hello"])
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
     assert world.texts(GROUP) == ["hello"]

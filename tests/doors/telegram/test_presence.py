@@ -38,14 +38,14 @@ async def test_who_has_blocked_the_bot_is_told_later(
     door: Open, world: BotApi, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A reminder waits, also over a restart, and rings when the bot is started again."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "hello")
         await world.until_sent(ANN, 1)
         world.blocked.add(ANN)
         world.admits(ANN, "kicked", "member", user=ANN)
-        notices = one.assistant.memory.notices
+        notices = telegram.assistant.memory.notices
         await notices.add("telegram-11", "telegram-11", "made", text="gm", lang="en")
-        assert not await one.tell("telegram-11", "hello?")
+        assert not await telegram.tell("telegram-11", "hello?")
     async with door(Echo().models(ROLES)):
         await world.until(lambda: "its user cannot be reached" in caplog.text)
         world.blocked.clear()
@@ -56,12 +56,12 @@ async def test_who_has_blocked_the_bot_is_told_later(
 
 async def test_a_group_that_threw_the_bot_out(door: Open, world: BotApi) -> None:
     """A reminder of somebody there waits; it comes when the bot is let in again, behind the greeting."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.blocked.add(GROUP)
         world.admits(GROUP, "kicked", "member", user=BOB)
-        assert not await one.tell(f"telegram-{GROUP}:7", "in a topic")
+        assert not await telegram.tell(f"telegram-{GROUP}:7", "in a topic")
         world.blocked.clear()
         world.admits(GROUP, "member", "kicked", user=BOB)
         await world.until_sent(GROUP, 1)
-        assert await one.tell(f"telegram-{GROUP}", "here again")
+        assert await telegram.tell(f"telegram-{GROUP}", "here again")
     assert world.texts(GROUP)[1:] == ["here again"]

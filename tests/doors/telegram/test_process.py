@@ -33,8 +33,8 @@ async def start(world: BotApi, folder: Path, **more: str) -> Process:
 async def end(process: Process, number: signal.Signals) -> tuple[int | None, str]:
     """Send a signal; return the exit code and what was printed."""
     process.send_signal(number)
-    said = await asyncio.wait_for(process.communicate(), 60)
-    return process.returncode, b"".join(said).decode()
+    output = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode, b"".join(output).decode()
 
 
 async def test_a_talk_over_restarts(world: BotApi, tmp_path: Path) -> None:

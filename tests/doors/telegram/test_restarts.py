@@ -28,26 +28,26 @@ async def test_a_restart_answers_what_was_left_once(
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
     monkeypatch.setattr(service, "PATIENCE", 0.05)
-    async with door() as one:
+    async with door() as telegram:
         first = world.says(ANN, "one")
         world.says(ANN, "two")
         await world.until(lambda: script.asked)
-        await until_stored(one, f"telegram-{ANN}", 2)
-    async with door(Echo().models(ROLES)) as one:
+        await until_stored(telegram, f"telegram-{ANN}", 2)
+    async with door(Echo().models(ROLES)) as telegram:
         assert await world.until_sent(ANN, 2) == ["one", "two"]
         world.bring({"message": first})
         world.says(ANN, "three")
         assert await world.until_sent(ANN, 3) == ["one", "two", "three"]
-        ids = [line.message_id for line in await one.assistant.history(f"telegram-{ANN}")]
+        ids = [line.message_id for line in await telegram.assistant.history(f"telegram-{ANN}")]
         assert ids[0] == f"telegram-{ANN}-{first['message_id']}"
 
 
 async def test_an_answer_in_the_making_is_still_sent_at_the_end(door: Open, world: BotApi) -> None:
     """A door that closes waits for the answers that are being made, and begins no others."""
-    async with door(Echo(delays={"supervisor": 0.2}).models(ROLES)) as one:
+    async with door(Echo(delays={"supervisor": 0.2}).models(ROLES)) as telegram:
         world.says(ANN, "one")
         world.says(ANN, "two")
-        await until_stored(one, f"telegram-{ANN}", 2)
+        await until_stored(telegram, f"telegram-{ANN}", 2)
     assert world.texts(ANN) == ["one"]
 
 
@@ -74,15 +74,15 @@ async def test_an_answer_that_arrived_is_not_sent_again(
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
-    async with door() as one:
-        monkeypatch.setattr(one.assistant.memory.transcript, "close", never)
+    async with door() as telegram:
+        monkeypatch.setattr(telegram.assistant.memory.transcript, "close", never)
         world.says(ANN, "something for the week")
         assert await world.until_sent(ANN, 1) == ["What shall I put down?"]
-        await until_stored(one, f"telegram-{ANN}", 1)
-    async with door(Echo().models(ROLES)) as one:
+        await until_stored(telegram, f"telegram-{ANN}", 1)
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "/help")
         await world.until_sent(ANN, 2)
-        assert await script_lines(one.assistant, f"telegram-{ANN}") == [
+        assert await script_lines(telegram.assistant, f"telegram-{ANN}") == [
             "user: something for the week",
             "planner: What shall I put down?",
         ]
@@ -93,8 +93,8 @@ async def test_nothing_is_acknowledged_before_it_is_stored(
     door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the database fails, Telegram keeps the message and brings it again."""
-    async with door(Echo().models(ROLES)) as one:
-        accept, acknowledged = one.assistant.memory.transcript.accept, list[int]()
+    async with door(Echo().models(ROLES)) as telegram:
+        accept, acknowledged = telegram.assistant.memory.transcript.accept, list[int]()
 
         async def failing(letter: Any, *updates: Any) -> Any:
             acknowledged.append(world.offset)
@@ -102,7 +102,7 @@ async def test_nothing_is_acknowledged_before_it_is_stored(
                 raise DatabaseError("disk full")
             return await accept(letter, *updates)
 
-        monkeypatch.setattr(one.assistant.memory.transcript, "accept", failing)
+        monkeypatch.setattr(telegram.assistant.memory.transcript, "accept", failing)
         message = world.says(ANN, "hello")
         assert await world.until_sent(ANN, 1) == ["hello"]
         assert all(offset <= message["message_id"] for offset in acknowledged[:2])
@@ -120,16 +120,16 @@ async def test_commands_taps_and_hints_outlive_a_restart(
     async with door(Echo().models(ROLES)):
         world.says(ANN, "/forget")
         await world.until_sent(ANN, 1)
-    async with door() as one:
+    async with door() as telegram:
         waiting = [world.says(ANN, "one"), world.says(ANN, voice=voice), world.says(ANN, "/lang ru")]
         world.taps(world.sent[0], "Yes, do it")
         waiting += [world.says(ANN, "two")]
-        await until_stored(one, f"telegram-{ANN}", 2)
-    async with door(Echo().models(ROLES)) as one:
+        await until_stored(telegram, f"telegram-{ANN}", 2)
+    async with door(Echo().models(ROLES)) as telegram:
         texts = await world.until_sent(ANN, 6)
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert [line.text for line in await one.assistant.history(f"telegram-{ANN}")] == ["two", "two"]
-    async with door(Echo().models(ROLES)) as one:
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert [line.text for line in await telegram.assistant.history(f"telegram-{ANN}")] == ["two", "two"]
+    async with door(Echo().models(ROLES)) as telegram:
         for message in waiting:
             world.bring({"message": message})
         world.says(ANN, "three")
@@ -143,8 +143,8 @@ async def test_commands_taps_and_hints_outlive_a_restart(
 
 async def test_an_answer_that_is_stored_is_not_found_out_again(door: Open, world: BotApi) -> None:
     """A command that was run and not told of before the process ended is told of, and not run again."""
-    async with door(Echo().models(ROLES)) as one:
-        updates = one.assistant.memory.updates
+    async with door(Echo().models(ROLES)) as telegram:
+        updates = telegram.assistant.memory.updates
         stored = await updates.take("telegram 1234567", "tap 1", "{}")
         await updates.answer(stored.id, '{"text": "It was done.", "buttons": []}')
         [waiting] = await updates.open("telegram 1234567")
@@ -152,7 +152,7 @@ async def test_an_answer_that_is_stored_is_not_found_out_again(door: Open, world
         async def find() -> Answer:
             raise AssertionError("found out again")
 
-        await give(one, Place(ANN), waiting, find)
+        await give(telegram, Place(ANN), waiting, find)
         assert await updates.open("telegram 1234567") == []
     assert world.texts(ANN) == ["It was done."]
 
@@ -168,8 +168,8 @@ async def test_pages_of_a_commands_answer_are_sent_once(
     async def find() -> Answer:
         return answer
 
-    async with door(Echo().models(ROLES)) as one:
-        updates, send = one.assistant.memory.updates, one.sender._page
+    async with door(Echo().models(ROLES)) as telegram:
+        updates, send = telegram.assistant.memory.updates, telegram.sender._page
         stored, third = await updates.take("telegram 1234567", "message 1 1", "{}"), asyncio.Event()
 
         async def stuck(*page: Any, is_first: bool) -> Any:
@@ -178,13 +178,13 @@ async def test_pages_of_a_commands_answer_are_sent_once(
                 await asyncio.Event().wait()
             return await send(*page, is_first=is_first)
 
-        monkeypatch.setattr(one.sender, "_page", stuck)
-        task = asyncio.create_task(give(one, Place(ANN), stored, find))
+        monkeypatch.setattr(telegram.sender, "_page", stuck)
+        task = asyncio.create_task(give(telegram, Place(ANN), stored, find))
         await third.wait()
         await cancel([task])
-        monkeypatch.setattr(one.sender, "_page", send)
+        monkeypatch.setattr(telegram.sender, "_page", send)
         [waiting] = await updates.open("telegram 1234567")
-        await give(one, Place(ANN), waiting, find)
+        await give(telegram, Place(ANN), waiting, find)
     assert [text.split(" word")[0] for text in world.texts(ANN)] == ["Part 0", "Part 1", "Part 2"]
 
 
@@ -204,20 +204,20 @@ async def test_how_a_turn_ended_is_shown_by_the_next_process(
     async def never(*_: object, **__: object) -> None:
         await asyncio.Event().wait()
 
-    async with door() as one:
-        monkeypatch.setattr(one.sender, "show", never)
+    async with door() as telegram:
+        monkeypatch.setattr(telegram.sender, "show", never)
         world.says(ANN, "count")
         if isinstance(line, str):
             await world.until(lambda: gate.holds and world.drafts)
             world.stops(world.drafts[-1])
-        await until_closed(one, f"telegram-{ANN}")
+        await until_closed(telegram, f"telegram-{ANN}")
     assert world.texts(ANN) == []
     script.add(supervisor=["Here I am."])
     script.gates.clear()
-    async with door() as one:
+    async with door() as telegram:
         await world.until_sent(ANN, len(shown))
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert await one.assistant.memory.updates.open(one.name) == []
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await telegram.assistant.memory.updates.open(telegram.name) == []
     assert world.texts(ANN) == shown
 
 
@@ -233,13 +233,13 @@ async def test_what_was_agreed_to_be_forgotten_is_told_after_a_restart(
         reached.set()
         await asyncio.Event().wait()
 
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "forget everything about me")
         await world.until_sent(ANN, 1)
         owner, _, name = cut.rpartition(".")
-        monkeypatch.setattr(attrgetter(owner)(one.assistant), name, never)
+        monkeypatch.setattr(attrgetter(owner)(telegram.assistant), name, never)
         world.says(ANN, "yes")
         await reached.wait()
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         assert await world.until_sent(ANN, 2) == [world.texts(ANN)[0], worded("forgotten", "me", "en")]
-        assert await one.assistant.history(f"telegram-{ANN}") == []
+        assert await telegram.assistant.history(f"telegram-{ANN}") == []

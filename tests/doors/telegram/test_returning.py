@@ -35,7 +35,7 @@ def tool_results(script: Script) -> list[str]:
 async def test_a_web_app_hands_its_data_back(pages: Open, world: BotApi, script: Script) -> None:
     """Its button stands below the chat; data that the form refuses are asked for again, others are the answer."""
     script.add(supervisor=BEGIN, planner=[Call("pick_slot"), "Noted."])
-    async with pages() as one:
+    async with pages() as telegram:
         world.says(ANN, "Deliver it")
         await world.until_sent(ANN, 1)
         [asked] = [sent for method, sent in world.calls if method == "sendMessage"]
@@ -44,8 +44,8 @@ async def test_a_web_app_hands_its_data_back(pages: Open, world: BotApi, script:
         assert "That does not fit (hour: " in (await world.until_sent(ANN, 2))[1]
         sends(world, '{"day": "Monday", "hour": 9}')
         assert (await world.until_sent(ANN, 3))[2] == "Noted."
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert 'user: {"day": "Monday", "hour": 9}' in await script_lines(one.assistant, f"telegram-{ANN}")
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert 'user: {"day": "Monday", "hour": 9}' in await script_lines(telegram.assistant, f"telegram-{ANN}")
     assert '{"day":"Monday","hour":9}' in tool_results(script)
 
 
@@ -105,12 +105,12 @@ async def test_a_link_back_to_the_chat_is_an_answer(pages: Open, world: BotApi, 
 async def test_a_link_that_no_page_declared_only_starts(pages: Open, world: BotApi, script: Script) -> None:
     """Anybody can make a link to the bot: it answers no question that is not to be answered so."""
     script.add(supervisor=BEGIN, planner=[Call("sign_in"), "Welcome."])
-    async with pages() as one:
+    async with pages() as telegram:
         world.says(ANN, "Sign me in")
         await world.until_sent(ANN, 1)
         world.says(ANN, "/start 0042")
         assert (await world.until_sent(ANN, 2))[1] == sentence("cli", "reply.started_before", "en")
-        assert (await one.assistant.state(f"telegram-{ANN}"))["pending"]
+        assert (await telegram.assistant.state(f"telegram-{ANN}"))["pending"]
         world.says(ANN, "https://shop.example/end?code=x1&state=7")
         assert (await world.until_sent(ANN, 3))[2] == "Welcome."
     assert '{"done":true,"answer":"x1"}' in tool_results(script)

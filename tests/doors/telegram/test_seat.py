@@ -38,8 +38,8 @@ async def post(world: BotApi, text: str) -> dict[str, Any]:
 async def test_over_answer_and_back(world: BotApi, door: Open, script: Script) -> None:
     """A user calls; a tap takes over, the user's messages come as posts, an answer to a post goes to the user."""
     script.add(supervisor=["Hello.", "On Monday."])
-    async with door(allowed=[ANN], operator_chat=CHAT, operator_users=frozenset({77})) as one:
-        one.assistant.seats.wait = 60
+    async with door(allowed=[ANN], operator_chat=CHAT, operator_users=frozenset({77})) as telegram:
+        telegram.assistant.seats.wait = 60
         world.says(ANN, "hi")
         await world.until_sent(ANN, 1)
         world.says(ANN, "/person my lamp")
@@ -49,20 +49,20 @@ async def test_over_answer_and_back(world: BotApi, door: Open, script: Script) -
         world.taps(call, TAKE, user=78)
         world.says(CHAT, "not me", answers=call, user=78)
         await world.until(lambda: not world.waiting)
-        assert (await one.assistant.seats.all())[0].holder == ""
+        assert (await telegram.assistant.seats.all())[0].holder == ""
         world.taps(call, TAKE, user=77)
         taken = await post(world, "now")
         assert (await world.until_sent(ANN, 3))[2].endswith("The assistant is silent meanwhile.")
         world.says(ANN, "it is broken")
-        said = await post(world, "it is broken")
-        posts = Posts(one.assistant.memory.database, CHAT)
-        while await posts.thread_of(said["message_id"]) is None:  # noqa: ASYNC110  # nothing tells of the row
+        sent_message = await post(world, "it is broken")
+        posts = Posts(telegram.assistant.memory.database, CHAT)
+        while await posts.thread_of(sent_message["message_id"]) is None:  # noqa: ASYNC110  # nothing tells of the row
             await asyncio.sleep(0.01)
-    async with door(allowed=[ANN], operator_chat=CHAT, operator_users=frozenset({77, 79})) as one:
-        name = (await one.assistant.seats.all())[0].holder
-        world.says(CHAT, "Not from me.", answers=said, user=79, writer={"first_name": name})
+    async with door(allowed=[ANN], operator_chat=CHAT, operator_users=frozenset({77, 79})) as telegram:
+        name = (await telegram.assistant.seats.all())[0].holder
+        world.says(CHAT, "Not from me.", answers=sent_message, user=79, writer={"first_name": name})
         await post(world, f"{name} holds {THREAD}")
-        world.says(CHAT, "A new one comes.", answers=said, user=77, writer={"first_name": name})
+        world.says(CHAT, "A new one comes.", answers=sent_message, user=77, writer={"first_name": name})
         assert (await world.until_sent(ANN, 4))[3] == f"{name}: A new one comes."
         world.says(CHAT, "/back gets a new lamp", answers=taken, user=77, writer={"first_name": name})
         assert (await world.until_sent(ANN, 5))[4] == sentence("seat", "back", "en")
@@ -70,7 +70,7 @@ async def test_over_answer_and_back(world: BotApi, door: Open, script: Script) -
         world.says(ANN, "when?")
         assert (await world.until_sent(ANN, 6))[5] == "On Monday."
         assert "gets a new lamp" in script.asked[-1].messages[-1].text
-        assert (await script_lines(one.assistant, THREAD))[2:6] == [
+        assert (await script_lines(telegram.assistant, THREAD))[2:6] == [
             *(f"supervisor: {sentence('seat', 'taken', 'en', name=name)}", "user: it is broken"),
             *(f"{name}: A new one comes.", f"supervisor: {sentence('seat', 'back', 'en')}"),
         ]
@@ -79,12 +79,12 @@ async def test_over_answer_and_back(world: BotApi, door: Open, script: Script) -
 async def test_a_second_operator(world: BotApi, door: Open, script: Script) -> None:
     """Who comes second is told who holds the thread, and may take it; a post about it offers the way back."""
     script.add(supervisor=["Hello."])
-    async with door(operator_chat=CHAT) as one:
+    async with door(operator_chat=CHAT) as telegram:
         world.says(ANN, "hi")
         await world.until_sent(ANN, 1)
-        await one.assistant.seats.call(THREAD, THREAD, "en", "assistant", "angry")
+        await telegram.assistant.seats.call(THREAD, THREAD, "en", "assistant", "angry")
         call = await post(world, "angry")
-        await one.assistant.take_seat(THREAD, Operator("Cleo", "desk"))
+        await telegram.assistant.take_seat(THREAD, Operator("Cleo", "desk"))
         await post(world, "Cleo has taken")
         world.taps(call, TAKE, user=78)
         holds = await post(world, f"Cleo holds {THREAD}")
@@ -93,5 +93,5 @@ async def test_a_second_operator(world: BotApi, door: Open, script: Script) -> N
         taken = await post(world, "Ann has")
         world.taps(taken, BACK, user=78)
         await post(world, "is back with the assistant")
-        assert await one.assistant.seats.all() == []
-        assert "hello?" not in "".join(await script_lines(one.assistant, THREAD))
+        assert await telegram.assistant.seats.all() == []
+        assert "hello?" not in "".join(await script_lines(telegram.assistant, THREAD))

@@ -48,10 +48,10 @@ async def test_a_form_is_filled_in_words(shop: Open, world: BotApi, script: Scri
 async def test_cards_stand_for_the_answer(shop: Open, world: BotApi, script: Script) -> None:
     """A view is sent once and its words are not sent after it."""
     script.add(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "You have one."])
-    async with shop() as one:
+    async with shop() as telegram:
         world.says(ANN, "What did I order?")
         await world.until_sent(ANN, 1)
-        await world.until(lambda: not one.chats.is_busy(ANN))
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
     assert world.texts(ANN) == ["Orders\n1. Red hat — 15 EUR"]
 
 
@@ -67,13 +67,13 @@ async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
         Link(title="Sign in", url="https://shop.example/"),
         Notice(message="No.", level="error"),
     ]
-    async with shop() as one:
-        receipts = Receipts(one.assistant.memory.store, f"telegram-{ANN}", "turn-1")
+    async with shop() as telegram:
+        receipts = Receipts(telegram.assistant.memory.store, f"telegram-{ANN}", "turn-1")
 
         async def lang() -> str:
             return "en"
 
-        showing = ChatScreen(one.sender, receipts, Place(ANN), Place(ANN).turn("show"), lang)
+        showing = ChatScreen(telegram.sender, receipts, Place(ANN), Place(ANN).turn("show"), lang)
         for view in [*views, Player(title="Song", state="playing", position=5)]:
             await showing.show(view)
     assert world.texts(ANN) == [

@@ -14,15 +14,15 @@ async def test_the_draft_has_a_button_that_stops(door: Open, world: BotApi, scri
     """Telegram's own button ends the answer; the chat shows, character for character, what memory has."""
     script.gates["supervisor"] = gate = Holding(2)
     script.add(supervisor=["One  two\n\nthree four", "Five."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "count")
         await world.until(lambda: gate.holds and world.drafts and world.drafts[-1].frames[-1])
         assert world.drafts[-1].keeps
         world.stops(world.drafts[-1])
         assert await world.until_sent(ANN, 2) == ["One  two\n\nthree", "⏹ stopped"]
         assert labels(world.sent[-1]) == [STOPPED]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        line = (await one.assistant.history(THREAD))[-1]
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        line = (await telegram.assistant.history(THREAD))[-1]
         assert line.text == world.texts(ANN)[0]
         assert line.metadata.keys() >= {"interrupted", "interrupt_timestamp", "original"}
         world.stops(world.drafts[-1])
@@ -36,13 +36,13 @@ async def test_the_word_for_it_stops(door: Open, world: BotApi, script: Script, 
     """In any language, with a mark or a capital, and it is confirmed; while nothing is said it is a message."""
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=["One two three", "Fine."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
         world.says(ANN, typed)
         assert await world.until_sent(ANN, 2) == ["One two", "⏹ stopped"]
         gate.set()
-        await world.until(lambda: not one.chats.busy)
+        await world.until(lambda: not telegram.chats.busy)
         if typed[0] != "/":
             world.says(ANN, typed)
             assert (await world.until_sent(ANN, 3))[2] == "Fine."
@@ -94,14 +94,14 @@ async def test_a_group_has_a_button_that_stops(
 async def test_a_failure_has_a_button_that_tries_again(door: Open, world: BotApi, script: Script) -> None:
     """What failed is played again under its own id, so that nothing is said or done twice."""
     script.add(supervisor=[ConnectionError("secret"), "Here I am."])
-    async with door() as one:
+    async with door() as telegram:
         message = world.says(ANN, "hello")
         await world.until_sent(ANN, 1)
         assert labels(world.sent[0]) == [["🔁 Try again"]]
         world.taps(world.sent[0], "🔁 Try again")
         assert (await world.until_sent(ANN, 2))[1] == "Here I am."
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        lines = await one.assistant.history(THREAD)
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        lines = await telegram.assistant.history(THREAD)
         assert [line.role for line in lines] == ["user", "assistant", "assistant"]
         assert {line.message_id for line in lines} == {f"{THREAD}-{message['message_id']}"}
 

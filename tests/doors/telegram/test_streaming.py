@@ -138,14 +138,14 @@ async def test_a_chat_without_drafts_gets_a_growing_message(
     world.fail("sendMessageDraft", refusal(404, "Not Found"))
     script.gates["planner"] = gate = Gate(2)
     script.add(supervisor=[PLAN], planner=["What shall I **put** down?"])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "something for the week")
         await world.until(partial(texts_are, world, ["What shall I"]))
         assert labels(world.sent[0]) == [["⏹ Stop"]]
         gate.set()
         await world.until(partial(texts_are, world, ["What shall I put down?"]))
         await world.until(lambda: "reply_markup" not in world.sent[0])
-        await world.until(lambda: not one.chats.is_busy(ANN))
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
     assert world.texts(ANN) == ["What shall I put down?"]
 
 
@@ -163,13 +163,13 @@ async def test_a_slow_answer_can_be_begun_anew(
     monkeypatch.setattr("app.doors.telegram.delivery.draft.DRAFT_LASTS", 0.05)
     script.delays["supervisor"] = 60
     script.add(supervisor=["never finished", "Here I am."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "hello")
         assert (await world.until_sent(ANN, 1))[0].startswith("It takes longer")
         assert labels(world.sent[0]) == [["⏹ Stop", "🔁 Try again"]]
         script.delays.clear()
         world.taps(world.sent[0], "🔁 Try again")
         await world.until(partial(texts_are, world, ["Here I am."]))
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        lines = await one.assistant.history(f"telegram-{ANN}")
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        lines = await telegram.assistant.history(f"telegram-{ANN}")
     assert [line.text for line in lines if line.text] == ["hello", "hello", "Here I am."]

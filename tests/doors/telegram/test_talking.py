@@ -25,10 +25,10 @@ async def test_first_contact_greets(door: Open, world: BotApi, script: Script) -
 
 async def test_a_first_contact_in_the_language_of_the_users_telegram(door: Open, world: BotApi) -> None:
     """The greeting and the door's own sentences follow the user's Telegram until the user writes."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "/start", writer={"language_code": "ru-RU"})
         await world.until_sent(ANN, 1)
-        assert (await one.assistant.state(f"telegram-{ANN}"))["lang"] == "ru"
+        assert (await telegram.assistant.state(f"telegram-{ANN}"))["lang"] == "ru"
         world.says(ANN, "/start")
         assert "Мы уже беседуем" in (await world.until_sent(ANN, 2))[1]
 
@@ -41,19 +41,19 @@ async def test_dialogs_take_over_and_are_switched(door: Open, world: BotApi, scr
         planner=["What shall I put down?"],
         observer=["planner"],
     )
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "Hi, I have just joined")
         assert await world.until_sent(ANN, 1) == ["What do you do?"]
         world.says(ANN, "Rather show me all my to-dos for the week, please")
         assert (await world.until_sent(ANN, 2))[1] == "What shall I put down?"
-        assert (await one.assistant.state(f"telegram-{ANN}"))["dialog"] == "planner"
+        assert (await telegram.assistant.state(f"telegram-{ANN}"))["dialog"] == "planner"
 
 
 async def test_a_long_answer_comes_in_several_messages(door: Open, world: BotApi) -> None:
     """An answer beyond Telegram's limit is cut between lines; nothing of it is lost."""
     lines = [f"{number}. какой-то очень длинный ответ 😀 о важном" for number in range(1, 301)]
-    async with door() as one:
-        await one.tell(f"telegram-{ANN}", "\n".join(lines))
+    async with door() as telegram:
+        await telegram.tell(f"telegram-{ANN}", "\n".join(lines))
     texts = world.texts(ANN)
     assert len(texts) == 4
     assert "\n".join(texts).split() == " ".join(lines).split()
@@ -69,7 +69,7 @@ async def test_markdown_of_every_kind_arrives(door: Open, world: BotApi) -> None
             world.says(ANN, text)
             count += 1
             assert (await world.until_sent(ANN, count))[-1] == plain
-            kinds = {one.get("url", one["type"]) for one in world.sent[-1].get("entities", [])}
+            kinds = {entity.get("url", entity["type"]) for entity in world.sent[-1].get("entities", [])}
             assert kinds == {kind for kind, _ in entities}
         # A reply that says the same again and again is cut.
         marked = "".join(f"**bold{place}** and `code{place}`, " for place in range(300))
@@ -98,23 +98,23 @@ async def test_two_chats_do_not_wait_for_each_other(door: Open, world: BotApi, s
 
 async def test_messages_of_a_chat_are_answered_in_order(door: Open, world: BotApi) -> None:
     """What comes while an answer is made is answered after it, each in a turn of its own."""
-    async with door(Echo(delays={"supervisor": 0.02}).models(ROLES)) as one:
+    async with door(Echo(delays={"supervisor": 0.02}).models(ROLES)) as telegram:
         for text in ("one", "two", "three"):
             world.says(ANN, text)
         assert await world.until_sent(ANN, 3) == ["one", "two", "three"]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert [line.turn for line in await one.assistant.history(f"telegram-{ANN}")] == [1, 1, 2, 2, 3, 3]
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert [line.turn for line in await telegram.assistant.history(f"telegram-{ANN}")] == [1, 1, 2, 2, 3, 3]
 
 
 async def test_a_chosen_language_stays(door: Open, world: BotApi) -> None:
     """/lang holds for the turns that follow, whatever they are written in, also after a restart."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "/lang ru")
         await world.until_sent(ANN, 1)
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "hello there")
         await world.until_sent(ANN, 2)
-        assert (await one.assistant.state(f"telegram-{ANN}"))["lang"] == "ru"
+        assert (await telegram.assistant.state(f"telegram-{ANN}"))["lang"] == "ru"
 
 
 async def test_a_document_is_sent_as_one(door: Open, world: BotApi, script: Script) -> None:

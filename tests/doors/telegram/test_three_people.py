@@ -44,14 +44,14 @@ def rules() -> Models:
 async def test_each_is_answered_by_a_reply_and_known_by_name(door: Open, world: BotApi) -> None:
     """Three questions at once: each answer refers to its question; memory and models know who said what."""
     echo = Echo()
-    async with door(echo.models(ROLES)) as one:
+    async with door(echo.models(ROLES)) as telegram:
         asked = {user: say(world, user, f"@sue_bot {name} asks") for user, name in PEOPLE.items()}
-        await over(world, one, 3)
+        await over(world, telegram, 3)
         answers = {message["reply_to_message"]["message_id"]: message["text"] for message in world.sent}
         assert answers == {asked[user]["message_id"]: f"{name} asks" for user, name in PEOPLE.items()}
         say(world, CAROL, "and what did the others say?", answers=world.sent[2])
-        await over(world, one, 4)
-        lines = await one.assistant.history(f"telegram-{GROUP}")
+        await over(world, telegram, 4)
+        lines = await telegram.assistant.history(f"telegram-{GROUP}")
     prompt_text = echo.asked[-1].messages[-1].text
     assert "Carol writes this. Others read along." in prompt_text
     assert "Ann: Ann asks" in prompt_text
@@ -63,46 +63,46 @@ async def test_each_is_answered_by_a_reply_and_known_by_name(door: Open, world: 
 async def test_each_has_a_question_of_their_own(shop: Open, world: BotApi, script: Script) -> None:
     """Two are asked at the same time: each answers theirs, in any order, and nobody answers another's."""
     script.add(supervisor=[*BEGIN, *BEGIN], planner=[Call("choose_order"), Call("choose_order"), "Bobs.", "Anns."])
-    async with shop() as one:
+    async with shop() as telegram:
         for number, user in enumerate((ANN, BOB), 1):
             say(world, user, "@sue_bot I want to return something")
-            await over(world, one, number)
+            await over(world, telegram, number)
         first, second = world.sent
         for message, user in ((first, BOB), (first, CAROL), (second, ANN), (second, CAROL)):
             world.taps(message, "2. Red hat", user=user)
         await world.until(lambda: len(toasts(world)) == 4)
         assert {*toasts(world)} == {"This question was put to somebody else."}
         world.taps(second, "3. Green coat", user=BOB)
-        await over(world, one, 3)
+        await over(world, telegram, 3)
         say(world, ANN, "@sue_bot 1")
-        assert (await over(world, one, 4))[2:] == ["Bobs.", "Anns."]
+        assert (await over(world, telegram, 4))[2:] == ["Bobs.", "Anns."]
         chosen = {
-            user: (await one.assistant.history(f"telegram-{GROUP}", f"telegram-{user}"))[-2] for user in (ANN, BOB)
+            user: (await telegram.assistant.history(f"telegram-{GROUP}", f"telegram-{user}"))[-2] for user in (ANN, BOB)
         }
     assert [chosen[user].text for user in (ANN, BOB)] == ["1", "Green coat"]
 
 
 async def test_each_has_lists_of_their_own(door: Open, world: BotApi, rules: Models) -> None:
     """What is put down is asked first where others have spoken, shown to its owner alone, taken back by nobody else."""
-    async with door(rules) as one:
+    async with door(rules) as telegram:
         say(world, ANN, "@sue_bot add anchovies to my list")
-        await over(world, one, 1)
+        await over(world, telegram, 1)
         for number, (user, other, thing) in enumerate(((BOB, CAROL, "bananas"), (CAROL, ANN, "cherries"))):
             say(world, user, f"@sue_bot add {thing} to my list")
-            await over(world, one, 2 + 2 * number)
+            await over(world, telegram, 2 + 2 * number)
             world.taps(world.sent[-1], "Yes", user=other)
             world.taps(world.sent[-1], "Yes", user=user)
-            await over(world, one, 3 + 2 * number)
+            await over(world, telegram, 3 + 2 * number)
         for number in (6, 7):
             say(world, BOB, "/undo@sue_bot")
-            await over(world, one, number)
-        lists = {user: await todos(one.assistant, f"telegram-{user}") for user in PEOPLE}
+            await over(world, telegram, number)
+        lists = {user: await todos(telegram.assistant, f"telegram-{user}") for user in PEOPLE}
         assert lists == {ANN: ["anchovies"], BOB: [], CAROL: ["cherries"]}
         for number, user in enumerate(PEOPLE, 8):
             say(world, user, "@sue_bot show my list")
-            await over(world, one, number)
+            await over(world, telegram, number)
         say(world, CAROL, "/history@sue_bot")
-        shown = (await over(world, one, 11))[-1]
+        shown = (await over(world, telegram, 11))[-1]
     private = ["\n".join(world.texts(user)) for user in PEOPLE]
     assert [re.findall(r"anchovies|bananas|cherries", text) for text in private] == [["anchovies"], [], ["cherries"]]
     assert "add cherries" in shown

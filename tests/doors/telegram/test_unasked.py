@@ -16,11 +16,11 @@ from tests.support.telegram_server import BotApi, refusal
 
 async def test_the_application_speaks_unasked(door: Open, world: BotApi) -> None:
     """A text for a chat's thread arrives by itself; what cannot arrive is told as such."""
-    async with door() as one:
-        assert await one.tell(f"telegram-{ANN}", "Time for **tea**")
+    async with door() as telegram:
+        assert await telegram.tell(f"telegram-{ANN}", "Time for **tea**")
         world.blocked.add(BOB)
-        assert not await one.tell(f"telegram-{BOB}", "Time for tea")
-        assert not await one.tell("me", "Time for tea")
+        assert not await telegram.tell(f"telegram-{BOB}", "Time for tea")
+        assert not await telegram.tell("me", "Time for tea")
     assert world.texts(ANN) == ["Time for tea"]
     assert world.sent[0]["entities"] == [{"type": "bold", "offset": 9, "length": 3}]
 
@@ -29,11 +29,11 @@ async def test_a_reminder_arrives_by_itself(door: Open, world: BotApi, script: S
     """A reminder that a chat has set comes to it once when it is due, and stands in its transcript."""
     reminder = Call("add_reminder", {"when": "in 1 second", "text": "tea"})
     script.add(supervisor=[PLAN], planner=[reminder, "It is set."])
-    async with door() as one:
+    async with door() as telegram:
         world.says(ANN, "Remind me of the tea, please")
         assert await world.until_sent(ANN, 2) == ["It is set.", "⏰ tea"]
-        async with one.assistant.memory.locks.hold(f"telegram-{ANN}"):  # it is written down when it was sent
-            lines = await one.assistant.memory.transcript.lines(f"telegram-{ANN}")
+        async with telegram.assistant.memory.locks.hold(f"telegram-{ANN}"):  # it is written down when it was sent
+            lines = await telegram.assistant.memory.transcript.lines(f"telegram-{ANN}")
         assert lines[-1].text == "⏰ tea"
     async with door():
         pass
@@ -47,11 +47,11 @@ async def test_a_reminder_that_was_missed_is_told_as_missed(door: Open, world: B
     async with door(Echo().models(ROLES)):
         (text,) = await world.until_sent(ANN, 1)
         assert text.startswith("⏰ tea (missed: it was due ")
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "hello")
         assert await world.until_sent(ANN, 2) == [text, "hello"]
-        await world.until(lambda: not one.chats.is_busy(ANN))
-        assert await script_lines(one.assistant, f"telegram-{ANN}") == [
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await script_lines(telegram.assistant, f"telegram-{ANN}") == [
             f"supervisor: {text}",
             "user: hello",
             "supervisor: hello",
@@ -61,8 +61,8 @@ async def test_a_reminder_that_was_missed_is_told_as_missed(door: Open, world: B
 async def test_who_had_blocked_the_bot_is_told_what_was_missed(door: Open, world: BotApi) -> None:
     """A reminder that could not be delivered waits, unwritten, until its user writes again."""
     world.blocked.add(ANN)
-    async with door(Echo().models(ROLES)) as one:
-        memory = one.assistant.memory
+    async with door(Echo().models(ROLES)) as telegram:
+        memory = telegram.assistant.memory
         await set_reminder(memory, ANN, ago=120)
         await world.until(lambda: "sendMessage" in world.methods())
         world.says(BOB, "hello")
@@ -81,8 +81,8 @@ async def test_a_reminder_outlasts_a_network_that_is_away(
     """One that could not be sent for too long is not taken for told."""
     monkeypatch.setattr(sender, "PATIENCE", 0)
     world.fail("sendMessage", refusal(502, "Bad Gateway"))
-    async with door(Echo().models(ROLES)) as one:
-        await set_reminder(one.assistant.memory, ANN, ago=0)
+    async with door(Echo().models(ROLES)) as telegram:
+        await set_reminder(telegram.assistant.memory, ANN, ago=0)
         await world.until(lambda: "sendMessage" in world.methods())
         world.says(ANN, "hello")
         assert sorted(await world.until_sent(ANN, 2)) == ["hello", "⏰ tea"]
@@ -90,11 +90,11 @@ async def test_a_reminder_outlasts_a_network_that_is_away(
 
 async def test_a_reminder_that_was_written_down_is_not_sent_again(door: Open, world: BotApi) -> None:
     """After a crash between writing it down and taking note of that, the same ring is recognised."""
-    async with door(Echo().models(ROLES)) as one:
+    async with door(Echo().models(ROLES)) as telegram:
         ring = Ring("reminder-1-5", f"telegram-{ANN}", "ann", "⏰ tea")
         for _ in range(2):
-            async with one.assistant.memory.locks.hold(ring.thread):
-                await one.deliver(ring)
+            async with telegram.assistant.memory.locks.hold(ring.thread):
+                await telegram.deliver(ring)
     assert world.texts(ANN) == ["⏰ tea"]
 
 

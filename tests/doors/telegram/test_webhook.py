@@ -68,7 +68,7 @@ async def test_updates_are_posted(door: Open, world: BotApi, script: Script, hoo
         assert await post(update(world, "count")) == 200
         await world.until(lambda: gate.holds)
         last = [update(world, "/go"), update(world, "say hello")]
-        assert [await post(one) for one in (*last, *last)] == [200] * 4
+        assert [await post(update) for update in (*last, *last)] == [200] * 4
         script.gates.clear()
         gate.set()
         assert await world.until_sent(ANN, 3) == ["One two", "Now then.", "Hello."]
@@ -80,18 +80,18 @@ async def test_updates_are_posted(door: Open, world: BotApi, script: Script, hoo
 
 async def test_nobody_else_is_heard(door: Open, world: BotApi, hook: dict[str, str], post: Post) -> None:
     """A wrong secret, another place, another method, too much, no JSON: refused before anything is stored."""
-    async with door(Echo().models(ROLES), **hook) as one:
-        said = update(world, "hello")
-        wrong = [await post(said, secret=secret) for secret in (None, "", SECRET[:-1], f"{SECRET}x", "é")]
+    async with door(Echo().models(ROLES), **hook) as telegram:
+        message = update(world, "hello")
+        wrong = [await post(message, secret=secret) for secret in (None, "", SECRET[:-1], f"{SECRET}x", "é")]
         assert wrong == [403] * 5
-        assert await post(said, path="/") == 404
-        assert await post(said, method="GET") == 405
+        assert await post(message, path="/") == 404
+        assert await post(message, method="GET") == 405
         assert await post(b" " * 1_000_001) == 413
         assert [await post(body) for body in (b"{", b"\xff", b"[" * 100_000)] == [400, 400, 400]
         # What can never be read is not brought again for ever.
         assert [await post(body) for body in (b"[]", b"{}", b'{"update_id": 1, "message": 7}')] == [200, 200, 200]
-        assert await one.updates.open(one.name) == []
-        assert await post(said) == 200
+        assert await telegram.updates.open(telegram.name) == []
+        assert await post(message) == 200
         assert await world.until_sent(ANN, 1) == ["hello"]
 
 
@@ -100,11 +100,11 @@ async def test_what_is_not_stored_is_brought_again(
 ) -> None:
     """Telegram is told to come again, and a webhook that was changed elsewhere is set anew."""
     monkeypatch.setattr("app.doors.telegram.updates.webhook.LOOK", 0.05)
-    async with door(Echo().models(ROLES), **hook) as one:
-        said, take = update(world, "hello"), one.updates.take
-        monkeypatch.setattr(one.updates, "take", failing(take))
-        assert await post(said) == 503
-        assert await post(said) == 200
+    async with door(Echo().models(ROLES), **hook) as telegram:
+        message, take = update(world, "hello"), telegram.updates.take
+        monkeypatch.setattr(telegram.updates, "take", failing(take))
+        assert await post(message) == 503
+        assert await post(message) == 200
         assert await world.until_sent(ANN, 1) == ["hello"]
         world.chats.webhook = "https://elsewhere.example/"
         await world.until(lambda: world.chats.webhook == hook["telegram_webhook_url"])

@@ -158,7 +158,7 @@ async def test_commands_and_what_may_follow_are_completed(monkeypatch: pytest.Mo
 
     async def found(typed: str) -> list[str]:
         asked = completer.get_completions_async(Document(typed), CompleteEvent())
-        return [typed[: len(typed) + one.start_position] + one.text async for one in asked]
+        return [typed[: len(typed) + completion.start_position] + completion.text async for completion in asked]
 
     assert await found("/h") == ["/help", "/history"]
     assert await found("/go ") == ["/go planner", "/go profile"]
@@ -179,7 +179,7 @@ async def test_a_question_is_open_until_it_is_answered(keys: PipeInput) -> None:
     completer = Completions(visit, lambda: "en")
 
     def found(typed: str) -> list[str]:
-        return [one.text for one in completer.get_completions(Document(typed), CompleteEvent())]
+        return [completion.text for completion in completer.get_completions(Document(typed), CompleteEvent())]
 
     assert found("") == ["Blue shoes", "Red hat"]
     assert found("re") == found("2") == ["Red hat"]

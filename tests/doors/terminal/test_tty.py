@@ -63,10 +63,10 @@ def test_a_held_log_comes_out_after_the_turn(capsys: pytest.CaptureFixture[str])
 
 
 def _keys(entries: dict[str, object], before: str = "") -> dict[str, str]:
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for key, value in entries.items():
-        found |= _keys(value, f"{before}{key}.") if isinstance(value, dict) else {f"{before}{key}": str(value)}
-    return found
+        keys |= _keys(value, f"{before}{key}.") if isinstance(value, dict) else {f"{before}{key}": str(value)}
+    return keys
 
 
 def test_every_sentence_is_there_in_both_languages() -> None:

@@ -29,11 +29,11 @@ def test_only_its_owner_may_read_it(path: Path) -> None:
 
 async def test_every_text_comes_back_as_it_was(path: Path) -> None:
     """Several lines, wide characters and halves of characters; visits at the same time see each other's."""
-    one, other = Typed(TypedFile(path), lambda: "me"), Typed(TypedFile(path), lambda: "work")
+    here, elsewhere = Typed(TypedFile(path), lambda: "me"), Typed(TypedFile(path), lambda: "work")
     texts = ["a\nb", "漢字 🙂", "half \udce9", '["me", "no entry"]']
     for number, text in enumerate(texts):
-        (one, other)[number % 2].append_string(text)
-    assert [text async for text in one.load()] == [text async for text in other.load()] == texts[::-1]
+        (here, elsewhere)[number % 2].append_string(text)
+    assert [text async for text in here.load()] == [text async for text in elsewhere.load()] == texts[::-1]
 
 
 def test_it_does_not_grow_for_ever(path: Path) -> None:

@@ -188,10 +188,10 @@ def test_a_pattern_that_could_go_back_is_a_fault(pattern: str) -> None:
 
 async def test_the_webhook_is_asked_without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy of the environment is told neither the secret nor the question."""
-    seen: list[bytes] = []
+    bodies: list[bytes] = []
 
     async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append(await reader.read(4096))
+        bodies.append(await reader.read(4096))
         writer.close()
 
     server = await asyncio.start_server(proxy, "127.0.0.1", 0)
@@ -201,4 +201,4 @@ async def test_the_webhook_is_asked_without_proxies(monkeypatch: pytest.MonkeyPa
     async with Service.open(Answer({"answer": "8849 m"})) as service:
         asked = await Webhook(service.url, b"salt", "s3cret").answer(HelpRequest("How high?", "en", "t"))
     server.close()
-    assert (asked, seen) == ("8849 m", [])
+    assert (asked, bodies) == ("8849 m", [])

@@ -234,10 +234,11 @@ async def test_a_flood_holds_nothing_up() -> None:
 
 
 async def test_halves_of_characters_break_nothing(tmp_path: Path) -> None:
-    """Half a character is replaced, two halves in two pieces are joined, in a text and in arguments."""
+    """Half a character is replaced, two halves in two pieces are joined, in a text, a tool's name and arguments."""
     wish = call("add_todos", '{"items": ["milk \\ud83d"]}', "b")
     answer: list[Chunk] = [delta(content="Noted \ud83d"), delta(content="\ude00 \udc00!"), end("stop")]
-    async with Provider.open(PLAN, wish, answer) as server, talk(tmp_path, server.url) as assistant:
+    unknown = call("add_todos\ud83d", "{}", "a")
+    async with Provider.open(PLAN, unknown, wish, answer) as server, talk(tmp_path, server.url) as assistant:
         events: list[Event] = await turn(assistant, "put down milk")
         assert said(events) == ["Noted 😀 \ufffd!"]
         assert await todos(assistant) == ["milk \ufffd"]

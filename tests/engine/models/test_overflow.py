@@ -73,8 +73,11 @@ async def count(assistant: Assistant) -> int:
 @pytest.mark.parametrize(("status", "problem"), WORDINGS, ids=["openai", "vllm", "llama.cpp", "groq"])
 async def test_a_message_that_is_too_long_is_told(tmp_path: Path, status: int, problem: dict[str, str]) -> None:
     """With nothing left to cut the user is asked for fewer words, in friendly ones and in their language."""
-    async with Provider.open(refuse(status, problem)) as server, stage(tmp_path / "t.db", models(server.url)) as one:
-        events = await play(one, "Привет")
+    async with (
+        Provider.open(refuse(status, problem)) as server,
+        stage(tmp_path / "t.db", models(server.url)) as application,
+    ):
+        events = await play(application, "Привет")
         assert errors(events) == ["too_long"]
         assert "скажите короче" in str(events[-2])
         assert len(server.bodies) == 1
@@ -107,29 +110,29 @@ async def overflow(url: str) -> Overflow | None:
 
 async def test_a_history_that_is_too_long_is_cut(tmp_path: Path) -> None:
     """The same turn is answered with the last quarter of what was said, and the rest stays forgotten."""
-    async with Provider.open(small(400)) as server, stage(tmp_path / "t.db", models(server.url)) as one:
+    async with Provider.open(small(400)) as server, stage(tmp_path / "t.db", models(server.url)) as application:
         for number in range(4):
-            assert said(await play(one, f"{number} {'word ' * 15}")) == ["Short and good."]
-        events = await play(one, f"4 {'word ' * 15}")
+            assert said(await play(application, f"{number} {'word ' * 15}")) == ["Short and good."]
+        events = await play(application, f"4 {'word ' * 15}")
         assert errors(events) == ["model_retry"]
         assert said(events) == ["Short and good."]
         assert [text[0] for text in heard(server.bodies[-1], "user")] == ["4"]
-        assert await count(one) == 2
-        assert said(await play(one, "short")) == ["Short and good."]
+        assert await count(application) == 2
+        assert said(await play(application, "short")) == ["Short and good."]
         assert heard(server.bodies[-1], "user")[1:] == ["short"]
-        assert len(await one.history("t")) == 12
+        assert len(await application.history("t")) == 12
 
 
 async def test_one_long_message_does_not_spoil_the_thread(tmp_path: Path) -> None:
     """What no model can take is told; the next message is answered without it."""
-    async with Provider.open(small(400)) as server, stage(tmp_path / "t.db", models(server.url)) as one:
-        await play(one, "hi")
-        assert errors(await play(one, "word " * 200)) == ["model_retry", "too_long"]
-        events = await play(one, "shorter")
+    async with Provider.open(small(400)) as server, stage(tmp_path / "t.db", models(server.url)) as application:
+        await play(application, "hi")
+        assert errors(await play(application, "word " * 200)) == ["model_retry", "too_long"]
+        events = await play(application, "shorter")
         assert said(events) == ["Short and good."]
         assert heard(server.bodies[-1], "user") == ["shorter"]
-        assert said(await play(one, "again")) == ["Short and good."]
-        assert await open_calls(one) == []
+        assert said(await play(application, "again")) == ["Short and good."]
+        assert await open_calls(application) == []
 
 
 async def test_a_roomier_fallback_is_asked_first(tmp_path: Path) -> None:
@@ -138,9 +141,9 @@ async def test_a_roomier_fallback_is_asked_first(tmp_path: Path) -> None:
         chain = models(server.url)
         whole = make_models("openai:m", {}, "openai:n", Endpoint(base_url=roomy.url))
         both = type(chain)(chain.default, chain.roles, whole.fallback)
-        async with stage(tmp_path / "t.db", both) as one:
+        async with stage(tmp_path / "t.db", both) as application:
             for _ in range(2):
-                events = await play(one, "word " * 60)
+                events = await play(application, "word " * 60)
             assert errors(events) == ["model_retry"]
             assert said(events) == ["All of it."]
             assert len(heard(roomy.bodies[-1], "user")) == 2

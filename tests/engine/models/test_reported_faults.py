@@ -16,7 +16,7 @@ SAMPLE = ("B1:", "M1:", "m2:")
 
 async def missed(path: Path, cases: Sequence[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
     """Hold the talks, each in a thread of its own; return what an answer lacks, or holds and should not."""
-    found = []
+    faults = []
     async with standin(path) as room:
         for place, case in enumerate(cases):
             for text, *parts in case["talk"]:
@@ -25,8 +25,8 @@ async def missed(path: Path, cases: Sequence[dict[str, Any]]) -> list[tuple[str,
                 kinds = ("message", "view", "interrupt")
                 answer = "\n".join(str(event) for event in events if event["type"] in kinds)
                 wrong = [part for part in parts if (part.removeprefix("!") in answer) == part.startswith("!")]
-                found += [(case["fault"], text, part, answer) for part in wrong]
-    return found
+                faults += [(case["fault"], text, part, answer) for part in wrong]
+    return faults
 
 
 @pytest.fixture(autouse=True)

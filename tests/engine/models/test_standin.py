@@ -13,14 +13,14 @@ MOST_MISSED = 0.2
 """The share of wishes that may not be understood."""
 
 
-def wrong(seen: list[Outcome]) -> list[tuple[str, tuple[str, ...]]]:
+def wrong(results: list[Outcome]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the texts that wrote what they do not name."""
-    return [(outcome.row.text, outcome.wrote) for outcome in seen if outcome.is_wrong]
+    return [(outcome.row.text, outcome.wrote) for outcome in results if outcome.is_wrong]
 
 
-def missed(seen: list[Outcome]) -> float:
+def missed(results: list[Outcome]) -> float:
     """Return the share of wishes that were not fulfilled."""
-    wishes = [outcome for outcome in seen if outcome.row.writes]
+    wishes = [outcome for outcome in results if outcome.row.writes]
     return sum(not outcome.is_right for outcome in wishes) / len(wishes)
 
 
@@ -35,9 +35,9 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("lang", HELD)
 async def test_what_is_no_wish_writes_nothing_in_any_dialog(tmp_path: Path, lang: str, part: int) -> None:
     """Asides, farewells, vague wishes, other people's words, jokes, insults and half sentences."""
-    seen = await outcomes(tmp_path / "said.db", lang, everywhere(lang)[part::PARTS])
-    assert wrong(seen) == []
-    assert [outcome.row.text for outcome in seen if not outcome.reply] == []
+    results = await outcomes(tmp_path / "said.db", lang, everywhere(lang)[part::PARTS])
+    assert wrong(results) == []
+    assert [outcome.row.text for outcome in results if not outcome.reply] == []
 
 
 @pytest.mark.slow
@@ -45,9 +45,9 @@ async def test_what_is_no_wish_writes_nothing_in_any_dialog(tmp_path: Path, lang
 @pytest.mark.parametrize("lang", HELD)
 async def test_a_wish_writes_what_it_names_or_nothing(tmp_path: Path, lang: str, table: str) -> None:
     """One wish, a correction, or several wishes in one message; most of them are fulfilled."""
-    seen = await outcomes(tmp_path / "said.db", lang, rows(table, lang))
-    assert wrong(seen) == []
-    assert missed(seen) <= MOST_MISSED
+    results = await outcomes(tmp_path / "said.db", lang, rows(table, lang))
+    assert wrong(results) == []
+    assert missed(results) <= MOST_MISSED
 
 
 def test_the_tables_are_as_long_as_they_shall_be() -> None:

@@ -24,9 +24,9 @@ def every_case(lang: str) -> list[Case]:
 
 async def not_as_named(path: Path, lang: str, wanted: list[Case]) -> list[object]:
     """Return the texts whose calls wrote something else than their rows name, or after which nothing was said."""
-    seen = await outcomes(path, lang, wanted)
-    assert len(seen) == len(wanted)
-    return [(it.row.text, it.wrote, it.row.writes) for it in seen if not (it.is_right and it.reply)]
+    results = await outcomes(path, lang, wanted)
+    assert len(results) == len(wanted)
+    return [(it.row.text, it.wrote, it.row.writes) for it in results if not (it.is_right and it.reply)]
 
 
 @pytest.mark.slow

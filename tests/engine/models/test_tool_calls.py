@@ -109,9 +109,9 @@ async def test_arguments_that_do_not_fit_are_explained_to_the_model(mock: LLMock
         assert errors(events) == []
         assert said(events) == ["Noted."]
         assert await todos(assistant) == ["milk"]
-    told = heard(bodies(mock)[2], "tool")
-    assert len(told) == 1
-    assert "items: Input should be a valid list" in told[0]
+    results = heard(bodies(mock)[2], "tool")
+    assert len(results) == 1
+    assert "items: Input should be a valid list" in results[0]
     mock.assert_resilient(strict=True)
 
 
@@ -123,9 +123,9 @@ async def test_an_unknown_tool_is_explained_to_the_model(mock: LLMock, tmp_path:
         assert tools(events) == [("order_pizza", False), ("assistant_help", True)]
         assert said(events) == ["That I cannot do."]
         assert said(await turn(assistant, "thanks")) == ["Gladly."]
-    told = heard(bodies(mock)[1], "tool")
-    assert "order_pizza" in told[0]
-    assert "current_time" in told[0]
+    results = heard(bodies(mock)[1], "tool")
+    assert "order_pizza" in results[0]
+    assert "current_time" in results[0]
     mock.assert_resilient(strict=True)
 
 
@@ -159,6 +159,6 @@ async def test_two_calls_in_one_reply(tmp_path: Path, ids: tuple[str | None, str
     ]
     async with Provider.open(*replies) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "put down milk and bread")
-        told = [event.object for event in events if isinstance(event, ToolEnd)]
-        assert told[-1] == "1. milk\n2. bread"
+        results = [event.object for event in events if isinstance(event, ToolEnd)]
+        assert results[-1] == "1. milk\n2. bread"
         assert await todos(assistant) == ["milk", "bread"]

@@ -59,5 +59,5 @@ async def test_messages_that_wait_behind_a_wish_are_answered(chat: Chat, driver:
     async with chat.assistant() as assistant:
         await assistant.receive(Turn(thread="ann", text="more milk", id="next"))
     trace = await chat.says("hello", id="third")
-    told = [line for line in trace.split("\n") if line.startswith(("user:", "supervisor: ", "planner: "))]
-    assert told == ["user: yes", TOLD, "user: more milk", "planner: 1. milk", "user: hello", "planner: Well."]
+    spoken = [line for line in trace.split("\n") if line.startswith(("user:", "supervisor: ", "planner: "))]
+    assert spoken == ["user: yes", TOLD, "user: more milk", "planner: 1. milk", "user: hello", "planner: Well."]

@@ -76,8 +76,8 @@ async def test_a_graph_that_is_killed_after_its_question(chat: Chat, driver: Dri
         assert till.effects in (["looked", "paid"], ["looked", "paid", "paid"])
         twice += len(till.effects) - 2
         async with chat.assistant() as assistant:
-            said = [line.text for line in await assistant.memory.transcript.lines("ann")]
-        assert (said[-1], said.count("Bob is paid.")) == ("Bob is paid.", 1)
+            texts = [line.text for line in await assistant.memory.transcript.lines("ann")]
+        assert (texts[-1], texts.count("Bob is paid.")) == ("Bob is paid.", 1)
     assert twice <= 3
 
 

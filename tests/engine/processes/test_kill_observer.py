@@ -40,10 +40,10 @@ async def test_a_call_outlives_who_made_it(tmp_path: Path, driver: Driver) -> No
             [call] = await assistant.seats.all()
             assert (call.caller, call.reason, call.holder) == ("observer", "the user is angry", "")
             assert await script_lines(assistant) == [f"user: {ANGRY}", f"supervisor: {ANSWER}"]
-        told = notices(outcome.events), notices(again)
-        assert max(told) == 1
+        shown = notices(outcome.events), notices(again)
+        assert max(shown) == 1
         if not outcome.killed:
-            assert told == (1, 0)
+            assert shown == (1, 0)
             break
         assert at < MOST_STEPS
     assert at > 10

@@ -130,10 +130,10 @@ async def test_an_operators_step_that_is_killed(tmp_path: Path, world: BotApi, k
 
 async def check(talk: Talk) -> None:
     """Hold the transcript, the user's chat and the operators' chat against what was said."""
-    said = ["user: it is broken", "Ann: It comes.", f"supervisor: {OVER}"]
+    expected = ["user: it is broken", "Ann: It comes.", f"supervisor: {OVER}"]
     async with stage(talk.path, Script().models(ROLES)) as assistant:
         lines = await script_lines(assistant, talk.thread)
-        assert lines[2:-2] == [f"supervisor: {TAKEN}", *said]
+        assert lines[2:-2] == [f"supervisor: {TAKEN}", *expected]
         assert await assistant.seats.all() == []
         assert await assistant.memory.updates.open(door_of(BOT["id"])) == []
     shown = [text for text, _ in groupby(talk.world.texts(talk.user))]

@@ -84,8 +84,8 @@ async def check(kills: Kills, chats: MixedChats, assistant: Assistant) -> None:
         own = {entry.message_id for entry in entries}
         place = ThreadNames().place(thread)
         assert place
-        said = [line.text for line in lines if line.role == "assistant" and line.message_id in own]
-        stored.setdefault((place.chat, user), []).extend(page.text for text in said for page in pages(text))
+        answers = [line.text for line in lines if line.role == "assistant" and line.message_id in own]
+        stored.setdefault((place.chat, user), []).extend(page.text for text in answers for page in pages(text))
     for (chat, user), texts in stored.items():
         to_user = [it for it in kills.world.sent if it["chat"]["id"] == chat and it["text"] != STOPPED]
         kills.compare([message for message in to_user if chat > 0 or asker(message) == user], texts)

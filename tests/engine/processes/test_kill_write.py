@@ -38,8 +38,8 @@ def request(database: Path, **more: object) -> Request:
 
 def judged(desk: Desk, outcome: Outcome) -> str:
     """Return what is wrong with what was done and said; empty for nothing."""
-    [said] = outcome.said
-    pay, note, mail = said.split("\n")
+    [answer] = outcome.said
+    pay, note, mail = answer.split("\n")
     paid, mailed = desk.paid.count("Bob 10 EUR"), desk.paid.count("hi")
     wrong = {
         f"noted {len(desk.noted)} times": desk.noted != ["paid Bob"] or note != "Noted: paid Bob.",

@@ -34,19 +34,19 @@ def secrets(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def asked() -> Iterator[Service]:
     """A shop that is served beside the command, which has an event loop of its own."""
-    ready, found, over = threading.Event(), [], asyncio.Event()
+    ready, results, over = threading.Event(), [], asyncio.Event()
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
         async with Service.open(Answer(ORDERS), Answer({"id": "R1"})) as service:
-            found.append(service)
+            results.append(service)
             ready.set()
             await over.wait()
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
     thread.start()
     ready.wait()
-    yield found[0]
+    yield results[0]
     loop.call_soon_threadsafe(over.set)
     thread.join()
     loop.close()
@@ -77,15 +77,15 @@ def test_tools_are_listed_without_their_service(monkeypatch: pytest.MonkeyPatch,
     assert "- найди мой заказ {word}" in shown
     checked = json.loads(run(capsys, "check", "--json")[0])
     assert checked["faults"] == []
-    assert "submit_return" in [one["name"] for one in checked["tools"]]
+    assert "submit_return" in [tool_card["name"] for tool_card in checked["tools"]]
 
 
 def test_a_read_is_tried(monkeypatch: pytest.MonkeyPatch, capsys: Captured, asked: Service) -> None:
     """What the service answers is told as a model reads it and a user sees it."""
     describe(monkeypatch, "REMOTE_TOOLS", shop(asked.url))
-    found = json.loads(run(capsys, "tools", "try", "find_orders", "word=hat", "--user", "ann", "--json")[0])
-    assert found["object"][1] == {"id": 2, "name": "Red hat", "price": 15.0}
-    assert found["view"]["kind"] == "cards"
+    results = json.loads(run(capsys, "tools", "try", "find_orders", "word=hat", "--user", "ann", "--json")[0])
+    assert results["object"][1] == {"id": 2, "name": "Red hat", "price": 15.0}
+    assert results["view"]["kind"] == "cards"
     assert asked.asked[0].target.startswith("/api/v1/users/ann/orders?q=hat")
 
 
@@ -98,8 +98,8 @@ def test_a_write_wants_a_yes_and_is_done_once(
     wish = ("tools", "try", "submit_return", "order=5f0c-2d9e", "reason=wrong")
     assert "--yes" in run(capsys, *wish, code=2)[1]
     assert asked.asked == []
-    told = "Return R1 is accepted.\n\norder 1 = 5f0c-2d9e\n"
-    assert [run(capsys, *wish, "--yes")[0] for _ in range(2)] == [told] * 2
+    output = "Return R1 is accepted.\n\norder 1 = 5f0c-2d9e\n"
+    assert [run(capsys, *wish, "--yes")[0] for _ in range(2)] == [output] * 2
     [request] = asked.asked
     assert request.body["order"] == {"id": "5f0c-2d9e"}
 
@@ -173,4 +173,4 @@ def test_a_server_that_is_gone_hides_no_other(monkeypatch: pytest.MonkeyPatch, c
     assert out.startswith(f"ann has it, as no. 1 of process {os.environ['LIBRARY_SHELF']}\n")
     checked = json.loads(run(capsys, "check", "--json", code=2)[0])
     assert checked["faults"] == [err.strip()]
-    assert "find_books" in [one["name"] for one in checked["tools"]]
+    assert "find_books" in [tool_card["name"] for tool_card in checked["tools"]]

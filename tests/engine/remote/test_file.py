@@ -28,7 +28,7 @@ def token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tool(body: dict[str, Any], name: str) -> dict[str, Any]:
     """Return one tool of a file."""
-    return next(one for one in body["tools"] if one["name"] == name)
+    return next(entry for entry in body["tools"] if entry["name"] == name)
 
 
 def puts(name: str, /, **fields: Any) -> Break:

@@ -180,9 +180,9 @@ async def test_examples_are_understood_without_a_model(
         path.write_text(yaml.safe_dump(shop(service.url), allow_unicode=True, sort_keys=False), "utf-8")
         settings = Settings(_env_file=None, remote_tools=path, database_url=f"sqlite:///{tmp_path}/dialogs.db")
         async with open_assistant(settings) as assistant:
-            said = trace([event async for event in assistant.play(Turn(thread="ann", text=text, lang=lang))])
-    assert f"planner.find_orders() = {FOUND}" in said
-    assert f"view: cards {'Your orders' if lang == 'en' else 'Ваши заказы'}" in said
+            turn_trace = trace([event async for event in assistant.play(Turn(thread="ann", text=text, lang=lang))])
+    assert f"planner.find_orders() = {FOUND}" in turn_trace
+    assert f"view: cards {'Your orders' if lang == 'en' else 'Ваши заказы'}" in turn_trace
     assert service.asked[0].headers["accept-language"] == lang
 
 

@@ -111,13 +111,13 @@ def test_a_long_section_is_cut_between_paragraphs() -> None:
 
 def test_a_folder_is_indexed_step_by_step(index: DocumentIndex, manual: Path) -> None:
     """What is new or changed is read, what is gone is taken out, the rest is left alone."""
-    told: list[tuple[int, int, str]] = []
-    first = index_folder(index, manual, "https://docs.example/", lambda *step: told.append(step))
+    steps: list[tuple[int, int, str]] = []
+    first = index_folder(index, manual, "https://docs.example/", lambda *step: steps.append(step))
 
     assert (first.added, first.unchanged, first.removed, first.unreadable) == (4, 0, 0, [])
     assert {stat.S_IMODE(file.stat().st_mode) for file in index.path.parent.iterdir()} == {0o600}
-    assert told[0] == (0, 4, "guide.md")
-    assert told[-1] == (4, 4, "")
+    assert steps[0] == (0, 4, "guide.md")
+    assert steps[-1] == (4, 4, "")
     assert found(index, "what goods come back?")[0] == "https://docs.example/guide.md#returns"
     assert found(index, "сколько рублей")[0] == "https://docs.example/more/delivery.html#cost"
     assert found(index, "warranties") == ["https://docs.example/more/warranty.pdf#page=1"]

@@ -78,8 +78,8 @@ def test_packed_formats(name: str, body: bytes, sections: list[tuple[str, str]],
     report = index_folder(index, tmp_path / "docs", "", lambda *_: None)
 
     assert (report.added, report.unreadable) == (1, [])
-    found = [(passage.title, passage.text) for passage in index.search("чек bolt first second", 5, "en")]
-    assert sorted(found) == sorted(sections)
+    results = [(passage.title, passage.text) for passage in index.search("чек bolt first second", 5, "en")]
+    assert sorted(results) == sorted(sections)
     assert asyncio.run(text_of(name, body, 1000)).startswith(sections[0][0])
 
 

@@ -159,9 +159,11 @@ async def test_without_a_key_a_question_outlasts_a_plain_request(tmp_path: Path)
         for text in texts:
             events = [event async for event in assistant.play(Turn(thread="ann", text=text))]
 
-    assert ("delete_todos", {"numbers": [2]}) in [(one.tool, one.args) for one in events if isinstance(one, ToolEnd)]
-    assert [one.observer for one in events if isinstance(one, Observed)] == ["answer"]
-    assert len([one for one in events if isinstance(one, Message)]) == 1
+    assert ("delete_todos", {"numbers": [2]}) in [
+        (each.tool, each.args) for each in events if isinstance(each, ToolEnd)
+    ]
+    assert [each.observer for each in events if isinstance(each, Observed)] == ["answer"]
+    assert len([each for each in events if isinstance(each, Message)]) == 1
 
 
 @pytest.mark.parametrize("question_first", [False, True])

@@ -28,8 +28,8 @@ class Room:
         """Say something; return how often the model was really asked, and what was told."""
         before = len(self.chat.script.asked)
         await self.chat.says(text)
-        told = [event.text for event in self.chat.events if isinstance(event, Error) and event.text]
-        return len(self.chat.script.asked) - before, told
+        texts = [event.text for event in self.chat.events if isinstance(event, Error) and event.text]
+        return len(self.chat.script.asked) - before, texts
 
 
 async def test_after_failures_in_a_row_calls_fail_at_once(chat: Chat) -> None:

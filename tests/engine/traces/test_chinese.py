@@ -53,6 +53,6 @@ async def test_a_conversation_in_chinese(tmp_path: Path, monkeypatch: pytest.Mon
             heard, reply = await said(room.assistant, text)
             assert answer in reply, (text, reply)
             events += heard
-    told = trace(events)
-    assert [call for call in CALLED if call not in told] == []
+    turn_trace = trace(events)
+    assert [call for call in CALLED if call not in turn_trace] == []
     assert all(event.ok for event in events if isinstance(event, ToolEnd))

@@ -111,7 +111,7 @@ async def test_an_agent_without_its_model_is_told_as_such(chat: Chat) -> None:
 async def test_no_machinery_of_an_agent_is_shown(chat: Chat, reply: str, outcome: str) -> None:
     """The agent's model is read as any: its answer ends where a turn does, and a call in words is no answer."""
     seat(chat, reply)
-    said = await chat.says("How long is house?")
-    assert outcome in said
-    assert "im_" not in said
-    assert "parameters" not in said
+    turn_trace = await chat.says("How long is house?")
+    assert outcome in turn_trace
+    assert "im_" not in turn_trace
+    assert "parameters" not in turn_trace

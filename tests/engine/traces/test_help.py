@@ -32,8 +32,8 @@ def settings(**values: Any) -> Settings:
 
 def with_model(chain: str, llmock: LLMock) -> Settings:
     """Return settings with this chain of help, in which the model is a mocked one."""
-    known = {"help_model": "openai:m", "help_base_url": llmock.base_url(), "help_api_key": "k"}
-    return settings(help_chain=chain, help_timeout=PATIENT, **known)
+    options = {"help_model": "openai:m", "help_base_url": llmock.base_url(), "help_api_key": "k"}
+    return settings(help_chain=chain, help_timeout=PATIENT, **options)
 
 
 def asks(chat: Chat, query: str, reply: str = "There you are.") -> None:
@@ -95,7 +95,7 @@ async def test_another_model_answers_what_the_pages_do_not(
     assert answer.endswith("8849 metres.")
     [request] = llmock.requests
     assert rule in request.body["messages"][0]["content"]
-    assert [one["content"] for one in request.body["messages"][1:]] == [EVEREST]
+    assert [message["content"] for message in request.body["messages"][1:]] == [EVEREST]
 
 
 async def test_asking_another_model_is_a_model_call(chat: Chat, llmock: LLMock) -> None:

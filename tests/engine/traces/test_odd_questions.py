@@ -65,8 +65,8 @@ async def test_too_much_to_choose_from_is_narrowed_down(chat: Chat) -> None:
     chat.expects(supervisor=BEGIN, planner=[Call("pick", {"which": "too many"}), "Which kind?"])
 
     trace = await chat.says("Let me pick one")
-    told = phrase("choice_too_many", "en", tool="pick", count=120, most=50)
-    assert trace.endswith(f"planner.pick(which='too many') ! {told}\nplanner: Which kind?")
+    message = phrase("choice_too_many", "en", tool="pick", count=120, most=50)
+    assert trace.endswith(f"planner.pick(which='too many') ! {message}\nplanner: Which kind?")
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "https://"])

@@ -120,7 +120,7 @@ async def test_a_question_outlives_a_new_name_of_its_dialog(chat: Chat) -> None:
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])
     await chat.says("I want to return something")
     planner = replace(chat.speakers.dialogs["planner"], name="organiser", formerly=["planner"])
-    dialogs = {name: one for name, one in chat.speakers.dialogs.items() if name != "planner"}
+    dialogs = {name: each for name, each in chat.speakers.dialogs.items() if name != "planner"}
     chat.speakers = Speakers(chat.speakers.supervisor, {**dialogs, "organiser": planner})
     with patch(
         "agents.conversation.prompt.prompt",
@@ -136,10 +136,10 @@ async def test_a_question_that_nobody_asks_any_more_is_let_go(chat: Chat, gone: 
     chat.expects(supervisor=BEGIN, planner=[Call("ask_address")])
     await chat.says("I want to return something")
     planner = chat.speakers.dialogs["planner"]
-    tools = [one for one in planner.tools if one.name != "ask_address"]
+    tools = [each for each in planner.tools if each.name != "ask_address"]
     if gone == "form":
         tools = [*tools, traits(kind="breaker")(ask_address.model_copy())]
-    others = {name: one for name, one in chat.speakers.dialogs.items() if name != "planner"}
+    others = {name: each for name, each in chat.speakers.dialogs.items() if name != "planner"}
     kept = {} if gone == "dialog" else {"planner": replace(planner, tools=tools)}
     chat.speakers = Speakers(chat.speakers.supervisor, {**others, **kept})
     if gone == "dialog":

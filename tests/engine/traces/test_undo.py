@@ -105,25 +105,25 @@ def writing() -> Iterator[tuple[Speaker, BaseTool]]:
     """Yield every tool of the application that writes, with its speaker."""
     speakers, _ = discover()
     for speaker in speakers:
-        for found in tools_of(speaker, speakers):
-            if traits_of(found).effect == "write":
-                yield speaker, found
+        for writer in tools_of(speaker, speakers):
+            if traits_of(writer).effect == "write":
+                yield speaker, writer
 
 
 def cases() -> Iterator[Any]:
     """Yield every case with the speaker that has the tool."""
-    for speaker, found in writing():
-        for number, case in enumerate(CASES.get(found.name, [])):
-            yield pytest.param(speaker.name, case, id=f"{speaker.name}.{found.name}-{number}")
+    for speaker, writer in writing():
+        for number, case in enumerate(CASES.get(writer.name, [])):
+            yield pytest.param(speaker.name, case, id=f"{speaker.name}.{writer.name}-{number}")
 
 
 def test_every_writing_tool_can_be_taken_back_or_says_that_it_cannot() -> None:
     """A new tool that writes has an undo and a case here, or is declared irreversible."""
-    for speaker, found in writing():
-        stated = traits_of(found)
-        assert stated.irreversible or stated.undo is not None, f"{found.name} writes: give it an undo"
-        shown = found.name in CASES or (ROOT / "tests" / "dialogs" / speaker.name / "test_undo.py").exists()
-        assert stated.irreversible or shown, f"{found.name}: show here that it can be taken back"
+    for speaker, writer in writing():
+        stated = traits_of(writer)
+        assert stated.irreversible or stated.undo is not None, f"{writer.name} writes: give it an undo"
+        shown = writer.name in CASES or (ROOT / "tests" / "dialogs" / speaker.name / "test_undo.py").exists()
+        assert stated.irreversible or shown, f"{writer.name}: show here that it can be taken back"
 
 
 @pytest.mark.parametrize(("speaker", "case"), [*cases()])

@@ -48,11 +48,11 @@ async def hold(chat: Chat) -> None:
 
 async def plays(source: str, folder: Path) -> None:
     """Play an exported test in a new conversation with the shop; it must pass."""
-    found: dict[str, object] = {}
-    exec(compile(source, "exported", "exec"), found)
+    namespace: dict[str, object] = {}
+    exec(compile(source, "exported", "exec"), namespace)
     again = Chat(folder / "again.db")
     again.speakers = with_shop(again.speakers)
-    [test] = [one for name, one in found.items() if name.startswith("test_")]
+    [test] = [value for name, value in namespace.items() if name.startswith("test_")]
     await test(again)  # type: ignore[operator]  # a function of the exported module
     assert again.script.left() == {}
 

@@ -89,7 +89,7 @@ def test_a_conversation_with_reminders_becomes_a_test(
     assert source.count("planner.add_reminder(") == 3
     assert "planner.change_reminder(" in source
     assert "supervisor -> profile\n" in source
-    assert all(said in source for said in REMINDED[lang])
+    assert all(sentence in source for sentence in REMINDED[lang])
     # There is always another day in one of the two than in the other.
     assert passes(copy, TZ="Pacific/Kiritimati")
     assert passes(copy, TZ="Etc/GMT+12")
@@ -102,8 +102,8 @@ def test_a_real_conversation_becomes_a_test(copy: Path, tmp_path_factory: pytest
     source = talk(tmp_path_factory.mktemp("held") / "held.db", *TALK[lang], lang=lang)
     (copy / "tests/engine/traces/test_exported.py").write_text(source, "utf-8")
 
-    for said in TALK[lang]:
-        assert said in source.replace("\\", "")
+    for sentence in TALK[lang]:
+        assert sentence in source.replace("\\", "")
     assert "supervisor -> profile\n" in source
     assert "planner.add_todos(" in source
     for command in (["format"], ["check"]):

@@ -63,15 +63,15 @@ async def test_a_conversation_can_be_processed(chat: Chat, capsys: Captured) -> 
 
     await exported(chat, form="json")
 
-    found = json.loads(capsys.readouterr().out)
-    contents = found["contents"]
-    assert [(one["role"], one["content"], one["turn_id"]) for one in contents] == [
+    memory = json.loads(capsys.readouterr().out)
+    contents = memory["contents"]
+    assert [(content["role"], content["content"], content["turn_id"]) for content in contents] == [
         ("assistant", "Hello.", 0),
         ("user", "A nurse", 1),
         ("assistant", "I see.", 1),
     ]
-    assert [one["metadata"]["source"] for one in contents] == ["greeting", "message", "llm"]
-    assert all(one["timestamp"] > 1_700_000_000_000 for one in contents)
+    assert [content["metadata"]["source"] for content in contents] == ["greeting", "message", "llm"]
+    assert all(content["timestamp"] > 1_700_000_000_000 for content in contents)
 
 
 async def test_an_unknown_thread_cannot_be_exported(chat: Chat) -> None:

@@ -34,7 +34,7 @@ def with_shop(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(speakers, dialogs={**rest, "planner": more}), watching
 
     monkeypatch.setattr("app.cli.tools.discover", discover_more)
-    for one in shop_tools.TOOLS:
+    for tool in shop_tools.TOOLS:
         for lang in languages():
-            card_file(one.name, lang).write_text("- do it\n", "utf-8")
+            card_file(tool.name, lang).write_text("- do it\n", "utf-8")
     shop_tools.RETURNS.clear()

@@ -65,7 +65,7 @@ async def test_a_blocking_tool_is_given_up(chat: Chat, monkeypatch: pytest.Monke
 
     assert phrase("tool_failed", "en", tool="wait") in trace
     assert trace.endswith("planner: No.")
-    assert [one.daemon for one in threading.enumerate() if one.name == "tool wait"] == [True]
+    assert [thread.daemon for thread in threading.enumerate() if thread.name == "tool wait"] == [True]
 
 
 @pytest.mark.parametrize("word", ["exit", "stop", "error"])

@@ -49,8 +49,8 @@ def test_a_card_may_be_left_without_examples(capsys: Captured, house: Path) -> N
 def test_a_card_that_would_break_a_rule_is_not_written(capsys: Captured, house: Path) -> None:
     """A card is never left in a state in which the application would not start."""
     before = card_file("abilities", "en").read_text("utf-8")
-    told = run(capsys, "edit", "abilities", "--lang", "en", "--add-example", "tell {it}", code=2)
-    assert "{it}, which is no parameter" in told
+    output = run(capsys, "edit", "abilities", "--lang", "en", "--add-example", "tell {it}", code=2)
+    assert "{it}, which is no parameter" in output
     assert card_file("abilities", "en").read_text("utf-8") == before
 
 
@@ -68,8 +68,8 @@ def test_a_broken_card_is_named_before_anything_runs(capsys: Captured) -> None:
     assert "prompts/en/cards/abilities.md: the example 'help' is there 2 times" in capsys.readouterr().out
     for command in (["ask", "hi"], ["tools", "try", "abilities"]):
         assert command_line.main(command) == 2
-        told = "python -m app: prompts/en/cards/abilities.md: the example 'help' is there 2 times\n"
-        assert capsys.readouterr() == ("", told)
+        output = "python -m app: prompts/en/cards/abilities.md: the example 'help' is there 2 times\n"
+        assert capsys.readouterr() == ("", output)
     run(capsys, "edit", "abilities", "--lang", "en", "--remove-example", "help")
     assert command_line.main(["check"]) == 0
 

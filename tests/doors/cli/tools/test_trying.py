@@ -34,10 +34,10 @@ def test_a_form_and_its_views(capsys: Captured) -> None:
 
 def test_a_result_is_told_as_a_model_reads_it(with_shop: None, capsys: Captured) -> None:
     """Identifiers are numbers, and what they stand for is told, so that it can be used in the next try."""
-    found = tried(capsys, "find_orders", "name=hat")
-    assert found["object"] == [{"id": 1, "name": "Red hat", "price": 15.0}]
-    assert found["aliases"] == {"order": {"1": HAT}}
-    assert found["view"]["kind"] == "cards"
+    outcome = tried(capsys, "find_orders", "name=hat")
+    assert outcome["object"] == [{"id": 1, "name": "Red hat", "price": 15.0}]
+    assert outcome["aliases"] == {"order": {"1": HAT}}
+    assert outcome["view"]["kind"] == "cards"
     assert run(capsys, "try", "find_orders", "name=hat").endswith(f"1. Red hat — 15 EUR\n\norder 1 = {HAT}\n")
 
 
@@ -58,8 +58,12 @@ def test_permissions_count(with_shop: None, monkeypatch: pytest.MonkeyPatch, cap
 
 def test_a_failure_is_an_exit_code(with_shop: None, capsys: Captured) -> None:
     """A tool that refuses or fails ends with 1; what a model would be told is printed."""
-    told = tried(capsys, "submit_return", "order=gone", "--yes", code=1)
-    assert (told["ok"], told["object"], told["notices"]) == (False, "There is no such order.", ["No such order."])
+    refusal = tried(capsys, "submit_return", "order=gone", "--yes", code=1)
+    assert (refusal["ok"], refusal["object"], refusal["notices"]) == (
+        False,
+        "There is no such order.",
+        ["No such order."],
+    )
 
 
 def test_a_tool_that_breaks_says_where(

@@ -181,8 +181,8 @@ async def test_an_agent_belongs_to_its_maker(assistant: Assistant, settings: Set
         assert "event: over" in (await tutor.get(stream)).text
         live = (await tutor.get("/lab/trial/clerk/trace")).text
         assert "supervisor.current_time()" in live
-        [seen] = re.findall(r"seen=(\d+)", live)
-        assert (await tutor.get(f"/lab/trial/clerk/trace?seen={seen}")).status_code == 204
+        [number] = re.findall(r"seen=(\d+)", live)
+        assert (await tutor.get(f"/lab/trial/clerk/trace?seen={number}")).status_code == 204
         assert (await tutor.post("/lab/agent", data={**body, "file": "../x"})).status_code == 409
         assert (await tutor.post("/lab/agent", data={**body, "tools[]": "no_tool"})).status_code == 409
     async with visiting(assistant, settings, OTHER_LAB) as other:

@@ -23,5 +23,7 @@ async def test_the_saver_passes_the_whole_suite(database: str) -> None:
     report = await validate(saver)
     report.print_report()
     assert {name: result.failures for name, result in report.results.items() if result.failures} == {}
-    assert {name for name, result in report.results.items() if result.passed} == {one.value for one in ALL_CAPABILITIES}
+    assert {name for name, result in report.results.items() if result.passed} == {
+        capability.value for capability in ALL_CAPABILITIES
+    }
     assert sum(result.tests_passed for result in report.results.values()) >= 81

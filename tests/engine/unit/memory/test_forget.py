@@ -72,9 +72,9 @@ class TestForget:
         async def write() -> str:
             return "done"
 
-        one = Write(key="k", thread="there", user="there", message="m", reply="m 1", lasts=60)
+        record = Write(key="k", thread="there", user="there", message="m", reply="m 1", lasts=60)
         for leave in (
-            memory.ledger.once(one, write, ready=at_once),
+            memory.ledger.once(record, write, ready=at_once),
             memory.notes.add("there", "Who?", "c", "there", 20),
         ):
             await leave

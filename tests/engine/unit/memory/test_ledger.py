@@ -226,13 +226,13 @@ async def test_each_try_of_a_write_has_the_same_mark(timed: Memory, clock: Clock
 
 async def test_a_check_begins_the_transaction_that_its_tool_writes_in(memory: Memory) -> None:
     """What a check reads is so until the tool has written; if it refuses, nothing of it is left."""
-    seen: list[bool] = []
+    results: list[bool] = []
 
     async def ready() -> None:
         async with memory.ledger.transaction() as connection:
             await connection.execute("CREATE TABLE t (x)")
-            seen.append(await connection.read(lambda database: database.in_transaction))
-        if len(seen) == 1:
+            results.append(await connection.read(lambda database: database.in_transaction))
+        if len(results) == 1:
             raise Doubtful
 
     async def perform() -> str:
@@ -242,4 +242,4 @@ async def test_a_check_begins_the_transaction_that_its_tool_writes_in(memory: Me
     with pytest.raises(Doubtful):
         await memory.ledger.once(TOGETHER, perform, ready=ready)
     assert await memory.ledger.once(TOGETHER, perform, ready=ready) == "[('t',)]"
-    assert seen == [True, True]
+    assert results == [True, True]

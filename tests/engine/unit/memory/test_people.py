@@ -15,5 +15,5 @@ def test_a_thread_of_one_person_is_all_theirs() -> None:
 
 def test_among_several_people_only_own_lines_are_theirs() -> None:
     """Those are their messages, the answers to these, and what was told to them by name."""
-    told = TranscriptLine("assistant", "supervisor", "Ann, it is time.", 2, "n2", 5, {TO: "ann"})
-    assert lines_of("ann", [ANN, ANSWER, BOB, REMINDER, told]) == [ANN, ANSWER, told]
+    line = TranscriptLine("assistant", "supervisor", "Ann, it is time.", 2, "n2", 5, {TO: "ann"})
+    assert lines_of("ann", [ANN, ANSWER, BOB, REMINDER, line]) == [ANN, ANSWER, line]

@@ -62,7 +62,7 @@ class TestSaver:
             await say(memory.saver, word)
         assert count(path, "checkpoints") == 2 + 2 * of_one_turn
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
-        assert [found.config["configurable"]["thread_id"] async for found in memory.saver.alist(None)] != []
+        assert [saved.config["configurable"]["thread_id"] async for saved in memory.saver.alist(None)] != []
         await memory.saver.adelete_thread("t")
         assert count(path, "checkpoints") == of_one_turn
 
@@ -120,6 +120,6 @@ class TestSaver:
 
 async def newest(saver: Saver) -> CheckpointTuple:
     """Return the latest checkpoint with its pending writes."""
-    found = await saver.aget_tuple(THREAD)
-    assert found is not None
-    return found
+    saved = await saver.aget_tuple(THREAD)
+    assert saved is not None
+    return saved

@@ -32,9 +32,9 @@ class TestStore:
     async def test_every_user_has_a_namespace(self, memory: Memory, user: str) -> None:
         """Names with full stops, which the store forbids, have a home of their own."""
         await memory.store.aput(namespace_of(user), "profile", {"user": user})
-        found = await memory.store.aget(namespace_of(user), "profile")
-        assert found is not None
-        assert found.value == {"user": user}
+        stored = await memory.store.aget(namespace_of(user), "profile")
+        assert stored is not None
+        assert stored.value == {"user": user}
         homes = {namespace_of(name) for name in ("anna.smith", "", "50%", "a.", "%2E", ".", "%")}
         assert len(homes) == 7
 
@@ -70,8 +70,8 @@ class TestStore:
             assert len(await memory.store.asearch(("users", user), **conditions)) == len(
                 await reference.asearch(("users", user), **conditions)
             )
-        found = await memory.store.asearch(("users", user))
-        assert sorted(item.namespace for item in found) == [
+        stored = await memory.store.asearch(("users", user))
+        assert sorted(item.namespace for item in stored) == [
             ("users", user),
             ("users", user, "todos"),
             ("users", user, "todos", "old"),

@@ -51,8 +51,8 @@ class TestTranscript:
         await memory.transcript.close(letter(), "failed", 1, [reply("Sorry.", source="llm failure")])
         assert await memory.transcript.open_entries("t") == []
         await memory.transcript.close(letter(), "done", 2, [reply("Here you are.")])
-        told = [(line.role, line.text, line.turn) for line in await memory.transcript.lines("t")]
-        assert told == [("user", "hello", 1), ("assistant", "Sorry.", 1), ("assistant", "Here you are.", 2)]
+        rows = [(line.role, line.text, line.turn) for line in await memory.transcript.lines("t")]
+        assert rows == [("user", "hello", 1), ("assistant", "Sorry.", 1), ("assistant", "Here you are.", 2)]
         last = await memory.transcript.last("t")
         assert last is not None
         assert (last.status, last.turn) == ("done", 2)
@@ -126,7 +126,10 @@ class TestTranscript:
         late = TranscriptLine("assistant", "supervisor", "hi", 0, "", time.time_ns() // 1_000_000 + 60_000)
         await memory.transcript.close(letter("m1", thread="new", user="v"), "done", 1, [late])
         listed = await memory.transcript.threads()
-        assert [(one.thread, one.user, one.turns) for one in listed] == [("new", "v", 1), ("old", "u", 4)]
+        assert [(summary.thread, summary.user, summary.turns) for summary in listed] == [
+            ("new", "v", 1),
+            ("old", "u", 4),
+        ]
         assert listed[0].active_ms == late.at_ms
 
     async def test_who_wrote_where(self, memory: Memory) -> None:

@@ -13,7 +13,9 @@ ORDERS = {
 def options(*labels: str, ids: tuple[str, ...] = ("", "", "", "")) -> list[dict[str, object]]:
     """Return options that are warm and cost 60, 15, 140."""
     prices = zip(labels, ids, (60.0, 15.0, 140.0), strict=False)
-    return [{"label": one, "detail": "warm, тёплая", "id": id, "facts": {"price": price}} for one, id, price in prices]
+    return [
+        {"label": name, "detail": "warm, тёплая", "id": id, "facts": {"price": price}} for name, id, price in prices
+    ]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,9 @@ def test_labels_without_letters_are_taken_as_they_are() -> None:
 
 def test_facts_that_do_not_compare_choose_nothing() -> None:
     """A price in words beside a price in figures is no reason to fail."""
-    mixed = [{**one, "facts": {"price": price}} for one, price in zip(options("A", "B"), (5.0, "7 EUR"), strict=True)]
+    mixed = [
+        {**option, "facts": {"price": price}} for option, price in zip(options("A", "B"), (5.0, "7 EUR"), strict=True)
+    ]
 
     assert chosen("the cheapest", mixed, "en") is None
 
@@ -109,7 +113,7 @@ def test_options_of_one_label_have_names_of_their_own(label: str) -> None:
 )
 def test_places_beyond_ten_are_said_in_words(lang: str, text: str, number: int) -> None:
     """Number words and ordinals choose as far as a choice may go, alone and in a sentence."""
-    labels = [{"id": "", "label": f"Box {chr(64 + one)}"} for one in range(1, 51)]
+    labels = [{"id": "", "label": f"Box {chr(64 + number)}"} for number in range(1, 51)]
     assert chosen(text, labels, lang) == number - 1
 
 

@@ -16,13 +16,13 @@ async def test_every_dialog_is_listed(lang: str, title: str) -> None:
     class Runtime:
         state: Any = {"lang": lang, "dialogs": dialogs}  # noqa: RUF012
 
-    told = await abilities.coroutine(runtime=Runtime())  # type: ignore[attr-defined]
-    assert f"- {title}" in told
-    assert len([line for line in told.splitlines() if line.startswith("- ")]) == 3
+    answer = await abilities.coroutine(runtime=Runtime())  # type: ignore[attr-defined]
+    assert f"- {title}" in answer
+    assert len([line for line in answer.splitlines() if line.startswith("- ")]) == 3
 
 
 async def test_the_dialogs_of_the_house_are_listed(chat: Chat) -> None:
     """A plain question for what can be done is answered from the dialogs that there are."""
-    told = await chat.says("what can you do")
-    assert "keep your to-dos" in told
-    assert "get to know you" in told
+    answer = await chat.says("what can you do")
+    assert "keep your to-dos" in answer
+    assert "get to know you" in answer

@@ -146,7 +146,7 @@ ON CONFLICT (letter) DO UPDATE SET record = records.record || '\n' || excluded.r
 RECORDS = """
 SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
 LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
-WHERE inbox.thread = ? ORDER BY inbox.turn, inbox.id
+WHERE inbox.thread = ? ORDER BY inbox.turn = 0, inbox.turn, inbox.id
 """
 ERASE = (
     "DELETE FROM gate_log WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",

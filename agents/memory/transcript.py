@@ -249,8 +249,8 @@ class Transcript:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
         The same transaction stores the record (one line) of one of the first turns, the outcome of the gate's guess,
-        and the deletion to which the user has agreed. The updates that the message is made of stay open until a door has
-        shown the outcome (`Updates.settle`). `lines` count as written for this message and turn.
+        and the deletion to which the user has agreed. The updates that the message is made of stay open until a door
+        has shown the outcome (`Updates.settle`). `lines` count as written for this message and turn.
 
         Raises:
             UsageError: the message was never accepted.

@@ -16,7 +16,7 @@ from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.audit import Audit
 from app.composition import THRESHOLDS_ITEM, check_help, dialogs_of, discover, load_thresholds, open_assistant
-from app.composition.databases import open_database
+from app.composition.databases import check_key, open_database
 from app.composition.remote_tools import with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
@@ -87,7 +87,7 @@ Reset = Annotated[bool, typer.Option("--reset", help="Go back to the thresholds 
 async def calibrate(*, reset: Reset = False) -> CommandResult:
     """Fit the gate to the verdicts this installation has logged."""
     settings, model = read_settings(), weights()
-    async with open_database(settings.database_url) as memory:
+    async with open_database(settings.database_url, key=settings.database_key) as memory:
         used = await load_thresholds(memory.store) or model.thresholds
         if reset:
             await memory.store.adelete(*THRESHOLDS_ITEM)
@@ -125,6 +125,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         check_help(settings)
     with _noting(problems):
         check_traces(settings)
+    with _noting(problems):
+        check_key(settings.database_url, settings.database_key)
     try:
         discovered, observers = discover()
         for dialog in dialogs_of().values():

@@ -12,13 +12,13 @@ from typing import Any
 
 from agents.errors import ModelUnavailable, Trouble, UsageError
 from agents.events.views import Notice
-from agents.memory.inbox import TranscriptLine, writers_of
+from agents.memory.inbox import writers_of
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
-from app.assistant import Turn
+from app.assistant import Assistant, Turn
 from app.composition import discover, open_assistant
 from app.logs import silence
 from app.recording import Answer, Answered, Record, Reply, Step, Viewed, with_answers, with_strangers
@@ -175,14 +175,17 @@ def _tool_steps(turns: Sequence[Record]) -> list[Answered]:
     return [step for turn in turns for step in turn.steps if isinstance(step, Answered)]
 
 
-async def test_of(records: Sequence[Record], lines: Sequence[TranscriptLine], lang: str, **who: str) -> tuple[str, str]:
+async def test_of(assistant: Assistant, thread: str, lang: str, **who: str) -> tuple[str, str]:
     """Return the test of a thread, and where and why it ends before the conversation does (empty: it does not).
 
     `who`: the `user` and the `device`, where tools know them.
 
     Raises:
-        UsageError: nothing of it can be played again.
+        UsageError: there is no such thread, or nothing of it can be played again.
     """
+    lines, records = await assistant.history(thread), await assistant.records(thread)
+    if not records:
+        raise UsageError(say("no_thread", lang, thread=repr(thread)))
     if len(writers_of(lines)) > 1:
         raise UsageError(say("export.several", lang))
     play, remark = await rehearse(records, who), ""

@@ -150,7 +150,12 @@ def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
     """
     path = card_file(tool, lang)
     # What is no UTF-8 is told at start, with all that is wrong with a card.
-    lines = path.read_text("utf-8-sig", errors="replace").splitlines() if path.exists() else []
+    return read_card(path.read_text("utf-8-sig", errors="replace") if path.exists() else "")
+
+
+def read_card(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the description and the examples in the text of a card."""
+    lines = text.splitlines()
     examples = tuple(line[2:].strip() for line in lines if line.startswith("- "))
     description = "\n".join(line for line in lines if not line.startswith("- ")).strip()
     return description, examples

@@ -9,9 +9,11 @@ from functools import cache
 from typing import Any
 
 from agents.conversation.changes import Change
+from agents.conversation.switch import answer
 from agents.events import Forgetting
 from agents.language.text.vocabulary import is_said, listening, vocabulary
 from agents.state import holder_of
+from agents.state.message_notes import FORGET
 from agents.toolkit.speaker import Speakers
 from prompts import form_texts, phrase, table, title_of
 
@@ -29,12 +31,11 @@ def hear(change: Change, speakers: Speakers) -> bool:
             change.put(listener=None, forgets=what)
             return True
         if is_said("no", text):
-            change.say(holder_of(state), phrase("forget_not", lang))
-            change.put(listener=None)
+            answer(change, phrase("forget_not", lang), holder_of(state), FORGET)
             return True
     if what := _asked_for(text, listening(text, lang), tuple(forgettable(speakers))):
-        change.say(holder_of(state), f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}")
-        change.put(listener=None, forgetting=what)
+        answer(change, f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}", holder_of(state), FORGET)
+        change.put(forgetting=what)
     return what is not None
 
 

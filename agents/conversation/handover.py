@@ -16,7 +16,7 @@ from agents.events import DialogChanged, Handover
 from agents.language.identifiers import masked
 from agents.state import SUPERVISOR, Plain, State, form_of, messages_of, talk_of
 from agents.state.message_notes import notes
-from agents.state.person import Switch, Wish
+from agents.state.person import Wish
 from agents.state.talk import Status
 from agents.state.verdict import Kind
 from agents.toolkit.handover_tools import HAND_BACK
@@ -62,8 +62,7 @@ def straight(change: Change, target: Speaker | None, *, loser: str) -> None:
     """
     state = change.state
     wishes: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
-    switched: Switch = {"dialog": loser, "heard": state["heard"]}
-    change.put(listener=SUPERVISOR, drafting=False, switched=switched, wishes=wishes)
+    change.put(listener=SUPERVISOR, drafting=False, switched={"dialog": loser, "heard": state["heard"]}, wishes=wishes)
     if target is None:
         return
     brief = (state["heard"]["text"] or "")[:LONGEST_BRIEF]

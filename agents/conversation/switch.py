@@ -23,6 +23,7 @@ from agents.language.text.vocabulary import (
     vocabulary,
 )
 from agents.state import SUPERVISOR, State, holder_of
+from agents.state.message_notes import notes
 from agents.state.person import Heard, Switch, Wish
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase, title_of
@@ -54,37 +55,34 @@ def missed(change: Change, dialog: Speaker) -> None:
     """Say that the dialog that the message plainly asks for is not offered, since it does not fit its model."""
     change.decide("name", "stay", f"asks for {dialog.name}, which does not fit its model")
     lang = change.state["lang"]
-    _answer(change, phrase("dialog_missed", lang, title=title_of(dialog.name, lang)))
+    answer(change, phrase("dialog_missed", lang, title=title_of(dialog.name, lang)))
 
 
 def home(change: Change, speakers: Speakers) -> None:
     """Interrupt the dialog, if one leads; the answer only confirms it."""
     change.decide("home", "supervisor", "called home")
     handover.interrupt(change, speakers, "home")
-    _answer(change, phrase("home", change.state["lang"]))
+    answer(change, phrase("home", change.state["lang"]))
 
 
-def _answer(change: Change, text: str) -> None:
-    """Let the supervisor answer the message with this; no model is asked."""
-    change.say(SUPERVISOR, text)
-    change.add(SUPERVISOR, human(change.state["heard"], change.state["lang"]), AIMessage(text))
+def answer(change: Change, text: str, speaker: str = SUPERVISOR, served: str = "") -> None:
+    """Answer the message in a speaker's name; no model is asked. What `served` it leaves an open question open."""
+    marks = notes(served=served) if served else {}
+    change.say(speaker, text)
+    change.add(speaker, human(change.state["heard"], change.state["lang"]), AIMessage(text, additional_kwargs=marks))
     change.put(listener=None)
 
 
 def leave(change: Change, dialog: Speaker) -> None:
     """End the dialog that the user takes leave of, with a sentence; what else was wished for is only offered."""
-    state, reason = change.state, "the user takes leave"
-    lang, text = state["lang"], state["heard"]["text"] or ""
-    is_goodbye = "goodbye" in takes_leave(text, lang)
+    state, lang, reason = change.state, change.state["lang"], "the user takes leave"
+    is_goodbye = "goodbye" in takes_leave(state["heard"]["text"] or "", lang)
     change.decide("leave", "finished", reason)
     handover.finish(change, dialog, reason)
-    answer = phrase("left_for_good" if is_goodbye else "left_dialog", lang)
-    change.say(SUPERVISOR, answer)
-    change.add(SUPERVISOR, human(state["heard"], lang), AIMessage(answer))
+    answer(change, phrase("left_for_good" if is_goodbye else "left_dialog", lang))
     wishes: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
     # "Undo" calls the dialog back before it reaches for what was written.
-    switched: Switch = {"dialog": dialog.name, "heard": state["heard"]}
-    change.put(listener=None, wishes=wishes, switched=switched)
+    change.put(wishes=wishes, switched={"dialog": dialog.name, "heard": state["heard"]})
     if not is_goodbye:
         change.put(verdict={"kind": "finished", "target": None, "reason": reason})
 

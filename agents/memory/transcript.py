@@ -146,7 +146,7 @@ ON CONFLICT (letter) DO UPDATE SET record = records.record || '\n' || excluded.r
 RECORDS = """
 SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
 LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
-WHERE inbox.thread = ? ORDER BY inbox.turn, inbox.id
+WHERE inbox.thread = ? ORDER BY inbox.turn = 0, inbox.turn, inbox.id
 """
 ERASE = (
     "DELETE FROM gate_log WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
@@ -249,9 +249,8 @@ class Transcript:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
         The same transaction stores the record (one line) of one of the first turns, the outcome of the gate's guess,
-        and the deletion to which the user has agreed. The updates that the message is made of are closed with it if it
-        is done; how a stopped or failed turn ended, and that something is deleted, is shown after it was stored.
-        `lines` count as written for this message and turn.
+        and the deletion to which the user has agreed. The updates that the message is made of stay open until a door
+        has shown the outcome (`Updates.settle`). `lines` count as written for this message and turn.
 
         Raises:
             UsageError: the message was never accepted.
@@ -266,8 +265,6 @@ class Transcript:
                 gate_log.log(database, entry.thread, row, guess)
             if deletion is not None:
                 forgettings.enter(database, deletion)
-            elif status == "done":
-                updates.close_with(database, clean(entry.thread), clean(entry.message_id))
 
         await self._connection.write(close)
 

@@ -5,19 +5,19 @@ import hashlib
 import logging
 from collections.abc import Iterable, Sequence
 
-from langchain_core.messages import AIMessage, SystemMessage
+from langchain_core.messages import SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
+from agents.conversation import switch
 from agents.conversation.changes import Change, Update
-from agents.conversation.prompt import human
 from agents.language.text.vocabulary import is_said
 from agents.memory.ledger import Busy, Doubtful, Write
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.nodes.tools import remember_form, tool_state
 from agents.state import SUPERVISOR, State, form_of, holder_of
-from agents.state.message_notes import UNDO, notes
+from agents.state.message_notes import UNDO
 from agents.toolkit.confirmation import worded
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.context import Runtime as RuntimeOfTool
@@ -92,14 +92,13 @@ class TakingBack:
 
     def _tell(self, change: Change, answer: str, writers: Iterable[str]) -> None:
         """Say the answer, and tell it to the speaker that leads and to those that had written."""
-        holder, lang, heard = holder_of(change.state), change.state["lang"], change.state["heard"]
+        holder = holder_of(change.state)
         if change.state["undoing"]:
             # The user's message goes on to the dialog that they are back in.
             change.say(SUPERVISOR, answer)
         else:
-            change.say(holder, answer)
             # What was asked before stays open.
-            change.add(holder, human(heard, lang), AIMessage(answer, additional_kwargs=notes(served=UNDO)))
+            switch.answer(change, answer, holder, UNDO)
             writers = [name for name in writers if name != holder]
         for name in writers:
             change.add(name, SystemMessage(answer))

@@ -11,6 +11,8 @@ LEFT = "left"
 """The trouble of a question that the user has not answered, since they said something else."""
 UNDO = "undo"
 """What has served a message that took a write back."""
+FORGET = "forget"
+"""What has served a message that asked to have something deleted, or declined it."""
 IN_WORDS = "in_words"
 """Marks a reply that the user gets in place of what its tools would show."""
 

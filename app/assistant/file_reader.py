@@ -46,6 +46,11 @@ def kind_of(beginning: bytes) -> QuotedKind:
     return "voice" if recording_kind(beginning) else "photo" if picture_kind(beginning) else "file"
 
 
+def _stands_for_file(part: Quoted) -> bool:
+    """Tell whether a part stands for a file that could not be used when the message was read before a crash."""
+    return part["kind"] == "caption" and part["text"] in UNUSED
+
+
 class NotFetched(Exception):
     """A file cannot be had; the key of a phrase for the user."""
 
@@ -98,7 +103,7 @@ class FileReader:
 
     async def read(self, turn: Turn, fetch: Fetch, lang: str) -> Reading:
         """Return a message with what its files hold; what the user said goes on without what cannot be read."""
-        if not any(part["kind"] in UNUSED for part in turn.quoted):
+        if not any(part["kind"] in UNUSED and not _stands_for_file(part) for part in turn.quoted):
             return Reading(turn, ())
         if self._assistant.refuses(turn):
             # Nothing is fetched or written down for a message that will not be taken.
@@ -117,6 +122,9 @@ class FileReader:
 
     async def _take(self, part: Quoted, parts: _Parts, fetch: Fetch, lang: str) -> None:
         """Add what a part of the message holds. Raises NotFetched if it cannot be used."""
+        if _stands_for_file(part):
+            parts.quoted.append(part)
+            return
         if part["kind"] in UNUSED and not self.takes(part):
             raise NotFetched(UNUSED[part["kind"]])
         match part["kind"]:

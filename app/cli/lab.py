@@ -9,21 +9,22 @@ import typer
 from agents.toolkit.commands import CommandResult
 from app.cli import lab_agents, lab_desk
 from app.cli.invocation import Thread, language_given
-from app.composition import discover_checked, open_assistant
+from app.composition import open_assistant
 from app.doors.visit import FAILED
 from app.lab import threads
 from app.lab.cards import Queries, card_text, effect, queries_of
 from app.lab.cases import Case
 from app.lab.desk_session import Session
-from app.lab.folder import Kind, LabFolder, named_after, validated, written
-from app.lab.runs import Run, judge_result, run_cases, summaries, table_lines
+from app.lab.folder import Kind, LabFolder, validated, written
+from app.lab.runs import Run, judge_result, run_files, summaries, table_lines
 from app.lab.simulation import User
 from app.lab.simulation import simulate as simulated
 from app.lab.stage import Variant
 from app.listing import columns, state_lines
 from app.mocks import Mock
+from app.recording import Record
 from app.remote.yaml_file import Part
-from app.settings import read_settings
+from app.settings import Settings, read_settings
 from app.tool_card import owned_tools, slots, write_card
 from prompts import FALLBACK, card_file
 
@@ -51,9 +52,7 @@ async def thread(thread: Thread) -> CommandResult:
 async def replay(thread: Thread, *, model: Model = "", temperature: Temperature = None) -> CommandResult:
     """Say the same to another model on an empty database; exit 1 if the trace differs."""
     settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        records = await assistant.records(thread)
-    turns = await threads.replay(settings, records, _variant(model, temperature))
+    turns = await threads.replay(settings, await _records(settings, thread), _variant(model, temperature))
     lines = []
     for turn in turns:
         lines += [f"{'!' if turn.differs else '='} user: {turn.now.text}"]
@@ -61,6 +60,11 @@ async def replay(thread: Thread, *, model: Model = "", temperature: Temperature 
         lines += [f"  {'+' if turn.differs else ' '} {line}" for line in turn.now.trace.splitlines()]
     plain = [{"text": turn.now.text, "then": turn.then.trace, "now": turn.now.trace} for turn in turns]
     return CommandResult(plain, lines, FAILED if any(turn.differs for turn in turns) else 0)
+
+
+async def _records(settings: Settings, thread: str) -> list[Record]:
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        return await assistant.records(thread)
 
 
 def _variant(model: str, temperature: float | None) -> Variant:
@@ -97,9 +101,7 @@ async def delete(kind: KindOfFile, name: Annotated[str, typer.Argument(help="The
 async def case(thread: Thread) -> CommandResult:
     """Keep a thread as a case: what was said, and its trace as what is expected."""
     settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        records = await assistant.records(thread)
-    name = threads.keep_case(_folder(), records, discover_checked(settings)[0], thread)
+    name = threads.keep_case(settings, await _records(settings, thread), thread)
     return CommandResult({"case": name}, [str(_folder().path("cases", name))])
 
 
@@ -111,9 +113,7 @@ async def record(
 ) -> CommandResult:
     """Keep what tools answered in a thread as mocks, by their arguments."""
     settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        records = await assistant.records(thread)
-    names = threads.keep_mocks(_folder(), records, discover_checked(settings)[0], tool)
+    names = threads.keep_mocks(settings, await _records(settings, thread), tool)
     return CommandResult({"mocks": names}, names)
 
 
@@ -130,12 +130,10 @@ async def run(
 ) -> CommandResult:
     """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
     folder = _folder()
-    mocks = tuple(folder.every("mocks", Mock, *mock).values()) if mock else ()
     variants = folder.every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
-    mocked = {name: each.model_copy(update={"mocks": (*each.mocks, *mocks)}) for name, each in variants.items()}
-    cases = folder.every("cases", Case, *names)
-    done = await run_cases(read_settings(), cases, mocked, times=times, judge=judge, tell=_tell)
-    folder.add("runs", named_after(done.begun.partition("+")[0]), done)
+    _, done = await run_files(
+        read_settings(), folder, variants, cases=names, mocks=mock, times=times, judge=judge, tell=_tell
+    )
     return _outcome(done, FAILED if done.differing() or any(each.problems for each in done.results) else 0)
 
 

@@ -13,7 +13,7 @@ from app.audit import TABLES, Action, Audit, login
 from app.composition.databases import open_database
 from app.lab.agents import Workshop
 from app.lab.folder import LabFolder
-from app.lab.stage import play, staged
+from app.lab.stage import play
 from app.settings import read_settings
 
 application = typer.Typer(name="agent", help="Agents put together from tools, mocks, prompts and a model.")
@@ -67,9 +67,7 @@ async def try_agent(
     name: AgentName, texts: Annotated[list[str], typer.Argument(metavar="TEXT")], *, maker: Maker = LOCAL
 ) -> CommandResult:
     """Talk to an agent, a message for each text, and show the trace; nobody else gets to see it."""
-    workshop, settings = _workshop(maker), read_settings()
-    folder = workshop.trial_folder(name)
-    async with staged(settings, speakers=workshop.trial_speakers(name), folder=folder) as assistant:
+    async with _workshop(maker).trial(read_settings(), name) as assistant:
         turns = [await play(assistant, text) for text in texts]
     lines = [line for turn in turns for line in (f"user: {turn.text}", *turn.trace.splitlines())]
     return CommandResult([{"text": turn.text, "trace": turn.trace} for turn in turns], lines)

@@ -3,10 +3,9 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -16,13 +15,12 @@ from agents.toolkit.commands import CommandResult
 from app.cli.invocation import Lang
 from app.composition import load_thresholds, open_assistant
 from app.lab.cards import cards_of, queries_of
-from app.lab.desk import THREAD, Desk
-from app.lab.desk_export import lines_of
+from app.lab.desk import Desk, ExportForm, sitting
+from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, DeskTurn, Session
 from app.lab.folder import LabFolder, validated
 from app.lab.forms import from_json
 from app.lab.lessons import figures, lessons_of, new_examples
-from app.lab.threads import as_test
 from app.listing import columns
 from app.settings import read_settings
 from app.tool_card import changed_card, owned_tools, slots, write_card
@@ -31,15 +29,6 @@ from prompts import card_file
 application = typer.Typer(name="desk", help="Play the model yourself; what you do becomes training data and a test.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The session's file in the lab's folder desk.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Files in the lab's folder desk (default: all).")]
-
-
-@asynccontextmanager
-async def _opened(name: str) -> AsyncIterator[Desk]:
-    desk = await Desk(_folder(), name).open(read_settings())
-    try:
-        yield desk
-    finally:
-        await desk.close()
 
 
 @application.command()
@@ -60,21 +49,19 @@ async def show(name: Name) -> CommandResult:
 async def export(
     name: Name,
     *,
-    form: Annotated[Literal["jsonl", "test"], typer.Option(help="Fine-tuning data, or a trace test.")] = "jsonl",
+    form: Annotated[ExportForm, typer.Option(help="Fine-tuning data, or a trace test.")] = "jsonl",
     output: Annotated[Path | None, typer.Option(help="The file to write (default: it is shown).")] = None,
 ) -> CommandResult:
     """Export a session for fine-tuning, or as a trace test."""
-    lines, remarks = [], []
     if form == "jsonl":
-        lines = lines_of(_folder().read("desk", name, Session))
+        text = jsonl_of(_folder().read("desk", name, Session))
     else:
-        async with _opened(name) as desk:
-            source, remark = await as_test(desk.assistant, THREAD, read_settings().app_lang, **desk.session.who)
-        lines, remarks = source.splitlines(), [f"# {remark}"] if remark else []
+        async with sitting(read_settings(), name) as desk:
+            text = await desk.as_test(read_settings().app_lang)
     if output:
-        output.write_text("\n".join(lines) + "\n", "utf-8")
-        lines = [str(output)]
-    return CommandResult(lines, [*lines, *remarks])
+        output.write_text(text, "utf-8")
+    lines = [str(output)] if output else text.splitlines()
+    return CommandResult(lines, lines)
 
 
 @application.command()
@@ -86,7 +73,7 @@ async def teach(
     """Take messages as examples for the tools that the person chose; show what ranker and gate do before and after."""
     lessons = []
     for name in names or _folder().names("desk"):
-        async with _opened(name) as desk:
+        async with sitting(read_settings(), name) as desk:
             lessons += lessons_of(desk)
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         speakers, gate = assistant.speakers, trained_gate(await load_thresholds(assistant.memory.store))
@@ -111,7 +98,7 @@ async def play(name: Name, *, lang: Lang = None) -> CommandResult:
     folder = _folder()
     if name not in folder.names("desk"):
         folder.write("desk", name, Session(lang=lang or read_settings().app_lang))
-    async with _opened(name) as desk:
+    async with sitting(read_settings(), name) as desk:
         shown = 0
         while line := await _typed(desk, shown):
             shown = len(desk.wanted.messages) if desk.wanted else 0

@@ -187,16 +187,15 @@ async def exported(settings: Settings, thread: str, form: str = "markdown") -> s
         UsageError: there is no such thread, or nothing of it can be played again.
     """
     async with open_assistant(settings, remote=False, reads=True) as assistant:
+        if form == "test":
+            source, remark = await test_of(assistant, thread, settings.app_lang)
+            if remark:
+                sys.stderr.write(f"{remark}\n")
+            return source
         lines = await assistant.history(thread)
         state = await assistant.state(thread) if lines else await _state(assistant, thread, settings.app_lang)
-        records = await assistant.records(thread)
         messages_now = await SystemMessages.of(assistant.memory.store, thread)
     forms = (state or {}).get("forms", {})
-    if form == "test":
-        source, remark = await test_of(records, lines, settings.app_lang)
-        if remark:
-            sys.stderr.write(f"{remark}\n")
-        return source
     if form == "json":
         data = {"thread": thread, "contents": contents(lines), "forms": forms, **messages_now.model_dump()}
         return safe_json(data, indent=2) + "\n"

@@ -4,6 +4,7 @@ import difflib
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from agents.errors import UsageError
 from agents.toolkit.shelf import FINDING
 from agents.toolkit.speaker import Speakers
 from app.agent_files import SHARED, Agent, AgentFile, read_agent, tools_of, with_agent
+from app.assistant import Assistant
 from app.composition import SUPERVISOR_TOOLS, check_tools, dialogs_of, discover
 from app.files import replace_file
 from app.lab.folder import LabFolder, validated, written
+from app.lab.stage import staged
 from app.mocks import Mock
+from app.settings import Settings
 from prompts import languages
 
 LONGEST_NAME = 40
@@ -116,15 +120,16 @@ class Workshop:
         for folder in (self._versions / name, self._trials / name):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def trial_folder(self, name: str) -> Path:
-        """Return the folder of an agent's trial talks."""
-        folder = self._trials / _named(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+    def trial(self, settings: Settings, name: str) -> AbstractAsyncContextManager[Assistant]:
+        """Open everybody, and the agent as it is now, shared or not; its talks outlive its versions.
 
-    def trial_speakers(self, name: str) -> Speakers:
-        """Return everybody, and the agent as it is now, whether or not it is shared."""
-        return with_agent(discover_unshared(), name, dialog_of(name, self.read(name)))
+        Raises:
+            UsageError: there is no such agent.
+            ConfigError, ContractError: something in it is wrong.
+        """
+        speakers, folder = with_agent(discover_unshared(), name, dialog_of(name, self.read(name))), self._trials / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return staged(settings, speakers=speakers, folder=folder)
 
 
 def discover_unshared() -> Speakers:

@@ -16,7 +16,7 @@ from app.lab.folder import LabFolder
 from app.recording import Answered
 from app.remote.yaml_file import Part
 from app.tool_card import owned_tools, slots, text_faults
-from prompts import card_file
+from prompts import card_file, read_card
 
 MOST_THREADS = 200
 """Threads whose requests are looked at."""
@@ -74,7 +74,9 @@ def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequenc
         raise UsageError(problems[0])
     cards = cards_of(speakers)
     old_card = next(card for card in cards if card.name == name)
-    new_card = _changed(old_card, lang, text)
+    description, examples = read_card(text)
+    descriptions = {**old_card.descriptions, **({lang: description} if description else {})}
+    new_card = replace(old_card, descriptions=descriptions, examples={**old_card.examples, lang: examples})
     before, after = finder(cards), finder([new_card if card is old_card else card for card in cards])
     # What shares no word with the lines that changed finds what it found.
     words = {word for line in {*old_card.texts()} ^ {*new_card.texts()} for word in stems(line, lang)}
@@ -90,14 +92,6 @@ def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequenc
         kept=[query for query, (old, new) in firsts.items() if old == name == new],
         missed=[query for query, (old, new) in firsts.items() if query.tool == name and name not in (old, new)],
     )
-
-
-def _changed(card: Card, lang: str, text: str) -> Card:
-    lines = text.splitlines()
-    examples = [line[2:].strip() for line in lines if line.startswith("- ")]
-    described = "\n".join(line for line in lines if not line.startswith("- ")).strip()
-    descriptions = {**card.descriptions, **({lang: described} if described else {})}
-    return replace(card, descriptions=descriptions, examples={**card.examples, lang: tuple(examples)})
 
 
 def cards_of(speakers: Speakers) -> list[Card]:

@@ -9,12 +9,12 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_to_openai_messages
-from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
 from agents.conversation.scene import Scene, scene_of
@@ -27,11 +27,12 @@ from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
 from app.assistant.run import config_of
 from app.composition import discover_checked
-from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session
+from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session, reply_of
 from app.lab.folder import LabFolder
 from app.lab.stage import staged, turn_of
 from app.settings import Settings
 from app.tasks import cancel
+from app.trace_test import test_of
 from prompts import languages, prompt
 
 LOG = logging.getLogger(__name__)
@@ -40,6 +41,8 @@ LONGEST_THOUGHT = 7 * 24 * 3600.0
 PATIENCE = 20.0
 """Seconds that one waits for the next call of a model, or the end of the turn."""
 THREAD = "desk"
+ExportForm = Literal["jsonl", "test"]
+"""What a session is exported as: fine-tuning data, or a trace test."""
 Answering = Callable[[str, list[AnyMessage], Sequence[ToolSchema]], Awaitable[AIMessage]]
 
 
@@ -64,12 +67,7 @@ async def stays(role: str, messages: list[AnyMessage], tools: Sequence[ToolSchem
     """Answer for every observer that the conversation stays where it is; rewrite no query."""
     if any(messages[0].text.startswith(prompt("help_query", lang)) for lang in languages()):
         raise ModelUnavailable("unavailable", "the desk")
-    return _message("stay")
-
-
-def _message(text: str, calls: Sequence[DeskCall] = (), number: int = 0) -> AIMessage:
-    made = [tool_call(name=call.tool, args=dict(call.args), id=f"call-{number}-{n}") for n, call in enumerate(calls)]
-    return AIMessage(text, tool_calls=made, response_metadata={"finish_reason": "stop"})
+    return reply_of("stay")
 
 
 @dataclass
@@ -107,7 +105,7 @@ class Wanted:
             self.schema(call.tool)
 
         async def given(*_: object) -> AIMessage:
-            return _message(text, calls)
+            return reply_of(text, calls)
 
         try:
             await ask(desk_model(self.role, given), self.prompt, self.tools, Listener(self.role, lambda _: None))
@@ -219,6 +217,15 @@ class Desk:
         await self.open(settings)
         self._save()
 
+    async def as_test(self, lang: str) -> str:
+        """Return the session as a trace test; if it ends before the session, a comment says where and why.
+
+        Raises:
+            UsageError: nothing of it can be played again.
+        """
+        source, remark = await test_of(self.assistant, THREAD, lang, **self.session.who)
+        return f"# {remark}\n{source}" if remark else source
+
     async def settle(self) -> None:
         """Wait until a call of a model wants its reply, or the turn is over, or `PATIENCE` is."""
         await self._until(lambda: self.wanted is not None, PATIENCE)
@@ -277,7 +284,7 @@ class Desk:
         self._change_turn(replies=(*self.session.turns[-1].replies, reply))
         self._moved.set()
         self._save()
-        return _message(reply.text, reply.calls, number)
+        return reply.message(number)
 
     async def _asked(self, role: str, messages: list[AnyMessage], tools: Sequence[ToolSchema]) -> Reply:
         """Return what the person replies."""
@@ -310,3 +317,13 @@ class Desk:
     def _save(self) -> None:
         if self._is_kept:
             self.folder.write("desk", self.name, self.session)
+
+
+@asynccontextmanager
+async def sitting(settings: Settings, name: str) -> AsyncIterator[Desk]:
+    """Open a session of the lab's folder, and close it afterwards."""
+    desk = await Desk(LabFolder(settings.lab_folder), name).open(settings)
+    try:
+        yield desk
+    finally:
+        await desk.close()

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from langchain_core.messages import convert_to_openai_messages
+
 from agents.errors import UsageError
 from agents.language.identifiers import spelled
-from app.lab.desk_session import DeskCall, Session
+from app.lab.desk_session import Session
 
 PLAIN = re.compile(
     r"""[\w.+-]+@[\w-]+(?:\.[\w-]+)+  # an email address
@@ -23,7 +25,7 @@ SHORTEST = 4
 """Characters of an identifier that may not stand within another word either; a shorter one may by chance."""
 
 
-def lines_of(session: Session, chance: random.Random | None = None) -> list[str]:
+def jsonl_of(session: Session, chance: random.Random | None = None) -> str:
     """Return a line of JSON for each call of a model: `messages` with the reply at their end, and `tools`.
 
     Random identifiers stand for the real ones, the same within a line, others in the next. A turn that is not over is
@@ -39,7 +41,7 @@ def lines_of(session: Session, chance: random.Random | None = None) -> list[str]
         lines.append(checked(json.dumps(_swapped(line, real, chance), ensure_ascii=False), real))
     if not lines:
         raise UsageError("no call of a model has been answered yet")
-    return lines
+    return "\n".join(lines) + "\n"
 
 
 def checked(line: str, identifiers: Sequence[str]) -> str:
@@ -60,16 +62,9 @@ def _chats(session: Session) -> Iterator[dict[str, Any]]:
     numbers = count()
     for turn in session.turns:
         for reply in turn.replies if turn.is_over else ():
-            number = next(numbers)
-            calls = [_call(call, f"call-{number}-{place}") for place, call in enumerate(reply.calls)]
-            answer = {"role": "assistant", "content": reply.text or None} | ({"tool_calls": calls} if calls else {})
+            answer = convert_to_openai_messages(reply.message(next(numbers)))
             tools = session.pooled(reply.tools)
             yield {"messages": [*session.pooled(reply.prompt), answer]} | ({"tools": tools} if tools else {})
-
-
-def _call(call: DeskCall, id: str) -> dict[str, Any]:
-    function = {"name": call.tool, "arguments": json.dumps(dict(call.args), ensure_ascii=False)}
-    return {"id": id, "type": "function", "function": function}
 
 
 def _identifiers(session: Session, line: Mapping[str, Any]) -> list[str]:

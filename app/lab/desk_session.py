@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_core.messages import AIMessage
+from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
 from app.remote.yaml_file import Part
@@ -27,6 +29,16 @@ class Reply(Part):
     """The tools that were offered, as places in the session's `pool`."""
     text: str = ""
     calls: tuple[DeskCall, ...] = ()
+
+    def message(self, number: int) -> AIMessage:
+        """Return the reply as a model's; its place in the session makes the ids of its calls."""
+        return reply_of(self.text, self.calls, number)
+
+
+def reply_of(text: str, calls: Sequence[DeskCall] = (), number: int = 0) -> AIMessage:
+    """Return what a person replies as a model's reply."""
+    made = [tool_call(name=call.tool, args=dict(call.args), id=f"call-{number}-{n}") for n, call in enumerate(calls)]
+    return AIMessage(text, tool_calls=made, response_metadata={"finish_reason": "stop"})
 
 
 class DeskTurn(Part):

@@ -91,7 +91,7 @@ def parsed(text: str, model: type[Part], where: str) -> Part:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
             raise UsageError(f"{where}: write no aliases (*name)")
         data: Any = yaml.safe_load(text)
-    except yaml.YAMLError as broken:
+    except (yaml.YAMLError, RecursionError) as broken:
         raise UsageError(f"{where}: {' '.join(str(broken).split())[:300]}") from None
     return validated(model, {} if data is None else data, where)
 

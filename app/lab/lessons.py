@@ -87,10 +87,6 @@ class Figure:
     judged: int
 
 
-def _figure(about: str, judgements: Sequence[tuple[bool, bool]]) -> Figure:
-    return Figure(about, sum(old for old, _ in judgements), sum(new for _, new in judgements), len(judgements))
-
-
 def figures(speakers: Speakers, lessons: Sequence[Lesson], others: Sequence[Query], gate: Gate) -> list[Figure]:
     """Return what the examples change, for the messages of the lessons and for all other requests.
 
@@ -111,14 +107,17 @@ def figures(speakers: Speakers, lessons: Sequence[Lesson], others: Sequence[Quer
                 (leaves if lesson.leaves else stays).append((old == lesson.leaves, new == lesson.leaves))
     texts = {lesson.text for lesson in lessons}
     rest = [query for query in others if query.text not in texts]
+    judgements = {
+        "messages of the sessions that find their tool first": own,
+        "other requests that find their tool first": [
+            (before(query.text) == query.tool, after(query.text) == query.tool) for query in rest
+        ],
+        "messages that stay, and spare the observers": stays,
+        "messages that leave, and are noticed": leaves,
+    }
     return [
-        _figure("messages of the sessions that find their tool first", own),
-        _figure(
-            "other requests that find their tool first",
-            [(before(query.text) == query.tool, after(query.text) == query.tool) for query in rest],
-        ),
-        _figure("messages that stay, and spare the observers", stays),
-        _figure("messages that leave, and are noticed", leaves),
+        Figure(about, sum(old for old, _ in pairs), sum(new for _, new in pairs), len(pairs))
+        for about, pairs in judgements.items()
     ]
 
 

@@ -2,47 +2,37 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, Protocol, TypeVar
+from contextlib import AsyncExitStack
+from typing import Generic, TypeVar
 
 MOST_OPEN = 6
 """Talks that are open at a time; the one that was not used for the longest time is closed."""
-
-
-class Closing(Protocol):
-    """A talk that can be closed."""
-
-    async def close(self) -> None:
-        """Close its stage."""
-
-
-Talk = TypeVar("Talk", bound=Closing)
+Talk = TypeVar("Talk")
 
 
 class OpenTalks(Generic[Talk]):
-    """The open talks of a kind, by their keys."""
+    """The open talks of a kind, by their keys; each with its version, and what closes it."""
 
     def __init__(self) -> None:
-        self._talks: dict[Hashable, Talk] = {}
+        self._talks: dict[Hashable, tuple[int, AsyncExitStack, Talk]] = {}
         self._opening = asyncio.Lock()
 
-    async def of(
-        self,
-        key: Hashable,
-        open_talk: Callable[[], Awaitable[Talk]],
-        is_current: Callable[[Talk], bool] = lambda _: True,
-    ) -> Talk:
-        """Return the talk of a key; one that is not open, or not current any more, is opened anew."""
+    async def of(self, key: Hashable, open_talk: Callable[[AsyncExitStack], Awaitable[Talk]], version: int = 0) -> Talk:
+        """Return the talk of a key; one that is not open, or of another version, is opened anew."""
         async with self._opening:
-            talk = self._talks.pop(key, None)
-            if talk and not is_current(talk):
-                await talk.close()
-                talk = None
-            self._talks[key] = talk = talk or await open_talk()
-            while len(self._talks) > MOST_OPEN:
-                await self._talks.pop(next(iter(self._talks))).close()
-            return talk
+            if key in self._talks and self._talks[key][0] != version:
+                await self.close(key)
+            if key not in self._talks:
+                async with AsyncExitStack() as stack:
+                    talk = await open_talk(stack)
+                    self._talks[key] = version, stack.pop_all(), talk
+            # The talk that was used last stands last.
+            self._talks[key] = self._talks.pop(key)
+            if len(self._talks) > MOST_OPEN:
+                await self.close(next(iter(self._talks)))
+            return self._talks[key][2]
 
     async def close(self, key: Hashable = None) -> None:
         """Close the talk of a key, or all."""
         for each in [each for each in self._talks if key in (None, each)]:
-            await self._talks.pop(each).close()
+            await self._talks.pop(each)[1].aclose()

@@ -1,7 +1,7 @@
 """Runs: cases played with several variants, several times; judged by checks, by a person, and by a model."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -12,9 +12,11 @@ from pydantic import Field
 from agents.errors import UsageError
 from agents.events import TurnStart
 from app.lab.cases import Case
-from app.lab.folder import LabFolder
+from app.lab.folder import LabFolder, named_after
 from app.lab.stage import PlayedTurn, Variant, ask, play, staged
+from app.lab.work import Tell
 from app.listing import columns
+from app.mocks import Mock
 from app.remote.yaml_file import Part
 from app.settings import Settings
 from prompts import prompt
@@ -121,8 +123,8 @@ def summaries(run: Run) -> list[Summary]:
                 cases=len(traces),
                 calls=sum(result.calls for result in own),
                 tokens=sum(result.input_tokens + result.output_tokens for result in own),
-                seconds=sum(result.seconds for result in own),
-                price=sum(result.price for result in own),
+                seconds=round(sum(result.seconds for result in own), 1),
+                price=round(sum(result.price for result in own), 4),
             )
         )
     return lines
@@ -130,20 +132,11 @@ def summaries(run: Run) -> list[Summary]:
 
 def table_lines(run: Run) -> list[str]:
     """Return the table of a run as text, with what differs and how far the judges agree."""
-    rows: list[Sequence[object]] = [
-        ("variant", "plays", "passed", "consistent", "calls", "tokens", "seconds", "price"),
-        *(
-            (
-                *(row.variant, row.plays, row.passed, f"{row.consistent}/{row.cases}"),
-                *(row.calls, row.tokens, f"{row.seconds:.1f}", f"{row.price:.4f}"),
-            )
-            for row in summaries(run)
-        ),
-    ]
+    rows = summaries(run)
     lines = [f"! {result.case} ({result.variant}): {result.problems[0]}" for result in run.results if result.problems]
     lines += [f"differs: {name}" for name in run.differing()]
     lines += [f"{pair[0]} and {pair[1]} agree on {same} of {both}" for pair, (same, both) in run.agreement().items()]
-    return [*columns(rows), *lines]
+    return [*columns([[*vars(rows[0])], *([*vars(row).values()] for row in rows)]), *lines]
 
 
 def judge_result(folder: LabFolder, name: str, place: int, *, is_good: bool) -> Result:
@@ -168,7 +161,7 @@ async def run_cases(
     *,
     times: int = 1,
     judge: str = "",
-    tell: Callable[[int, int], None] = lambda done, plays: None,
+    tell: Tell = lambda done, plays: None,
 ) -> Run:
     """Play every case with every variant so many times; `tell` hears how many plays are over, of how many.
 
@@ -190,6 +183,29 @@ async def run_cases(
             results.append(result)
             tell(len(results), plays)
     return Run(begun=begun, variants=variants, times=times, results=tuple(results), judge=judge)
+
+
+async def run_files(
+    settings: Settings,
+    folder: LabFolder,
+    variants: Mapping[str, Variant],
+    *,
+    cases: Sequence[str] = (),
+    mocks: Sequence[str] = (),
+    times: int = 1,
+    judge: str = "",
+    tell: Tell = lambda done, plays: None,
+) -> tuple[str, Run]:
+    """Play these cases of the folder, or all, with these mocks besides; keep the run, and return its name and itself.
+
+    Raises:
+        ConfigError, UsageError: as `run_cases`; or a file is wrong.
+    """
+    more = folder.every("mocks", Mock, *mocks).values() if mocks else ()
+    mocked = {name: each.model_copy(update={"mocks": (*each.mocks, *more)}) for name, each in variants.items()}
+    played = folder.every("cases", Case, *cases)
+    run = await run_cases(settings, played, mocked, times=times, judge=judge, tell=tell)
+    return folder.add("runs", named_after(run.begun.partition("+")[0]), run), run
 
 
 async def _played(

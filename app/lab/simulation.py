@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -15,6 +15,7 @@ from app.assistant import Assistant
 from app.lab.cases import Case, CaseTurn, Expected
 from app.lab.folder import LabFolder, named_after
 from app.lab.stage import PlayedTurn, Variant, ask, play, staged
+from app.lab.work import Tell
 from app.remote.yaml_file import Part
 from app.settings import Settings
 from prompts import FALLBACK, prompt
@@ -99,7 +100,7 @@ async def simulate(
     turns: int,
     seed: int = 0,
     keep: LabFolder | None = None,
-    tell: Callable[[int, int], None] = lambda done, talks: None,
+    tell: Tell = lambda done, talks: None,
 ) -> Simulation:
     """Let users talk, one after the other; a talk ends with its first failure. Failures are kept as cases.
 

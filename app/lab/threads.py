@@ -7,7 +7,6 @@ from typing import Any
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from agents.state.citations import Citation
-from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant
 from app.composition import discover_checked
 from app.lab.cases import case_of
@@ -17,7 +16,6 @@ from app.mocks import recorded_mocks
 from app.recording import Answered, Decided, Record, Step, line_of
 from app.settings import Settings
 from app.texts import references, say
-from app.trace_test import test_of
 from prompts import FALLBACK
 
 
@@ -97,20 +95,6 @@ async def view(assistant: Assistant, thread: str) -> ThreadView:
     return ThreadView(thread=thread, state=state or {}, turns=turns)
 
 
-async def as_test(assistant: Assistant, thread: str, lang: str, **who: str) -> tuple[str, str]:
-    """Return a thread as a trace test, and where and why it ends before the conversation does.
-
-    `who`: the `user` and the `device`, where tools know them.
-
-    Raises:
-        UsageError: there is no such thread, or nothing of it can be played again.
-    """
-    lines, records = await assistant.history(thread), await assistant.records(thread)
-    if not lines:
-        raise UsageError(say("no_thread", lang, thread=repr(thread)))
-    return await test_of(records, lines, lang, **who)
-
-
 @dataclass(frozen=True)
 class Replayed:
     """A turn as it went then and as it went now."""
@@ -141,18 +125,19 @@ async def replay(settings: Settings, records: Sequence[Record], variant: Variant
     return [Replayed(then, now) for then, now in zip(records, played, strict=True)]
 
 
-def keep_case(folder: LabFolder, records: Sequence[Record], speakers: Speakers, thread: str) -> str:
+def keep_case(settings: Settings, records: Sequence[Record], thread: str) -> str:
     """Keep a thread as a case, and return its name. Raises UsageError: nothing of it can be played again."""
-    return folder.add("cases", named_after(thread), case_of(records, speakers, f"Thread {thread}"))
+    case = case_of(records, discover_checked(settings)[0], f"Thread {thread}")
+    return LabFolder(settings.lab_folder).add("cases", named_after(thread), case)
 
 
-def keep_mocks(folder: LabFolder, records: Sequence[Record], speakers: Speakers, tools: Sequence[str]) -> list[str]:
+def keep_mocks(settings: Settings, records: Sequence[Record], tools: Sequence[str]) -> list[str]:
     """Keep the answers of tools in a thread as mocks, all of them or those of these names; return the files.
 
     Raises:
         UsageError: none of these tools has answered.
     """
-    mocks = recorded_mocks(records, speakers, volatile_alone=False)
+    mocks = recorded_mocks(records, discover_checked(settings)[0], volatile_alone=False)
     if not (chosen := [mock for mock in mocks if not tools or mock.tool in tools]):
         raise UsageError("no tool has answered there")
-    return [folder.add("mocks", named_after(mock.tool), mock) for mock in chosen]
+    return [LabFolder(settings.lab_folder).add("mocks", named_after(mock.tool), mock) for mock in chosen]

@@ -14,7 +14,7 @@ from app.standin.phrasebook import FILL_FORM, Match
 from app.standin.references import choosers, list_tools, plain_number
 from app.standin.replies import examples, in_words, joined, not_understood, small_talk
 from app.standin.situation import HAND_BACK, HELP, PROTOCOL, RESUMES, Call, Move, Result, Situation
-from app.standin.values import WHEN, is_answer
+from app.standin.values import WHEN, is_answer, items, names_nothing
 from app.standin.vocabulary import asking, sentence
 from prompts import form_texts
 
@@ -213,6 +213,8 @@ def _kind(now: Situation, name: str) -> str:
 def _read(now: Situation, name: str, raw: str) -> object:
     """Return the value of a field in the user's words; None if they tell none."""
     kind = _kind(now, name)
+    if kind == "texts" and any(names_nothing(item, now.words) for item in items(raw, now.words)):
+        return None
     if kind == "flag" and (answer := now.words.made_of(raw, "yes", "no")):
         return "yes" in answer
     if kind == "number":

@@ -133,7 +133,7 @@ class Pattern:
         """Return the raw slot values if the pattern fits the whole text, else None."""
         # "No, the timer at 5" is a correction; "no timer at 5" is no wish for a timer.
         is_negated = self.points and "," in self.example and "," not in text.text
-        if is_negated or not self.literals <= text.stems or len(text.units) > LONGEST_WISH:
+        if is_negated or self._is_told(text) or not self.literals <= text.stems or len(text.units) > LONGEST_WISH:
             return None
         if not self.timed:
             return self._fit(text)
@@ -144,6 +144,12 @@ class Pattern:
         # Words on both sides of a time are not one thing to do.
         is_one_text = all(value in text.text for value in slots.values())
         return {**slots, WHEN: self._when(named[0], text.lang)} if is_one_text else None
+
+    def _is_told(self, text: Spoken) -> bool:
+        """Tell whether the text has a word of the phrase in the past: who says what happened wishes for nothing."""
+        said = (f" {text.text[unit.start : unit.end]}" for unit in text.units if unit.stem in self.literals)
+        told = tuple(vocabulary(text.lang).phrases("answers.told"))
+        return any(word.endswith(told) and word[1:] not in words(self.example, 1) for word in said)
 
     def _when(self, raw: str, lang: str) -> str:
         """Return the words of a time; for "snooze" a length of time is the delay."""
@@ -323,6 +329,8 @@ class Phrasebook:
 
     def _find(self, text: str, fields: frozenset[str]) -> Match | None:
         """Return the pattern that fits the whole text and says most, with or without a polite opening."""
+        if text.strip().startswith(tuple(vocabulary(self.lang).phrases("answers.compounds"))):
+            return None
         matches = [
             Match(candidate, slots, text)
             for variant in _variants(text, self.lang)
@@ -361,8 +369,12 @@ class Phrasebook:
         if any(slot in REFERRING and lexicon.asks(raw) for slot, raw in slots.items()):
             # «Кто тебя сделал» marks nothing as done.
             return False
-        if "items" in slots and values.is_time(slots["items"], lexicon):
-            # "Add five more minutes" is about a timer.
+        if values.is_time(added := slots.get("items", ""), lexicon) or values.is_amount(added, lexicon):
+            # "Add five more minutes" is about a timer, and nobody buys "time".
+            return False
+        named = [raw for slot, raw in slots.items() if slot not in (WHEN, NOTE)]
+        if len(candidate.literals) == 1 and any(lexicon.begins(raw, "answers.prepositions") for raw in named):
+            # "Skip to …" is another verb than "skip …".
             return False
         fills = candidate.of_form or candidate.tool == FILL_FORM
         free = {slot: raw for slot, raw in slots.items() if not values_of(candidate.tool, slot, self.lang)}

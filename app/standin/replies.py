@@ -90,6 +90,8 @@ def quotations(text: str, lang: str) -> str:
     """Return the beginnings of the documents that a search found, each with the mark of its source."""
     lines: list[str] = []
     for result in json.loads(text)["results"]:
+        # Without a blank line a heading would belong to the quotation before it.
+        lines += [""] if lines else []
         lines.append(sentence("quoted", lang, query=result["query"]))
         for document in result["documents"][:MOST_DOCUMENTS]:
             title, _, body = str(document["text"]).partition("\n")

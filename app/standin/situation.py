@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from agents.errors import UselessReply
 from agents.language.text.stems import stems
 from agents.language.text.vocabulary import listening
-from agents.state.message_notes import LEFT, Facts, notes_of
+from agents.state.message_notes import FORGET, LEFT, Facts, notes_of
 from app.standin.phrasebook import FILL_FORM, Match, Phrasebook, Source, phrasebook
 from app.standin.values import Parameter, parameters
 from app.standin.vocabulary import StandinVocabulary, vocabulary
@@ -142,6 +142,13 @@ class Situation:
         """Return what a farewell means in this dialog ("stop" where something plays), or nothing special."""
         lists = [f"instead.{tool}" for tool in (self.own.tools if self.own else ())]
         return next((self.words.phrases(name)[0] for name in lists if self.words.means(self.heard, name)), "")
+
+    @property
+    def offer(self) -> str | None:
+        """Return the tool that the last reply offered, unless the user was asked something else since."""
+        since = self.before[self.before.index(self.last_reply) :] if self.last_reply else ()
+        is_past = any(notes_of(message).get("served") == FORGET for message in since)
+        return None if is_past else self.note("offer")
 
     def note(self, name: str) -> Any:
         """Return a note left with the last reply ("asks", "offer")."""

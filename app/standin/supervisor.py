@@ -63,7 +63,7 @@ def speak(now: Situation) -> Move:
     if now.words.made_of(now.heard, "switch.phrases", "done", "thanks") - {"thanks"}:
         return Move(joined(sentence("left", now.lang), sentence("greeted", now.lang)))
     if text := small_talk(now):
-        return Move(text, notes={"offer": now.note("offer")})
+        return Move(text, notes={"offer": now.offer})
     if not now.wishes() and (helper := _by_topic(now)):
         return Move("", (Call(helper.tool, {"brief": now.heard}),))
     plan = _plan(now)
@@ -71,7 +71,7 @@ def speak(now: Situation) -> Move:
         return Move("", calls)
     if plan.remarks:
         return _with_remarks(now, plan, "")
-    return Move(not_understood(now).text, notes={"offer": now.note("offer")})
+    return Move(not_understood(now).text, notes={"offer": now.offer})
 
 
 def _by_topic(now: Situation) -> Helper | None:
@@ -79,7 +79,9 @@ def _by_topic(now: Situation) -> Helper | None:
     heard = stems(now.heard, now.words.lang)
     named = [helper for helper in now.helpers if helper.topic(now.lang) & {*heard}]
     is_plain = len(heard) <= MOST_WORDS and now.words.listed("negation").isdisjoint(now.words.stems(now.heard))
-    return named[0] if len(named) == 1 and is_plain else None
+    # "Pick up the dry cleaning after work" is something to do, and not about work.
+    is_errand = any(now.words.begins(now.heard, f"answers.{name}") for name in ("errands", "chores"))
+    return named[0] if len(named) == 1 and is_plain and not is_errand else None
 
 
 def _plan(now: Situation) -> Plan:
@@ -108,7 +110,7 @@ def _opening(now: Situation) -> Move:
 
 def _offer_answered(now: Situation) -> Move | None:
     """Accept or drop what the opening offered; after small talk the offer is still open."""
-    helper = next((helper for helper in now.helpers if helper.tool == now.note("offer")), None)
+    helper = next((helper for helper in now.helpers if helper.tool == now.offer), None)
     if helper and now.words.made_of(now.heard, "yes"):
         return Move("", (Call(helper.tool, {"brief": helper.title}),))
     if helper and now.words.made_of(now.heard, "no", "skip", "cancel"):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule.grammar import Reading, pieces_in, read
+from agents.language.schedule.grammar import words as moment_words
 from agents.language.schedule.parser import meant, problem_of
 from agents.language.schedule.period import period
 from agents.language.text.stems import plain, words
@@ -230,7 +231,11 @@ def is_answer(text: str, lexicon: StandinVocabulary, *, errands: bool = False) -
     if (rest := lexicon.behind(flat, "towards")) and (not errands or vague(" ".join(rest), lexicon)):
         return False
     # "Call mom" is a to-do, though "mom" answers nothing else.
-    others = [name for name in items(flat, lexicon) if not (errands and lexicon.begins(name, "answers.chores"))]
+    names = items(flat, lexicon)
+    others = [name for name in names if not (errands and lexicon.begins(name, "answers.chores"))]
+    # "Ten years" is an experience, and nothing to do.
+    if errands and any(is_amount(name, lexicon) for name in names):
+        return False
     return not any(is_chatter(name, lexicon) for name in others) and is_plain(flat, "", lexicon)
 
 
@@ -250,6 +255,21 @@ def is_chatter(text: str, lexicon: StandinVocabulary) -> bool:
     small = lexicon.stop | lexicon.listed("pointing", "question") if len(stems) > 1 else frozenset()
     is_small = all(stem in small or stem in lexicon.numbers or stem.isdecimal() for stem in stems)
     return is_small or not lexicon.listed("answers.chatter").isdisjoint(stems)
+
+
+def names_nothing(text: str, lexicon: StandinVocabulary) -> bool:
+    """Tell whether an entry of a list is an amount ("about ten years"), ends with a number, or begins with "from"."""
+    stems = lexicon.stems(text)
+    is_count = lexicon.spaced and len(stems) > 1 and stems[-1] in lexicon.numbers
+    return is_amount(text, lexicon) or is_count or lexicon.begins(text, "answers.prepositions")
+
+
+def is_amount(text: str, lexicon: StandinVocabulary) -> bool:
+    """Tell whether words are numbers and lengths of time, and small words beside them."""
+    stems = lexicon.stems(moment_words(lexicon.lang).figured(plain(text)))
+    measures = lexicon.listed("answers.measures")
+    sizes = {it for it in stems if it in measures or it in lexicon.numbers or it.rstrip("+").isdecimal()}
+    return bool(sizes) and {*stems} <= sizes | lexicon.stop | lexicon.fillers
 
 
 def _is_name(text: str, lexicon: StandinVocabulary) -> bool:

@@ -51,7 +51,7 @@ class StandinVocabulary(Vocabulary):
     def between_wishes(self) -> re.Pattern[str]:
         """Return what stands between two wishes: punctuation, conjunctions, or words such as "at volume"."""
         joined, gap, joint = self._joining
-        mark = r"[,;:!?.\n—]+(?:\s+|$)" if self.spaced else r"(?:(?<!\d)[,;!?、。\n—]+|[,;!?、。\n—]+(?!\d))\s*"
+        mark = r"[,;:!?.\n—]+(?:\s+|$)" if self.spaced else r"(?:(?<!\d)[,;!?、。\n—]+|[,;!?、。\n—]+(?!\d)|\.\s)\s*"
         # Words that begin a wish of their own right behind another one.
         tail = self._one_of("tails")
         return re.compile(rf"(?:{mark})+(?:{joined}{gap})?|{joint}|{gap}(?={tail}{gap})", re.IGNORECASE)

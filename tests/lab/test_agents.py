@@ -11,14 +11,15 @@ from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
 from agents.models.factory import Parameters
 from app.agent_files import AgentFile
+from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import dialogs_of, discover, discover_checked, make_models, open_assistant
 from app.lab.agents import Workshop, agent_of
+from app.lab.drawing import drawing
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data
 from app.lab.open_talks import OpenTalks
-from app.lab.stage import play, staged
-from app.lab.trial import Trial, drawing, open_trial
+from app.lab.stage import play
 from app.mocks import Mock, Outcome
 from app.settings import Settings
 
@@ -50,7 +51,7 @@ async def test_an_agent_is_tried_in_private(settings: Settings, workshop: Worksh
     """Its maker talks to it, with real and with mocked tools; nobody else has it, and its talk stays in the lab."""
     workshop.save("depot_clerk", CLERK)
     assert "depot_clerk" not in dialogs_of()
-    async with staged(settings, speakers=workshop.trial_speakers("depot_clerk")) as assistant:
+    async with workshop.trial(settings, "depot_clerk") as assistant:
         entered = await play(assistant, "I need the depot")
         cold = await play(assistant, "how cold is it at the depot")
     assert entered.holder == "depot_clerk"
@@ -88,13 +89,20 @@ def test_versions_and_their_differences(workshop: Workshop) -> None:
         workshop.read("depot_clerk", 3)
 
 
-def test_nothing_is_left_of_a_deleted_agent(settings: Settings, workshop: Workshop) -> None:
+def kept_of_the_clerk(settings: Settings) -> list[Path]:
+    """Return all paths in the lab's folder that name the agent."""
+    return [path for path in settings.lab_folder.rglob("*") if "depot_clerk" in str(path)]
+
+
+async def test_nothing_is_left_of_a_deleted_agent(settings: Settings, workshop: Workshop) -> None:
     """Its file, its versions, its trial talks and what is shared of it are deleted."""
     workshop.save("depot_clerk", CLERK)
     workshop.share("depot_clerk")
-    (workshop.trial_folder("depot_clerk") / "lab.db").write_text("x", "utf-8")
+    async with workshop.trial(settings, "depot_clerk") as assistant:
+        await play(assistant, "hello")
+    assert "lab.db" in [path.name for path in kept_of_the_clerk(settings)]
     workshop.delete("depot_clerk")
-    assert [path for path in Path(settings.lab_folder).rglob("*") if "depot_clerk" in str(path)] == []
+    assert kept_of_the_clerk(settings) == []
     with pytest.raises(UsageError):
         workshop.delete("depot_clerk")
 
@@ -171,21 +179,20 @@ def test_the_drawing_lights_what_ran() -> None:
 
 async def test_a_trial_takes_the_new_version(settings: Settings, workshop: Workshop) -> None:
     """A saved agent is opened anew with the next request, and the talk goes on; old trials are closed."""
-    trials = OpenTalks[Trial]()
+    trials = OpenTalks[Assistant]()
 
-    async def trial_of(version: int) -> Trial:
-        return await trials.of(
-            "clerk", lambda: open_trial(settings, workshop, "clerk"), lambda trial: trial.version == version
-        )
+    async def trial_of(version: int) -> Assistant:
+        opened = workshop.trial(settings, "clerk")
+        return await trials.of("clerk", lambda stack: stack.enter_async_context(opened), version)
 
     workshop.save("clerk", CLERK)
     first = await trial_of(1)
-    await play(first.assistant, "I need the depot")
+    await play(first, "I need the depot")
     assert await trial_of(1) is first
     workshop.save("clerk", CLERK.model_copy(update={"tools": ("list_todos",)}))
     second = await trial_of(2)
-    assert second.version == 2
-    assert (await second.assistant.state("lab") or {})["dialog"] == "clerk"
+    assert "add_todos" not in [tool.name for tool in second.speakers.dialogs["clerk"].tools]
+    assert (await second.state("lab") or {})["dialog"] == "clerk"
     await trials.close()
 
 

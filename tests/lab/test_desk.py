@@ -4,8 +4,7 @@ import io
 import json
 import random
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,14 @@ import pytest
 from agents.errors import UsageError
 from app.cli import command_line
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
-from app.lab.desk import THREAD, Desk
-from app.lab.desk_export import checked, lines_of
+from app.lab.desk import Desk
+from app.lab.desk import sitting as opened
+from app.lab.desk_export import checked, jsonl_of
 from app.lab.desk_session import DeskCall, DeskTurn, Reply, Session
 from app.lab.folder import LabFolder
 from app.lab.forms import arguments_of
 from app.lab.runs import run_cases
 from app.lab.stage import Variant
-from app.lab.threads import as_test
 from app.settings import Settings
 from tests.conftest import Chat
 from tests.support.fine_tuning import check_chat, shop_identifiers
@@ -28,16 +27,11 @@ from tests.support.fine_tuning import check_chat, shop_identifiers
 pytestmark = pytest.mark.needs("orders")
 
 
-@asynccontextmanager
-async def sitting(settings: Settings, session: Session | None = None) -> AsyncIterator[Desk]:
+def sitting(settings: Settings, session: Session | None = None) -> AbstractAsyncContextManager[Desk]:
     """Open a session at the desk."""
     if session:
         LabFolder(settings.lab_folder).write("desk", "bottle", session)
-    desk = await Desk(LabFolder(settings.lab_folder), "bottle").open(settings)
-    try:
-        yield desk
-    finally:
-        await desk.close()
+    return opened(settings, "bottle")
 
 
 async def user(desk: Desk, text: str) -> None:
@@ -94,18 +88,18 @@ async def test_a_person_is_the_model(settings: Settings, chat: Chat) -> None:
         await play(desk)
         with pytest.raises(UsageError, match="no call"):
             await desk.reply("Hello", [])
-        source, remark = await as_test(desk.assistant, THREAD, "en", **desk.session.who)
+        source = await desk.as_test("en")
         session = desk.folder.read("desk", "bottle", Session)
         assert session == desk.session
 
-    assert remark == ""
+    assert not source.startswith("# The test covers")
     made: dict[str, object] = {}
     exec(compile(source, "exported", "exec"), made)  # the source is what is tested
     [test] = [value for name, value in made.items() if name.startswith("test_")]
     await test(chat)  # type: ignore[operator]  # a function of the exported module
     assert chat.script.left() == {}
 
-    lines = lines_of(session, random.Random(7))
+    lines = jsonl_of(session, random.Random(7)).splitlines()
     assert len(lines) == sum(len(turn.replies) for turn in session.turns)
     for line in lines:
         check_chat(json.loads(line))
@@ -204,7 +198,7 @@ async def test_what_is_refused(settings: Settings) -> None:
             desk.say(" ")
         await user(desk, "Hello there")
         with pytest.raises(UsageError, match="no call"):
-            lines_of(desk.session)
+            jsonl_of(desk.session)
         for text, calls in (("", ()), ("", (DeskCall(tool="no_such_tool"),)), ("<think>hm</think>", ())):
             with pytest.raises(UsageError):
                 await desk.reply(text, calls)
@@ -239,14 +233,14 @@ def test_no_identifier_is_left() -> None:
     reply = Reply(role="orders", prompt=(0,), text="D1001 is here.")
     turns = (DeskTurn(user="x", is_over=True, replies=(reply, reply.model_copy(update={"role": "supervisor"}))),)
     session = Session(turns=turns, pool=(prompt,), identifiers=("D1001", "7f9c-11"))
-    first, second = (json.loads(line)["messages"] for line in lines_of(session, random.Random(1)))
+    first, second = (json.loads(line)["messages"] for line in jsonl_of(session, random.Random(1)).splitlines())
     stand_in = first[1]["content"].split()[0]
     assert first[0]["content"].count(stand_in) == 2
     assert stand_in not in ("D1001", second[1]["content"].split()[0])
     hidden = {"role": "user", "content": "see shop/xD1001x"}
     with pytest.raises(UsageError, match="D1001"):
-        lines_of(session.model_copy(update={"pool": (hidden,)}))
+        jsonl_of(session.model_copy(update={"pool": (hidden,)}))
     with pytest.raises(UsageError, match="not exported"):
         checked('{"content": "d1001"}', ["D1001"])
     with pytest.raises(UsageError, match="no call"):
-        lines_of(Session())
+        jsonl_of(Session())

@@ -127,14 +127,14 @@ def test_answers_are_recorded_once_for_the_same_arguments(settings: Settings) ->
     ]
     folder = LabFolder(settings.lab_folder)
     records = [Record(text="x", status="done", steps=steps)]
-    [name] = keep_mocks(folder, records, discover()[0], [])
+    [name] = keep_mocks(settings, records, [])
     mock = folder.read("mocks", name, Mock)
     assert [(each.when, each.text, each.fails) for each in mock.outcomes] == [
         ({"of": "a"}, "A", False),
         ({"of": "b"}, "no", True),
     ]
     with pytest.raises(UsageError):
-        keep_mocks(folder, records, discover()[0], ["another"])
+        keep_mocks(settings, records, ["another"])
 
 
 def test_a_run_with_a_mock(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Runs: cases with their expectations, variants side by side, repetitions, judges and how far they agree."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,7 @@ def test_the_agreement_of_the_judges() -> None:
     assert run.agreement() == {("checks", "person"): (1, 2), ("checks", "model"): (2, 3), ("person", "model"): (1, 2)}
     assert run.differing() == ["x"]
     text = "\n".join(table_lines(run))
-    assert "A        3      2       1/1         6      4500" in text
+    assert re.search(r"^A +3 +2 +1 +1 +6 +4500 ", text, re.MULTILINE)
     assert "checks and person agree on 1 of 2" in text
 
 

@@ -9,9 +9,10 @@ from app.assistant import Turn
 from app.cli import command_line
 from app.composition import open_assistant
 from app.lab.stage import Variant
-from app.lab.threads import as_test, replay, view
+from app.lab.threads import replay, view
 from app.recording import Decided, Record
 from app.settings import Settings
+from app.trace_test import test_of as exported_test
 
 pytestmark = pytest.mark.needs("planner")
 SAID = ("add milk to my list", "what is on my list?", "thanks")
@@ -30,7 +31,7 @@ async def test_a_thread_shows_who_decided_and_why(settings: Settings) -> None:
     await talk(settings)
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         shown = await view(assistant, "ann")
-        source, remark = await as_test(assistant, "ann", "en")
+        source, remark = await exported_test(assistant, "ann", "en")
         earlier = await assistant.state_after("ann", 1)
         with pytest.raises(UsageError):
             await view(assistant, "nobody")

@@ -19,8 +19,8 @@ Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, 
 Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`, `killable_seat`, `killable_graph`,
     `killable_observer`, `killable_operators`, `killable_bot`,
     `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`,
-    `pseudo_terminal`, `terminal_visit`, `ringing`, `exports`, `node`.
+    `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`.
 
 The repository itself: `pages`, `places`, `checkout`, `next_version`, `fine_tuning`, `own_folders`, `reference`,
-    `size`, `changed_tests`, `core_branches`, `screenshots`.
+    `size`, `changed_tests`, `core_branches`, `screenshots`, `transcripts`.
 """

@@ -170,7 +170,8 @@ def alternatives(forms: list[str]) -> str:
 
 def _measured(number: float, unit: str) -> Amount:
     months, days = UNITS[unit].months * number, UNITS[unit].days * number
-    if not months.is_integer():
+    # A year has the words of a length in Russian and Chinese: "2015 года"; nobody means more than a hundred years.
+    if not months.is_integer() or months > 1200:
         raise ValueError(f"{number} {unit} has no length")
     if days.is_integer():
         return Amount(int(months), int(days), UNITS[unit].seconds * number)

@@ -134,6 +134,23 @@ async def test_a_photo_for_a_blind_model(door: Open, world: BotApi, script: Scri
     assert "cannot see (photo)" in script.asked[0].messages[-1].text
 
 
+async def test_what_cannot_be_used_is_told_once(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart knows what it has told of a picture, and the model still hears that it was a picture."""
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    script.gates["supervisor"] = Gate(0)
+    script.add(supervisor=["never finished", "In the oven."])
+    async with door():
+        world.says(ANN, photo=photo(world), caption="How do I bake this bread?")
+        await world.until(lambda: script.asked)
+    script.gates.clear()
+    async with door():
+        texts = await world.until_sent(ANN, 2)
+        assert texts == ["ℹ️ I cannot look at pictures. I go by your words.", "In the oven."]
+    assert "cannot see (photo)" in script.asked[-1].messages[-1].text
+
+
 async def test_speech_is_a_message(door: Open, world: BotApi, script: Script) -> None:
     """What is heard is what the user said, is shown to them, and is kept as spoken; the server knows the language."""
     script.add(supervisor=["Done."])

@@ -9,7 +9,9 @@ import pytest
 
 from agents.conversation.forgetting import worded
 from agents.errors import DatabaseError
+from agents.events import trace
 from agents.models.script import Line, Script
+from app.assistant import Turn
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.place import Place
@@ -17,7 +19,7 @@ from app.doors.telegram.updates.commands import Answer, give
 from app.settings import Settings
 from app.tasks import cancel
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
-from tests.support.telegram_people import ANN, PLAN, Echo, Holding, Open, until_closed, until_stored
+from tests.support.telegram_people import ANN, BOB, GROUP, PLAN, Echo, Holding, Open, until_closed, until_stored
 from tests.support.telegram_server import TOKEN, BotApi
 
 
@@ -40,6 +42,28 @@ async def test_a_restart_answers_what_was_left_once(
         assert await world.until_sent(ANN, 3) == ["one", "two", "three"]
         ids = [line.message_id for line in await telegram.assistant.history(f"telegram-{ANN}")]
         assert ids[0] == f"telegram-{ANN}-{first['message_id']}"
+
+
+async def test_an_answer_that_somebody_elses_message_completed_is_shown(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a group the next message completes what a crash left half made; a second crash does not hide the answer."""
+    script.gates["supervisor"] = Gate(0)
+    script.add(supervisor=["never finished"])
+    monkeypatch.setattr(service, "PATIENCE", 0.05)
+    async with door():
+        world.says(GROUP, "@sue_bot one", user=ANN)
+        await world.until(lambda: script.asked)
+    thread = f"telegram-{GROUP}"
+    async with stage(tmp_path / "telegram.db", Echo().models(ROLES)) as assistant:
+        turn = Turn(thread=thread, text="two", user=f"telegram-{BOB}", is_group=True)
+        assert "supervisor: two" in trace([event async for event in assistant.play(turn)])
+        assert "supervisor: one" in await script_lines(assistant, thread)
+    async with door(Echo().models(ROLES)):
+        assert await world.until_sent(GROUP, 1) == ["one"]
+    async with door(Echo().models(ROLES)):
+        pass
+    assert world.texts(GROUP) == ["one"]
 
 
 async def test_an_answer_in_the_making_is_still_sent_at_the_end(door: Open, world: BotApi) -> None:

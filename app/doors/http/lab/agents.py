@@ -1,5 +1,7 @@
 """The pages on agents: put together by form, tried beside a live trace, shared, compared with earlier versions."""
 
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Depends, Query, Response
@@ -9,11 +11,11 @@ import observers
 from agents.events import trace
 from app.agent_files import AgentFile
 from app.doors.http.answers import Answers
-from app.doors.http.lab.visit import Fields, Form, Visit, Visiting, led_to, new_router
+from app.doors.http.lab.visit import Fields, Form, Visiting, led_to, new_router
 from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.router import add_talk
-from app.lab.agents import Workshop, agent_of, available_tools
-from app.lab.trial import drawing, open_trial
+from app.lab.agents import agent_of, available_tools
+from app.lab.drawing import drawing
 from app.mocks import Mock
 from prompts import FALLBACK, languages
 
@@ -23,45 +25,33 @@ NEW = AgentFile(description="Used for …", prompt={FALLBACK: "You help with …
 THREAD = "trial"
 
 
-def workshop_of(visit: Visit) -> Workshop:
-    """Return the agents of whoever visits."""
-    return Workshop(visit.folder, visit.user)
-
-
 @router.get("/lab/agents")
 async def agents(visit: Visiting) -> str:
     """List the visitor's agents, and the shared ones."""
-    workshop = workshop_of(visit)
-    own = [(name, workshop.read(name), workshop.is_shared(name)) for name in workshop.names()]
-    return visit.page("agents", own=own, shared=workshop.shared())
+    return visit.page("agents", workshop=visit.workshop)
 
 
 @router.get("/lab/agent")
 async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
     """Show an agent to be edited and tried; without a name a new one."""
-    workshop = workshop_of(visit)
-    shown = workshop.read(name, version) if name else NEW
-    talk = await (await conversation(visit, name)).log() if name else ("", "")
-    facts = {"languages": languages(), "tools": available_tools(), "observers": sorted(observers.discover(languages()))}
+    log, mark = await (await conversation(visit, name)).log() if name else ("", "")
     return visit.page(
         "agents/one",
         file=name,
-        agent=shown,
-        mocks=visit.folder.every("mocks", Mock),
-        mocked={mock.tool for mock in shown.mocks},
-        versions=workshop.versions(name) if name else [],
-        is_shared=bool(name) and workshop.is_shared(name),
-        log=talk[0],
-        mark=talk[1],
-        address=f"/lab/trial/{name}",
-        **facts,
+        agent=visit.workshop.read(name, version) if name else NEW,
+        workshop=visit.workshop,
+        tools=available_tools(),
+        mocks=visit.folder.every("mocks", Mock).values(),
+        observers=sorted(observers.discover(languages())),
+        log=log,
+        mark=mark,
     )
 
 
 @router.post("/lab/agent")
 async def save(visit: Visiting, form: Form) -> Response:
     """Keep an agent as its next version; a mock that it has already stays as it is there."""
-    workshop, name = workshop_of(visit), str(form.get("file", ""))
+    workshop, name = visit.workshop, str(form.get("file", ""))
     own = workshop.read(name).mocks if name in workshop.names() else ()
     by_tool = {mock.tool: mock for mock in (*visit.folder.every("mocks", Mock).values(), *own)}
     workshop.save(name, agent_of(form, [mock for tool, mock in by_tool.items() if tool in form.get("mock", ())]))
@@ -71,7 +61,7 @@ async def save(visit: Visiting, form: Form) -> Response:
 @router.post("/lab/agent/share")
 async def share(visit: Visiting, form: Fields) -> Response:
     """Make an agent a dialog for everybody, or take it back."""
-    workshop, name = workshop_of(visit), form.get("file", "")
+    workshop, name = visit.workshop, form.get("file", "")
     async with visit.deed("agent_unshared" if form.get("take_back") else "agent_shared", about=name):
         (workshop.unshare if form.get("take_back") else workshop.share)(name)
     return led_to(f"/lab/agent?name={name}")
@@ -83,27 +73,28 @@ async def delete(visit: Visiting, form: Fields) -> Response:
     name = form.get("file", "")
     async with visit.deed("agent_deleted", about=name):
         await visit.trials.close((visit.user, name))
-        workshop_of(visit).delete(name)
+        visit.workshop.delete(name)
     return led_to("/lab/agents")
 
 
 @router.get("/lab/agent/changes")
 async def changes(visit: Visiting, name: AgentName, old: int, new: int) -> str:
     """Show in what two versions differ."""
-    return visit.draw("changes", lines=workshop_of(visit).changes(name, old, new), old=old, new=new)
+    return visit.draw("changes", lines=visit.workshop.changes(name, old, new), old=old, new=new)
 
 
 async def conversation(visit: Visiting, agent: str) -> Conversation:
     """Return the visitor's talk with an agent of theirs. Raises UsageError: there is no such agent."""
-    workshop = workshop_of(visit)
-    version = workshop.read(agent).version
-    trial = await visit.trials.of(
-        (visit.user, agent), lambda: open_trial(visit.settings, workshop, agent), lambda trial: trial.version == version
-    )
-    if not isinstance(trial.door, Answers):
-        trial.door = Answers(trial.assistant)
-        trial.stack.push_async_callback(trial.door.close)
-    return Conversation(trial.assistant, trial.door, THREAD, THREAD, f"/lab/trial/{agent}", visit.lang)
+    workshop = visit.workshop
+
+    async def opened(stack: AsyncExitStack) -> Conversation:
+        assistant = await stack.enter_async_context(workshop.trial(visit.settings, agent))
+        answers = Answers(assistant)
+        stack.push_async_callback(answers.close)
+        return Conversation(assistant, answers, THREAD, THREAD, f"/lab/trial/{agent}", visit.lang)
+
+    talk = await visit.trials.of((visit.user, agent), opened, workshop.read(agent).version)
+    return replace(talk, lang=visit.lang)
 
 
 add_talk(router, "/lab/trial/{agent}", conversation)
@@ -124,6 +115,6 @@ async def live_trace(
     events = [event for answer in answers for event in answer.events]
     if len(events) == seen:
         return Response(status_code=204)
-    observing = workshop_of(visit).read(agent).observers
+    observing = visit.workshop.read(agent).observers
     drawn = drawing(agent, observing, answers[-1].events if answers else ())
     return HTMLResponse(visit.draw("live", agent=agent, seen=len(events), drawing=drawn, trace=trace(events)))

@@ -1,19 +1,17 @@
 """The pages on the desk: sessions in which the visitor plays the model, and what they are exported as."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import HTTPException, Query, Response
-from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
-from app.doors.http.lab.visit import Fields, Form, Visit, Visiting, led_to, new_router
-from app.lab.desk import THREAD, Desk
-from app.lab.desk_export import lines_of
+from app.doors.http.lab.visit import Fields, Form, Visit, Visiting, as_file, led_to, new_router
+from app.lab.desk import Desk, ExportForm, sitting
+from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, Session
 from app.lab.folder import validated
 from app.lab.forms import arguments_of, fields_of
-from app.lab.threads import as_test
 from prompts import languages
 
 router = new_router()
@@ -38,7 +36,7 @@ class ReplyForm(BaseModel):
 @router.get("/lab/desk")
 async def sessions(visit: Visiting) -> str:
     """List the sessions."""
-    return visit.page("desk", sessions=visit.folder.every("desk", Session), languages=languages())
+    return visit.page("desk", sessions=visit.folder.every("desk", Session))
 
 
 @router.post("/lab/desk")
@@ -91,18 +89,15 @@ async def back(visit: Visiting, form: Fields) -> str:
 
 
 @router.get("/lab/desk/export")
-async def export(visit: Visiting, name: FileName, form: Literal["jsonl", "test"]) -> Response:
+async def export(visit: Visiting, name: FileName, form: ExportForm) -> Response:
     """Give the session as a file: lines for fine-tuning, or a trace test."""
-    desk = await _desk(visit, name)
     if form == "jsonl":
-        text, file = "\n".join(lines_of(desk.session)) + "\n", f"{name}.jsonl"
-    else:
-        text, file = (await as_test(desk.assistant, THREAD, visit.lang, **desk.session.who))[0], f"test_{name}.py"
-    return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{file.replace("-", "_")}"'})
+        return as_file(jsonl_of(visit.folder.read("desk", name, Session)), f"{name}.jsonl")
+    return as_file(await (await _desk(visit, name)).as_test(visit.lang), f"test_{name}.py")
 
 
 async def _desk(visit: Visit, name: str) -> Desk:
-    return await visit.desks.of(name, lambda: Desk(visit.folder, name).open(visit.settings))
+    return await visit.desks.of(name, lambda stack: stack.enter_async_context(sitting(visit.settings, name)))
 
 
 async def _seat(visit: Visit, desk: Desk) -> str:

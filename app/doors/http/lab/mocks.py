@@ -2,13 +2,11 @@
 
 from fastapi import Response
 
-from app.composition import discover_checked
 from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
 from app.lab.folder import named_after
 from app.lab.forms import mock_of
 from app.lab.threads import keep_mocks
 from app.mocks import TYPES, Mock, Outcome
-from prompts import languages
 
 router = new_router()
 
@@ -25,7 +23,7 @@ async def mock(visit: Visiting, name: FileName = "") -> str:
     """Show a mock to be edited; without a name a new one."""
     tools = sorted({tool.name for speaker in visit.assistant.speakers for tool in speaker.tools})
     shown = visit.folder.read("mocks", name, Mock) if name else Mock(tool="new_tool", outcomes=(Outcome(text="ok"),))
-    return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES], tools=tools, languages=languages())
+    return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES], tools=tools)
 
 
 @router.post("/lab/mock")
@@ -50,5 +48,5 @@ async def attempt(visit: Visiting, form: Form) -> str:
 async def record(visit: Visiting, form: Fields) -> Response:
     """Keep what tools answered in a thread as mocks."""
     records = await visit.assistant.records(form.get("name", ""))
-    keep_mocks(visit.folder, records, discover_checked(visit.settings)[0], form.get("tools", "").split())
+    keep_mocks(visit.settings, records, form.get("tools", "").split())
     return led_to("/lab/mocks")

@@ -4,39 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from fastapi import HTTPException, Response
+from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
-from app.composition import discover_checked
-from app.doors.http.lab.visit import Fields, FileName, Form, Visit, Visiting, led_to, new_router
+from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
 from app.lab.cases import Case
-from app.lab.folder import named_after, parsed, validated, written
-from app.lab.runs import JUDGES, Run, judge_result, run_cases, summaries
-from app.lab.simulation import Simulation, User, simulate
+from app.lab.folder import parsed, validated, written
+from app.lab.runs import JUDGES, Run, judge_result, run_files, summaries
+from app.lab.simulation import User, simulate
 from app.lab.stage import Variant
 from app.lab.threads import keep_case as keep_thread
-from app.lab.work import Tell, Work
-from app.mocks import Mock
+from app.lab.work import Tell
 
 router = new_router()
 Written = Literal["cases", "users"]
 """What is written on a page as YAML."""
 KINDS: Mapping[Written, type[BaseModel]] = {"cases": Case, "users": User}
-EMPTY: Mapping[Written, str] = {
-    "cases": """about: What this is about
-turns:
-- user: what is on my list?
-  expect:
-    calls:
-    - tool: list_todos
-""",
-    "users": """temper: plain
-wishes:
-- says: [add milk to my list, put milk on my list]
-  expect:
-    calls:
-    - tool: add_todos
-""",
-}
 
 
 class FileForm(BaseModel):
@@ -86,7 +69,7 @@ async def runs(visit: Visiting) -> str:
 @router.get("/lab/file")
 async def file(visit: Visiting, kind: Written, name: FileName = "") -> str:
     """Show a case or a simulated user to be edited; without a name a new one."""
-    text = written(visit.folder.read(kind, name, KINDS[kind])) if name else EMPTY[kind]
+    text = written(visit.folder.read(kind, name, KINDS[kind])) if name else visit.draw(f"new_{kind}")
     return visit.page("runs/file", kind=kind, file=name, text=text)
 
 
@@ -102,25 +85,30 @@ async def save(visit: Visiting, form: Form) -> Response:
 async def keep_case(visit: Visiting, form: Fields) -> Response:
     """Keep a thread as a case."""
     thread = form.get("name", "")
-    records = await visit.assistant.records(thread)
-    name = keep_thread(visit.folder, records, discover_checked(visit.settings)[0], thread)
+    name = keep_thread(visit.settings, await visit.assistant.records(thread), thread)
     return led_to(f"/lab/file?kind=cases&name={name}")
 
 
 @router.post("/lab/runs")
 async def run(visit: Visiting, form: Form) -> str:
     """Begin to play cases with one variant or two; the answer tells how far it is."""
-    asked, folder = validated(RunForm, form), visit.folder
-    mocks = tuple(folder.every("mocks", Mock, *asked.mock).values()) if asked.mock else ()
+    asked = validated(RunForm, form)
     variants = {"A": asked.a} | ({"B": asked.b} if asked.both else {})
-    mocked = {name: variant.model_copy(update={"mocks": mocks}) for name, variant in variants.items()}
-    cases = folder.every("cases", Case, *asked.case)
 
-    async def work(tell: Tell) -> str:
-        run = await run_cases(visit.settings, cases, mocked, times=asked.times, judge=asked.judge, tell=tell)
-        return f"/lab/run?name={folder.add('runs', named_after(run.begun.partition('+')[0]), run)}"
+    async def work(tell: Tell) -> Response:
+        name, _ = await run_files(
+            visit.settings,
+            visit.folder,
+            variants,
+            cases=asked.case,
+            mocks=asked.mock,
+            times=asked.times,
+            judge=asked.judge,
+            tell=tell,
+        )
+        return led_to(f"/lab/run?name={name}")
 
-    return _progress(visit, visit.works.begin(work))
+    return visit.draw("work", work=visit.works.begin(work))
 
 
 @router.post("/lab/simulation")
@@ -129,20 +117,21 @@ async def simulation(visit: Visiting, form: Form) -> str:
     asked = validated(SimulationForm, form)
     users = visit.folder.every("users", User, *asked.user)
 
-    async def work(tell: Tell) -> Simulation:
+    async def work(tell: Tell) -> Response:
         size = {"talks": asked.talks, "turns": asked.turns}
-        return await simulate(visit.settings, users, asked.variant, **size, keep=visit.folder, tell=tell)
+        done = await simulate(visit.settings, users, asked.variant, **size, keep=visit.folder, tell=tell)
+        return HTMLResponse(visit.draw("simulated", done=done))
 
-    return _progress(visit, visit.works.begin(work))
+    return visit.draw("work", work=visit.works.begin(work))
 
 
 @router.get("/lab/work", response_model=None)
 async def progress(visit: Visiting, id: str) -> Response | str:
-    """Tell how far some work is, or lead to its outcome."""
+    """Tell how far some work is, or what came of it."""
     work = visit.works.of(id)
     if work is None:
         raise HTTPException(404)
-    return led_to(work.outcome) if isinstance(work.outcome, str) else _progress(visit, work)
+    return work.outcome or visit.draw("work", work=work)
 
 
 @router.get("/lab/run")
@@ -161,9 +150,3 @@ async def judge(visit: Visiting, form: Fields) -> str:
     place = int(text) if text.isdecimal() else -1
     result = judge_result(visit.folder, name, place, is_good=form.get("verdict") == "good")
     return visit.draw("verdicts", result=result, place=place, file=name)
-
-
-def _progress(visit: Visit, work: Work) -> str:
-    if isinstance(work.outcome, Simulation):
-        return visit.draw("simulated", done=work.outcome)
-    return visit.draw("work", work=work)

@@ -4,15 +4,15 @@ from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import HTTPException, Query, Response
-from fastapi.responses import PlainTextResponse
 
 from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
-from app.doors.http.lab.visit import Fields, Form, Visiting, led_to, new_router
+from app.doors.http.lab.visit import Fields, Form, Visiting, as_file, led_to, new_router
 from app.lab.folder import named_after, validated
 from app.lab.stage import Variant
-from app.lab.threads import as_test, replay, view
+from app.lab.threads import replay, view
 from app.listing import first_line, moment, state_lines
 from app.texts import say
+from app.trace_test import test_of
 
 MOST_LISTED = 200
 """Threads in the list."""
@@ -66,10 +66,9 @@ async def back(visit: Visiting, form: Fields) -> Response:
 @router.get("/lab/thread/test", response_model=None)
 async def as_trace_test(visit: Visiting, name: Name, download: bool = False) -> Response | str:
     """Show the thread as a trace test, or give it as a file."""
-    source, remark = await as_test(visit.assistant, name, visit.lang)
+    source, remark = await test_of(visit.assistant, name, visit.lang)
     if download:
-        file = f"test_{named_after(name).replace('-', '_')}.py"
-        return PlainTextResponse(source, headers={"Content-Disposition": f'attachment; filename="{file}"'})
+        return as_file(source, f"test_{named_after(name)}.py")
     return visit.draw("test", source=source, remark=remark, name=name)
 
 

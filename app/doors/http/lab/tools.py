@@ -17,7 +17,7 @@ ToolName = Annotated[str, Query(max_length=64)]
 @router.get("/lab/tools")
 async def tools(visit: Visiting) -> str:
     """List the cards."""
-    return visit.page("tools", cards=cards(visit.assistant.speakers, languages()), languages=languages())
+    return visit.page("tools", cards=cards(visit.assistant.speakers, languages()))
 
 
 @router.get("/lab/tool")
@@ -27,8 +27,8 @@ async def tool(visit: Visiting, name: ToolName, lang: ToolName) -> str:
     card = next((card for card in every_card if card.name == name), None)
     if card is None or lang not in languages():
         raise HTTPException(404)
-    facts = {"languages": languages(), "is_draft": draft_file(visit.folder, name, lang).is_file()}
-    return visit.page("tools/one", card=card, card_lang=lang, text=card_text(visit.folder, name, lang), **facts)
+    text, is_draft = card_text(visit.folder, name, lang), draft_file(visit.folder, name, lang).is_file()
+    return visit.page("tools/one", card=card, card_lang=lang, text=text, is_draft=is_draft)
 
 
 @router.post("/lab/tool/effect")

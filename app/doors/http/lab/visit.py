@@ -1,7 +1,5 @@
 """What the pages of the lab share: who visits, in which language, and how a page is drawn."""
 
-import hashlib
-import mimetypes
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -11,40 +9,32 @@ from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse
 from markupsafe import Markup
 
 from app.api_keys import Key
 from app.assistant import Assistant
 from app.audit import Action, Audit
 from app.doors.http.exchange import Served, who
+from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.guard import PageRoute, visiting
 from app.doors.http.page.markup import drawn, make_templates
-from app.doors.http.page.router import STATIC, VERSION
+from app.doors.http.page.router import VERSION
 from app.doors.http.page.session import accepted_language, user_of
+from app.lab.agents import Workshop
 from app.lab.desk import Desk
 from app.lab.folder import Kind, LabFolder
 from app.lab.forms import form_data
 from app.lab.open_talks import OpenTalks
-from app.lab.trial import Trial
 from app.lab.work import FAULTS, Works
 from app.settings import Settings
-from prompts import FALLBACK, sentence, table
+from prompts import FALLBACK, languages, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, as they stand in the navigation."""
-PAGE_OF: Mapping[Kind, str] = {
-    "cases": "/lab/runs",
-    "users": "/lab/runs",
-    "runs": "/lab/runs",
-    "mocks": "/lab/mocks",
-    "desk": "/lab/desk",
-}
-"""The page that lists the files of a kind."""
-_FOLDER = Path(__file__).parent
-OWN = {path.name: path.read_bytes() for path in sorted((_FOLDER / "static").iterdir())}
-OWN_VERSION = hashlib.sha256(b"".join([*STATIC.values(), *OWN.values()])).hexdigest()[:12]
-TEMPLATES = make_templates(_FOLDER / "templates")
+PAGE_OF: Mapping[Kind, str] = {"cases": "runs", "users": "runs", "runs": "runs", "mocks": "mocks", "desk": "desk"}
+"""The part that lists the files of a kind."""
+TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
 
 @cache
@@ -64,8 +54,8 @@ class Visit:
     visitor: Key
     assistant: Assistant
     settings: Settings
-    works: Works
-    trials: OpenTalks[Trial]
+    works: Works[Response]
+    trials: OpenTalks[Conversation]
     desks: OpenTalks[Desk]
     lang: str
 
@@ -73,6 +63,11 @@ class Visit:
     def folder(self) -> LabFolder:
         """The lab's files."""
         return LabFolder(self.settings.lab_folder)
+
+    @property
+    def workshop(self) -> Workshop:
+        """The agents of whoever visits."""
+        return Workshop(self.folder, self.user)
 
     @property
     def user(self) -> str:
@@ -93,8 +88,8 @@ class Visit:
 
     def page(self, part: str, /, **values: object) -> str:
         """Return a whole page of the lab."""
-        frame = {"part": part.partition("/")[0], "parts": PARTS, "name": self.visitor.name}
-        return self.draw(part.replace("/", "_"), **frame, version=VERSION, own_version=OWN_VERSION, **values)
+        frame = {"part": part.partition("/")[0], "parts": PARTS, "name": self.visitor.name, "version": VERSION}
+        return self.draw(part.replace("/", "_"), **frame, languages=languages(), **values)
 
 
 async def _visit(request: Request, visitor: Annotated[Key, Depends(visiting("lab"))], assistant: Served) -> Visit:
@@ -143,6 +138,12 @@ def led_to(address: str) -> Response:
     return Response(status_code=204, headers={"HX-Redirect": address})
 
 
+def as_file(text: str, name: str) -> Response:
+    """Return a text as a file to be kept; its name has `_` for `-`, as a module of tests has."""
+    headers = {"Content-Disposition": f'attachment; filename="{name.replace("-", "_")}"'}
+    return PlainTextResponse(text, headers=headers)
+
+
 router = new_router()
 
 
@@ -161,13 +162,4 @@ async def delete(visit: Visiting, form: Fields) -> Response:
     visit.folder.delete(kind, form.get("name", ""))
     if kind == "desk":
         await visit.desks.close(form.get("name", ""))
-    return led_to(PAGE_OF[kind])
-
-
-@router.get("/lab/static/{name}")
-async def static(name: str) -> Response:
-    """Return a file of the lab's pages; its address changes with it."""
-    if name not in OWN:
-        raise HTTPException(404)
-    kind = mimetypes.guess_type(name)[0] or "text/plain"
-    return Response(OWN[name], media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+    return led_to(f"/lab/{PAGE_OF[kind]}")

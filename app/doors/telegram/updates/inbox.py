@@ -82,10 +82,7 @@ class Inbox:
             message = stored.thread or "", stored.message_id or ""
             entry = await self._door.assistant.message(*message) if all(message) else None
             addressee = self._admission.addressee(update)
-            is_over = (
-                entry and entry.status == "done" and not await self._door.assistant.memory.forgettings.of(*message)
-            )
-            if addressee is None or is_over:
+            if addressee is None:
                 await self._door.updates.close(stored.id)
                 continue
             place, text = addressee
@@ -131,7 +128,7 @@ class Inbox:
             await self._door.updates.close(stored.id)
 
     def _resume(self, place: Place, update: Update, entry: InboxEntry) -> None:
-        """Play a message again: how a stopped or failed turn ended may not have been shown."""
+        """Play a message again: what was answered may not have been shown. In a group others' messages complete it."""
         quoted = json.loads(entry.quoted or "[]")
         turn = place.turn(entry.text, id=entry.message_id, source=entry.source, quoted=quoted)
         self._door.attend(place, partial(self._door.play, place, replace(turn, user=entry.user)))

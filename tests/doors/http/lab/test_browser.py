@@ -42,7 +42,8 @@ async def is_sound(page: Page) -> None:
     if AXE_SOURCE:
         await page.evaluate(AXE_SOURCE)
         problems = await page.evaluate("axe.run().then((results) => results.violations)")
-        serious = [(each["id"], page.url) for each in problems if each["impact"] in ("serious", "critical")]
+        worst = [each for each in problems if each["impact"] in ("serious", "critical")]
+        serious = [(each["id"], page.url, node["html"][:200]) for each in worst for node in each["nodes"]]
         assert serious == []
 
 
@@ -68,6 +69,7 @@ async def test_an_agent_by_clicks(assistant: Assistant, settings: Settings) -> N
         await page.get_by_label("Value").fill('{"degrees": -3}')
         await page.get_by_role("button", name="Try").click()
         await expect(page.locator("#result")).to_contain_text("a fixed result")
+        await is_sound(page)
         await page.get_by_role("button", name="Save").click()
         await expect(page.locator("table")).to_contain_text("a tool that does not exist")
 
@@ -126,8 +128,10 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await picture(page, "thread")
         await page.get_by_role("button", name="Make it a test").click()
         await expect(page.locator("#result")).to_contain_text("async def test_conversation")
+        await is_sound(page)
         await page.get_by_role("button", name="Replay").click()
         await expect(page.locator("#result")).to_contain_text("Then and now")
+        await is_sound(page)
         await page.get_by_role("button", name="Make it a case").click()
         await page.get_by_role("button", name="Save").click()
         await page.get_by_text("Side by side with B").click()
@@ -146,6 +150,7 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await page.get_by_label("Talks").fill("3")
         await page.get_by_role("button", name="Let them talk").click()
         await expect(page.locator("#result")).to_contain_text("current_time was called", timeout=60_000)
+        await is_sound(page)
 
 
 async def test_a_card_while_it_is_written(assistant: Assistant, settings: Settings) -> None:

@@ -1,8 +1,12 @@
 """The desk's pages: played by requests, and in Debian's Chromium."""
 
+import asyncio
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from urllib.parse import urljoin
 
 import httpx
@@ -15,6 +19,7 @@ from app.lab.folder import LabFolder
 from app.settings import Settings
 from tests.doors.http.lab.test_browser import WIDE, is_sound, picture
 from tests.doors.http.page.test_browser import PHONE, browsing
+from tests.support.checkout import check_out
 from tests.support.fine_tuning import check_chat, shop_identifiers
 
 pytestmark = pytest.mark.needs("planner", "orders")
@@ -133,8 +138,11 @@ TURNS: Sequence[tuple[str, Sequence[tuple[str, Mapping[str, str]]]]] = (
 
 
 @pytest.mark.slow
-async def test_ten_turns_become_data(assistant: Assistant, settings: Settings) -> None:
-    """Ten turns with the shop become sound lines of fine-tuning data without real identifiers."""
+async def test_ten_turns_become_data_and_a_test(assistant: Assistant, settings: Settings, tmp_path: Path) -> None:
+    """Ten turns with the shop become lines of data without real identifiers, and a test that a clean checkout passes.
+
+    Exported while the last turn waits for the model, the test has the nine turns before it, and says so.
+    """
     async with browsing(assistant, WIDE, "en-US", is_dark=False, settings=settings) as page:
         await page.get_by_role("link", name="Desk", exact=True).click()
         await page.get_by_label("Name: small letters").fill("ten-turns")
@@ -150,16 +158,38 @@ async def test_ten_turns_become_data(assistant: Assistant, settings: Settings) -
         await calls(page, "call_tool", {"name": "return_delivered_order_items", "args": json.dumps(args)})
         await page.get_by_role("button", name="yes", exact=True).click()
         await expect(page.locator("#seat")).to_contain_text("return requested")
-        address = await page.get_by_role("link", name="Fine-tuning data").get_attribute("href")
-        answer = await page.request.get(urljoin(page.url, address or ""))
-        assert answer.ok, await answer.text()
-        lines = (await answer.text()).splitlines()
+        begun = await exported(page, "A trace test")
+        await answers(page, "It is on its way back to us.")
+        lines = (await exported(page, "Fine-tuning data")).splitlines()
+        whole = await exported(page, "A trace test")
     session = LabFolder(settings.lab_folder).read("desk", "ten-turns", Session)
     assert len(session.turns) == 10
     assert len(lines) == sum(len(turn.replies) for turn in session.turns)
     for line in lines:
         check_chat(json.loads(line))
         assert [real for real in shop_identifiers() if real in line] == []
+    assert begun.startswith("# The test covers 9 of 10 turns.")
+    assert all(f"\n        user: {turn.user}\n" in whole for turn in session.turns)
+    printed = await asyncio.to_thread(printed_by_pytest, tmp_path / "checkout", test_begun=begun, test_whole=whole)
+    assert "2 passed" in printed, printed[-3000:]
+
+
+def printed_by_pytest(folder: Path, **sources: str) -> str:
+    """Run tests by pytest in a clean checkout, and return what it prints."""
+    check_out(folder)
+    for name, source in sources.items():
+        (folder / "tests" / f"{name}.py").write_text(source, "utf-8")
+    files = [f"tests/{name}.py" for name in sources]
+    command = [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", *files]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False, text=True).stdout
+
+
+async def exported(page: Page, form: str) -> str:
+    """Return what the link of this name gives."""
+    address = await page.get_by_role("link", name=form).get_attribute("href")
+    answer = await page.request.get(urljoin(page.url, address or ""))
+    assert answer.ok, await answer.text()
+    return await answer.text()
 
 
 async def return_of_the_bottle(page: Page) -> Mapping[str, object]:

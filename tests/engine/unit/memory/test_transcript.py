@@ -57,6 +57,18 @@ class TestTranscript:
         assert last is not None
         assert (last.status, last.turn) == ("done", 2)
 
+    async def test_records_end_with_what_is_not_answered(self, memory: Memory) -> None:
+        """The record of a message that is being answered stands behind those of the turns before it."""
+        for id, turn in (("m1", 1), ("m2", 2), ("m3", None)):
+            await memory.transcript.accept(letter(id, text=id))
+            if turn:
+                await memory.transcript.close(letter(id, text=id), "done", turn, [reply("ok")], record=f"of {id}")
+        assert await memory.transcript.records("t") == [
+            ("m1", "m1", "of m1"),
+            ("m2", "m2", "of m2"),
+            ("m3", "m3", None),
+        ]
+
     async def test_lines_say_who_when_and_how(self, memory: Memory) -> None:
         """Metadata comes back as it was; the user's line names the source and the time of receipt."""
         before = time.time_ns() // 1_000_000

@@ -19,12 +19,14 @@ async def test_an_update_is_taken_once(memory: Memory) -> None:
     assert [update.id for update in await memory.updates.open("telegram 2")] == [other.id]
 
 
-async def test_updates_are_closed_with_their_message(memory: Memory) -> None:
-    """What a message is made of stays open until its outcome is stored."""
+async def test_updates_are_closed_when_the_outcome_is_shown(memory: Memory) -> None:
+    """What a message is made of stays open until a door has shown the outcome; that it is stored is not enough."""
     ids = [(await memory.updates.take(DOOR, key, "{}")).id for key in ("message 1", "message 2", "message 3")]
     await memory.transcript.accept(letter(), ids[:2])
     assert [update.message_id for update in await memory.updates.open(DOOR)] == ["m1", "m1", None]
     await memory.transcript.close(letter(), "done", 1, [reply("hi")])
+    assert [update.id for update in await memory.updates.open(DOOR)] == ids
+    await memory.updates.settle(letter().thread, letter().message_id)
     assert [update.id for update in await memory.updates.open(DOOR)] == ids[2:]
 
 

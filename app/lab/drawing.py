@@ -1,43 +1,11 @@
-"""Trials: an agent talks with its maker beside a live trace and the drawing of the nodes that run."""
+"""The drawing of the graph around an agent, in which the nodes that run are lit."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Literal
 
 from agents.events import Event, Handover, Interrupt, ModelEnd, ModelStart, Observed, ToolStart, TurnEnd, TurnStart
 from agents.state import SUPERVISOR
-from app.assistant import Assistant
-from app.lab.agents import Workshop
-from app.lab.stage import staged
-from app.settings import Settings
-
-
-@dataclass
-class Trial:
-    """An agent that can be talked to."""
-
-    assistant: Assistant
-    version: int
-    stack: AsyncExitStack
-    door: object = None
-    """What the door keeps of it."""
-
-    async def close(self) -> None:
-        """Close its stage."""
-        await self.stack.aclose()
-
-
-async def open_trial(settings: Settings, workshop: Workshop, name: str) -> Trial:
-    """Open the trial of an agent as it is now; its talks outlive its versions.
-
-    Raises:
-        UsageError: there is no such agent.
-        ConfigError, ContractError: something in it is wrong.
-    """
-    stack, version = AsyncExitStack(), workshop.read(name).version
-    stage = staged(settings, speakers=workshop.trial_speakers(name), folder=workshop.trial_folder(name))
-    return Trial(await stack.enter_async_context(stage), version, stack)
 
 
 @dataclass(frozen=True)

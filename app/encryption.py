@@ -1,6 +1,7 @@
 """Encrypted database files: SQLite with SQLCipher, and one key for the whole file."""
 
 import re
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from agents.errors import ConfigError, DatabaseError, UnusableDatabase, UsageErr
 from agents.memory.connection import PLAIN, Connection, Driver, Session
 
 KEY = re.compile(r"[0-9a-fA-F]{64}")
-HOW = "write 64 hexadecimal digits, such as `openssl rand -hex 32` prints"
 PLAIN_START = b"SQLite format 3\0"
 """How every file begins that is not encrypted."""
 NO_CIPHER = (
@@ -32,7 +32,7 @@ IN_USE = "Another process has the database open; stop it and try again. The key 
 def read_key(text: str) -> SecretStr:
     """Return the key that a text holds. Raises ValueError if it is none; its message does not repeat the text."""
     if not KEY.fullmatch(key := text.strip()):
-        raise ValueError(HOW)
+        raise ValueError("write 64 hexadecimal digits, such as `openssl rand -hex 32` prints")
     return SecretStr(key)
 
 
@@ -43,14 +43,20 @@ def driver_of(path: Path, key: SecretStr | None) -> Driver:
         UnusableDatabase: there is a key and the file is not encrypted, or the other way round.
         ConfigError: SQLCipher is not installed.
     """
-    start = _start_of(path)
+    start = b""
+    # Whoever opens the database says what is wrong with a file that cannot be read.
+    with suppress(OSError), path.open("rb") as file:
+        start = file.read(len(PLAIN_START))
     if key is None:
         if start and start != PLAIN_START:
             raise UnusableDatabase(NO_DATABASE.format(path=path))
         return PLAIN
     if start == PLAIN_START:
         raise UnusableDatabase(NOT_ENCRYPTED.format(path=path))
-    sqlcipher = _sqlcipher()
+    try:
+        sqlcipher = import_module("sqlcipher3.dbapi2")
+    except ImportError:
+        raise ConfigError(NO_CIPHER) from None
 
     def unlocked(database: str, **options: Any) -> Session:
         session: Session = sqlcipher.connect(database, **options)
@@ -91,19 +97,3 @@ async def change_key(connection: Connection, new: SecretStr) -> None:
 def _literal(key: SecretStr) -> str:
     # A key as it is. SQLCipher would take half a second at each start to make one of a password.
     return f"\"x'{key.get_secret_value()}'\""
-
-
-def _start_of(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(PLAIN_START))
-    except OSError:
-        # Whoever opens the database says what is wrong with the file.
-        return b""
-
-
-def _sqlcipher() -> Any:
-    try:
-        return import_module("sqlcipher3.dbapi2")
-    except ImportError:
-        raise ConfigError(NO_CIPHER) from None

@@ -17,7 +17,7 @@ from app.encryption import driver_of
 from benchmarks.conversation import ROUND, TURNS, script
 from benchmarks.pair import ROUNDS
 from benchmarks.performing import Player, perform, stage
-from benchmarks.report import arguments, show
+from benchmarks.report import Row, arguments, show
 
 
 def cpu_ms(key: SecretStr | None, turns: int) -> float:
@@ -48,8 +48,9 @@ def main() -> None:
         plain.append(cpu_ms(None, chosen.turns))
         with_key.append(cpu_ms(key, chosen.turns))
     middle, middle_with_key = statistics.median(plain), statistics.median(with_key)
-    row = {"measure": "CPU per turn, ms", "plain": middle, "with a key": middle_with_key}
-    show([{**row, "ratio": middle_with_key / middle, "rounds": chosen.rounds}], as_json=chosen.json)
+    row: Row = {"measure": "CPU per turn, ms", "plain": middle, "with a key": middle_with_key}
+    row |= {"ratio": middle_with_key / middle, "rounds": chosen.rounds}
+    show([row], as_json=chosen.json)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.audit import Audit
 from app.composition import THRESHOLDS_ITEM, check_help, dialogs_of, discover, load_thresholds, open_assistant
-from app.composition.databases import check_key, open_database
+from app.composition.databases import open_database
 from app.composition.remote_tools import with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
@@ -126,7 +126,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     with _noting(problems):
         check_traces(settings)
     with _noting(problems):
-        check_key(settings.database_url, settings.database_key)
+        # Nothing is opened before the block of a `with`; a key that cannot be used is refused now.
+        open_database(settings.database_url, key=settings.database_key)
     try:
         discovered, observers = discover()
         for dialog in dialogs_of().values():

@@ -37,8 +37,7 @@ def open_database(
         ConfigError: the database cannot be used, the key is not its key, or its driver is not installed.
     """
     if is_postgres(url):
-        _refuse(key)
-        memory: AbstractAsyncContextManager[Memory] = _postgres().open_postgres(url, now, keep, tables)
+        memory: AbstractAsyncContextManager[Memory] = _postgres(key).open_postgres(url, now, keep, tables)
         return memory
     driver = driver_of(database_path(url), key)
     return open_memory(url, now, keep=keep, reads=reads, tables=tables, driver=driver)
@@ -52,8 +51,7 @@ async def connected(url: str, key: SecretStr | None = None) -> AsyncIterator[Con
         ConfigError: it cannot be used, the key is not its key, or its driver is not installed.
     """
     if is_postgres(url):
-        _refuse(key)
-        opening: AbstractAsyncContextManager[Connection] = _postgres().connected(url)
+        opening: AbstractAsyncContextManager[Connection] = _postgres(key).connected(url)
     else:
         path = database_path(url)
         if not path.is_file():
@@ -68,18 +66,6 @@ def is_postgres(url: str) -> bool:
     return url.startswith(POSTGRES)
 
 
-def check_key(url: str, key: SecretStr | None) -> None:
-    """Tell whether a key can be used with an address, without opening the database.
-
-    Raises:
-        ConfigError: the address is of PostgreSQL, the file is not encrypted, or the driver is not installed.
-    """
-    if is_postgres(url):
-        _refuse(key)
-    else:
-        driver_of(database_path(url), key)
-
-
 def files_of(url: str) -> Path:
     """Return the path beside which the other files of a database lie.
 
@@ -92,12 +78,9 @@ def files_of(url: str) -> Path:
     return database_path(url)
 
 
-def _refuse(key: SecretStr | None) -> None:
+def _postgres(key: SecretStr | None = None) -> Any:
     if key:
         raise ConfigError(NOT_BY_KEY)
-
-
-def _postgres() -> Any:
     # Who talks to a file does without the driver.
     try:
         return import_module("app.postgres.storage")

@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -259,10 +260,10 @@ async def test_kills_in_turns_lose_nothing(path: Path) -> None:
     things = [f"thing{number}" for number in range(12)]
     async with Driver.start() as driver:
         for thing in things:
-            turn = {"database": str(path), "thread": "me", "text": f"add {thing} to my list", "id": thing}
-            outcome = await driver.play(Request(**turn, kill=chance.uniform(0, 0.03), begun=True))
+            turn = Request(database=str(path), thread="me", text=f"add {thing} to my list", id=thing)
+            outcome = await driver.play(replace(turn, kill=chance.uniform(0, 0.03), begun=True))
             cuts += outcome.cut
-            outcome = await driver.play(Request(**turn))
+            outcome = await driver.play(turn)
             assert not outcome.killed
         shown = await driver.play(Request(database=str(path), thread="me", text="show my list", id="last"))
     assert cuts > 2

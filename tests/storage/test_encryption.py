@@ -44,12 +44,12 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(capsys: Captured) -> Say:
+def run(capfd: Captured) -> Say:
     """Run a command that must succeed, and return what it printed."""
 
     def command(*arguments: str) -> str:
         code = main(arguments)
-        shown = capsys.readouterr()
+        shown = capfd.readouterr()
         assert (code, shown.err) == (0, "")
         return shown.out
 
@@ -107,7 +107,7 @@ def test_every_command_works(path: Path, run: Say) -> None:
     ],
 )
 def test_a_key_that_does_not_fit_is_one_line(
-    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, run: Say,
+    path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, run: Say,
     command: list[str], made_with: str, opened_with: str, told: str,
 ) -> None:  # fmt: skip
     """The file stays as it was."""
@@ -116,17 +116,17 @@ def test_a_key_that_does_not_fit_is_one_line(
     before = path.read_bytes()
     monkeypatch.setenv("DATABASE_KEY", opened_with)
     assert main(command) == 74
-    fault = capsys.readouterr().err
+    fault = capfd.readouterr().err
     assert told in fault
     assert fault.count("\n") == 1
     assert path.read_bytes() == before
 
 
-def test_what_is_no_key_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_what_is_no_key_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
     """The line says what a key is, and not what was written."""
     monkeypatch.setenv("DATABASE_KEY", "secret password")
     assert main(["threads"]) == 2
-    fault = capsys.readouterr().err
+    fault = capfd.readouterr().err
     assert fault.startswith("python -m app: DATABASE_KEY: Value error, write 64 hexadecimal digits")
     assert "password" not in fault
     assert not path.exists()
@@ -135,12 +135,12 @@ def test_what_is_no_key_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("command", [["threads"], ["check"]])
 def test_without_the_extra_the_line_names_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: Captured, command: list[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: Captured, command: list[str]
 ) -> None:
     """`check` says it, too."""
     monkeypatch.setitem(sys.modules, "sqlcipher3.dbapi2", None)
     assert main(command) == 2
-    shown = capsys.readouterr()
+    shown = capfd.readouterr()
     assert "requirements-sqlcipher.txt" in shown.out + shown.err
 
 
@@ -149,13 +149,13 @@ def test_without_the_extra_the_line_names_it(
     "command", [["threads"], ["check"], ["rekey", "new.key"], ["migrate", "--to", "sqlite:///x.db"]]
 )
 def test_a_server_takes_no_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, command: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, command: list[str]
 ) -> None:
     """The line says who encrypts there; no server is asked."""
     (tmp_path / "new.key").write_text(NEW)
     monkeypatch.setenv("DATABASE_URL", "postgresql://ann@127.0.0.1:9/none")
     assert main(command) == 2
-    shown = capsys.readouterr()
+    shown = capfd.readouterr()
     assert "DATABASE_KEY encrypts a file" in shown.out + shown.err
 
 
@@ -185,7 +185,7 @@ class TestRekey:
     """`rekey` changes the key of a file that nobody has open."""
 
     def test_only_the_new_key_opens_the_file(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, run: Say
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, run: Say
     ) -> None:
         """The new key comes from standard input."""
         run("ask", f"add {WORD} to my list", "--thread", "me")
@@ -193,7 +193,7 @@ class TestRekey:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{NEW}\n".encode())))
         assert "Set DATABASE_KEY" in run("rekey", "-")
         assert main(["threads"]) == 74
-        assert "DATABASE_KEY is not the key of" in capsys.readouterr().err
+        assert "DATABASE_KEY is not the key of" in capfd.readouterr().err
         monkeypatch.setenv("DATABASE_KEY", NEW)
         assert asyncio.run(rows(path, NEW)) == before
         assert WORD in run("ask", "show my list", "--thread", "me")
@@ -202,13 +202,13 @@ class TestRekey:
         ("old", "new", "told"), [(KEY, "short", "64 hexadecimal"), ("", NEW, "DATABASE_KEY is not set")]
     )
     def test_a_key_that_is_none_is_refused(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, old: str, new: str, told: str
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, old: str, new: str, told: str
     ) -> None:
         """The new key must be one, and the old one must be set."""
         (path.parent / "new.key").write_text(new)
         monkeypatch.setenv("DATABASE_KEY", old)
         assert main(["rekey", "new.key"]) == 2
-        assert told in capsys.readouterr().err
+        assert told in capfd.readouterr().err
 
     async def test_a_file_in_use_keeps_its_key(self, path: Path) -> None:
         """Whoever has it open goes on."""

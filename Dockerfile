@@ -3,9 +3,9 @@ FROM python:3.11-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /venv
 # requirements-postgres.txt for a PostgreSQL database: `docker build --build-arg REQUIREMENTS=requirements-postgres.txt .`
-# With OpenTelemetry, too: REQUIREMENTS="requirements-postgres.txt -r requirements-otel.txt"
+# requirements-sqlcipher.txt for an encrypted file. With OpenTelemetry, too: REQUIREMENTS="requirements-postgres.txt -r requirements-otel.txt"
 ARG REQUIREMENTS=requirements.txt
-COPY requirements.txt requirements-otel.txt requirements-postgres.txt ./
+COPY requirements.txt requirements-otel.txt requirements-postgres.txt requirements-sqlcipher.txt ./
 RUN /venv/bin/python -m pip install --quiet --require-hashes -r ${REQUIREMENTS}
 
 # Run: the environment and the application, no compiler, no root.

@@ -69,6 +69,7 @@ lock: install  ## pin the dependencies anew
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --extra a2a -o requirements-a2a.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --extra otel -o requirements-otel.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --extra postgres -o requirements-postgres.txt
+	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --extra sqlcipher -o requirements-sqlcipher.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --group dev -o requirements-dev.txt
 	$(RUN) -m uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate pyproject.toml --group bench -o requirements-bench.txt
 

@@ -19,6 +19,7 @@ from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
 from app.api_keys import Key, read_keys
+from app.encryption import read_key
 from app.extensions import Extensions, use
 from app.files import read_env
 from app.standin import make_chat
@@ -51,6 +52,7 @@ class Settings(Extensions):
     reply_seconds: float = Field(default=600, gt=0)
     rules_length: int = Field(default=1_000, ge=100, le=4_000)
     database_url: str = "sqlite:///var/dialogs.db"
+    database_key: SecretStr | None = None
     workers: bool = False
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
     app_lang: str = FALLBACK
@@ -185,6 +187,12 @@ class Settings(Extensions):
         if value and not re.fullmatch(r"[\w-]{16,256}", value.get_secret_value(), re.ASCII):
             raise ValueError("write 16 to 256 letters, digits, _ or -")
         return value
+
+    @field_validator("database_key")
+    @classmethod
+    def _as_sqlcipher_takes_it(cls, value: SecretStr | None) -> SecretStr | None:
+        """Take the 32 bytes of a key, in hexadecimal digits."""
+        return read_key(value.get_secret_value()) if value else value
 
     @field_validator("api_keys", mode="before")
     @classmethod

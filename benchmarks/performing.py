@@ -13,6 +13,7 @@ from agents.conversation.prompt import Prompting
 from agents.events import Event, Message, TurnEnd
 from agents.graph import Graph, build_graph
 from agents.memory import Memory, open_memory
+from agents.memory.connection import PLAIN, Driver
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speaker, Speakers
@@ -95,14 +96,15 @@ async def stage(
     watched: bool = True,
     durability: Durability = "sync",
     change: Change | None = None,
+    driver: Driver = PLAIN,
 ) -> AsyncIterator[Assistant]:
     """Open the database at `url` and put the application together around the script; it ships with `sync`.
 
-    `change` puts other parts into the memory.
+    `change` puts other parts into the memory; `driver` opens the file.
     """
     speakers, langs = company(watched=watched), languages()
     async with AsyncExitStack() as stack:
-        memory = await stack.enter_async_context(open_memory(url, tables=tables_of(dialogs_of())))
+        memory = await stack.enter_async_context(open_memory(url, tables=tables_of(dialogs_of()), driver=driver))
         if change:
             memory = await stack.enter_async_context(change(memory))
         graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)

@@ -16,7 +16,7 @@ from agents.errors import BrokenState, ConfigError, DatabaseError, UnusableDatab
 from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
 from agents.memory.checkpointer import KEPT_TURNS, WITHIN, Keep, Saver
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
-from agents.memory.connection import ENGINE, Connection, Tables, connect, migrate
+from agents.memory.connection import ENGINE, PLAIN, Connection, Driver, Tables, connect, migrate
 from agents.memory.feedback import Feedback
 from agents.memory.forgettings import Forgettings
 from agents.memory.inbox import TO
@@ -175,13 +175,15 @@ async def open_memory(
     keep: Keep = KEPT_TURNS,
     reads: bool = False,
     tables: Sequence[Tables] = (),
+    driver: Driver = PLAIN,
 ) -> AsyncIterator[Memory]:
     """Open the database at `sqlite:///path` and create what is missing; close it at the end.
 
     `now` tells the Unix time in seconds that notices and the ledger go by; `keep` is how many turns of a thread
     can be gone back to, or "all" for every step of every turn. With `reads`, a file that cannot be written to is
-    copied. `tables` are those of other owners than the engine. Raises ConfigError when the address is of another kind,
-    the file cannot be opened or is no database, or a newer version of this program has made its tables.
+    copied. `tables` are those of other owners than the engine; `driver` opens the file. Raises ConfigError when the
+    address is of another kind, the file cannot be opened or is no database, or a newer version of this program has
+    made its tables.
     """
     path = database_path(url)
     async with AsyncExitStack() as stack:
@@ -189,11 +191,11 @@ async def open_memory(
         try:
             try:
                 _prepare(path)
-                memory = await stack.enter_async_context(memory_in(SqliteFile(path), now, keep, tables))
+                memory = await stack.enter_async_context(memory_in(SqliteFile(path, driver), now, keep, tables))
             except (OSError, DatabaseError):
                 if not reads or not path.is_file():
                     raise
-                copy = SqliteFile(_copy(path, copies))
+                copy = SqliteFile(_copy(path, copies), driver)
                 memory = await stack.enter_async_context(memory_in(copy, now, keep, tables))
         except (OSError, DatabaseError) as error:
             raise UnusableDatabase(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
@@ -263,15 +265,15 @@ async def memory_in(
 class SqliteFile(Storage):
     """One SQLite file, with the lock file beside it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.locks = path, ThreadLocks(path)
+    def __init__(self, path: Path, driver: Driver = PLAIN) -> None:
+        self.path, self.locks, self._driver = path, ThreadLocks(path), driver
         self._inode: tuple[int, int] | None = None
         """The opened file; another file may later have its name."""
 
     @asynccontextmanager
     async def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AsyncIterator[Connection]:
         """See `Storage`."""
-        async with connect(str(self.path), synchronous) as connection:
+        async with connect(str(self.path), synchronous, self._driver) as connection:
             self._inode = _inode(self.path)
             try:
                 yield connection

@@ -227,17 +227,30 @@ def _settle(future: asyncio.Future[T], outcome: T, error: BaseException | None) 
         future.set_exception(error)
 
 
+@dataclass(frozen=True)
+class Driver:
+    """What opens a SQLite file, as `sqlite3.connect` does, and the errors of what it opens."""
+
+    connect: Callable[..., Session] = sqlite3.connect
+    faults: type[Exception] = sqlite3.Error
+
+
+PLAIN = Driver()
+
+
 @asynccontextmanager
-async def connect(database: str, synchronous: Literal["FULL", "NORMAL"] = "FULL") -> AsyncIterator[Connection]:
+async def connect(
+    database: str, synchronous: Literal["FULL", "NORMAL"] = "FULL", driver: Driver = PLAIN
+) -> AsyncIterator[Connection]:
     """Open the SQLite file `database`, and close it at the end. With "NORMAL" a power cut may lose the last commits.
 
     Raises DatabaseError when the file cannot be opened or is no database.
     """
     try:
         # No transaction begins by itself; what is done outside of one is committed at once.
-        opened = sqlite3.connect(database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
-    except sqlite3.Error as fault:
+        opened = driver.connect(database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
+    except driver.faults as fault:
         raise DatabaseError(str(fault)) from fault
-    async with Connection(opened).opened() as connection:
+    async with Connection(opened, driver.faults).opened() as connection:
         await connection.read(lambda it: it.executescript(f"{PRAGMAS} PRAGMA synchronous={synchronous};") and None)
         yield connection

@@ -49,7 +49,7 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
         installation.calibrate,
         installation.check,
     ),
-    *(starter.new, migration.migrate, worker),
+    *(starter.new, migration.migrate, migration.rekey, worker),
 )
 
 telegram = typer.Typer(name="telegram")

@@ -87,7 +87,7 @@ Reset = Annotated[bool, typer.Option("--reset", help="Go back to the thresholds 
 async def calibrate(*, reset: Reset = False) -> CommandResult:
     """Fit the gate to the verdicts this installation has logged."""
     settings, model = read_settings(), weights()
-    async with open_database(settings.database_url) as memory:
+    async with open_database(settings.database_url, key=settings.database_key) as memory:
         used = await load_thresholds(memory.store) or model.thresholds
         if reset:
             await memory.store.adelete(*THRESHOLDS_ITEM)
@@ -125,6 +125,9 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         check_help(settings)
     with _noting(problems):
         check_traces(settings)
+    with _noting(problems):
+        # Nothing is opened before the block of a `with`; a key that cannot be used is refused now.
+        open_database(settings.database_url, key=settings.database_key)
     try:
         discovered, observers = discover()
         for dialog in dialogs_of().values():

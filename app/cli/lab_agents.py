@@ -31,7 +31,7 @@ async def deed(what: Action, about: str) -> AsyncIterator[None]:
     """Write down what changes something for everybody."""
     settings = read_settings()
     async with (
-        open_database(settings.database_url, tables=[TABLES]) as memory,
+        open_database(settings.database_url, tables=[TABLES], key=settings.database_key) as memory,
         Audit(memory.database, memory.now, settings.audit_days).deed(login(), what, about=about),
     ):
         yield

@@ -1,20 +1,43 @@
-"""`migrate`: an installation moves to another database."""
+"""`migrate` and `rekey`: an installation moves to another database, or an encrypted one gets another key."""
 
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import SecretStr
 
+from agents.errors import ConfigError
 from agents.toolkit.commands import CommandResult
 from app.cli.progress import progress_bar
+from app.composition.databases import connected
 from app.composition.migration import copy
+from app.encryption import change_key, read_key
 from app.settings import read_settings
 from app.texts import say
 
+
+def _key_in(file: str) -> SecretStr:
+    """Return the key in a file. Raises BadParameter."""
+    try:
+        return read_key(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
+    except (OSError, ValueError) as wrong:
+        reason = wrong.strerror if isinstance(wrong, OSError) else wrong
+        raise typer.BadParameter(f"{file}: {reason}") from None
+
+
 To = Annotated[str, typer.Option("--to", metavar="URL", help="An empty database: postgresql://… or sqlite:///….")]
+ToKey = Annotated[
+    SecretStr | None,
+    typer.Option(parser=_key_in, metavar="FILE", help="Encrypt the target with the key in this file; - is stdin."),
+]
+NewKey = Annotated[
+    SecretStr, typer.Argument(parser=_key_in, metavar="FILE", help="A file with the new key; - is stdin.")
+]
 
 
-async def migrate(*, to: To) -> CommandResult:
+async def migrate(*, to: To, to_key: ToKey = None) -> CommandResult:
     """Copy everything in DATABASE_URL to another database; run it again after an interruption.
 
     Raises:
@@ -25,8 +48,26 @@ async def migrate(*, to: To) -> CommandResult:
     with progress_bar() as tell:
         # The door's own table. Its libraries are slow to load.
         others = [import_module("app.doors.http.callbacks").TABLES]
-        counts = await copy(settings.database_url, to, others, tell)
+        keys = {"key": settings.database_key, "target_key": to_key}
+        counts = await copy(settings.database_url, to, others, tell, **keys)
     tables = {name: count for name, count in counts.items() if count}
     lines = [say("migrated_table", settings.app_lang, table=name, count=count) for name, count in tables.items()]
     facts = {"rows": sum(counts.values()), "tables": len(tables)}
     return CommandResult({"tables": counts}, [*lines, say("migrated", settings.app_lang, **facts)])
+
+
+async def rekey(new: NewKey) -> None:
+    """Encrypt the database with another key than DATABASE_KEY; nothing else may use it meanwhile.
+
+    Raises:
+        UsageError: another process has the database open.
+        ConfigError: the present key is missing or wrong, or the database is none that a key encrypts.
+    """
+    settings = read_settings()
+    if not settings.database_key:
+        raise ConfigError("DATABASE_KEY is not set; it must be the key that the database has now.")
+    async with connected(settings.database_url, settings.database_key) as connection:
+        await change_key(connection, new)
+    # The file must open with the new key before anybody is told so.
+    async with connected(settings.database_url, new):
+        sys.stdout.write(say("rekeyed", settings.app_lang) + "\n")

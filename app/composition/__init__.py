@@ -162,7 +162,13 @@ async def open_parts(
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
-            open_database(settings.database_url, keep=settings.keep_turns, reads=reads, tables=tables_of(dialogs_of()))
+            open_database(
+                settings.database_url,
+                keep=settings.keep_turns,
+                reads=reads,
+                tables=tables_of(dialogs_of()),
+                key=settings.database_key,
+            )
         )
         if remote and speakers is None:
             everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))

@@ -1,4 +1,4 @@
-"""The database by its address: a SQLite file, or a PostgreSQL server."""
+"""The database by its address: a SQLite file, encrypted if there is a key, or a PostgreSQL server."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -7,15 +7,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from agents.errors import ConfigError, UnusableDatabase
 from agents.memory import Memory, database_path, open_memory
 from agents.memory.checkpointer import KEPT_TURNS, Keep
 from agents.memory.connection import Connection, Tables, connect
+from app.encryption import driver_of
 
 POSTGRES = ("postgresql://", "postgres://")
 NO_DRIVER = (
     "DATABASE_URL: PostgreSQL is an extra; install it: pip install --require-hashes -r requirements-postgres.txt"
 )
+NOT_BY_KEY = "DATABASE_KEY encrypts a file; PostgreSQL is encrypted by its disk or its provider. Take the key away."
 
 
 def open_database(
@@ -25,32 +29,34 @@ def open_database(
     keep: Keep = KEPT_TURNS,
     reads: bool = False,
     tables: Sequence[Tables] = (),
+    key: SecretStr | None = None,
 ) -> AbstractAsyncContextManager[Memory]:
-    """Open the database at an address; see `open_memory`.
+    """Open the database at an address; see `open_memory`. With a `key` the file is encrypted.
 
     Raises:
-        ConfigError: the database cannot be used, or its driver is not installed.
+        ConfigError: the database cannot be used, the key is not its key, or its driver is not installed.
     """
     if is_postgres(url):
-        memory: AbstractAsyncContextManager[Memory] = _postgres().open_postgres(url, now, keep, tables)
+        memory: AbstractAsyncContextManager[Memory] = _postgres(key).open_postgres(url, now, keep, tables)
         return memory
-    return open_memory(url, now, keep=keep, reads=reads, tables=tables)
+    driver = driver_of(database_path(url), key)
+    return open_memory(url, now, keep=keep, reads=reads, tables=tables, driver=driver)
 
 
 @asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Connection]:
+async def connected(url: str, key: SecretStr | None = None) -> AsyncIterator[Connection]:
     """Connect to a database that is there; nothing is made in it.
 
     Raises:
-        ConfigError: it cannot be used, or its driver is not installed.
+        ConfigError: it cannot be used, the key is not its key, or its driver is not installed.
     """
     if is_postgres(url):
-        opening: AbstractAsyncContextManager[Connection] = _postgres().connected(url)
+        opening: AbstractAsyncContextManager[Connection] = _postgres(key).connected(url)
     else:
         path = database_path(url)
         if not path.is_file():
             raise UnusableDatabase(f"DATABASE_URL: there is no file {path}")
-        opening = connect(str(path))
+        opening = connect(str(path), driver=driver_of(path, key))
     async with opening as connection:
         yield connection
 
@@ -72,7 +78,9 @@ def files_of(url: str) -> Path:
     return database_path(url)
 
 
-def _postgres() -> Any:
+def _postgres(key: SecretStr | None = None) -> Any:
+    if key:
+        raise ConfigError(NOT_BY_KEY)
     # Who talks to a file does without the driver.
     try:
         return import_module("app.postgres.storage")

@@ -6,6 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
+from pydantic import SecretStr
+
 from agents.errors import UsageError
 from agents.memory import TABLES
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
@@ -56,11 +58,19 @@ class Table:
         session.executemany(f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({marks})", rows)
 
 
-async def copy(source: str, target: str, others: Sequence[Tables], tell: Tell) -> Mapping[str, int]:
+async def copy(
+    source: str,
+    target: str,
+    others: Sequence[Tables],
+    tell: Tell,
+    *,
+    key: SecretStr | None = None,
+    target_key: SecretStr | None = None,
+) -> Mapping[str, int]:
     """Copy all that is at one address to another one, and go on where a former copy was cut off.
 
     The source is only read. Nothing else may use either of them meanwhile. `others` are tables of neither the engine
-    nor a dialog. Returns the number of rows by table.
+    nor a dialog; the keys are those of encrypted files. Returns the number of rows by table.
 
     Raises:
         UsageError: both are the same, the source is of another version of this program or holds tables that it does
@@ -71,7 +81,7 @@ async def copy(source: str, target: str, others: Sequence[Tables], tell: Tell) -
     if source == target:
         raise UsageError("--to names the database that DATABASE_URL names; name another one.")
     added = [*tables_of(dialogs_of()), *others]
-    async with connected(source) as old, open_database(target, tables=added) as memory:
+    async with connected(source, key) as old, open_database(target, tables=added, key=target_key) as memory:
         new = memory.database
         async with memory.locks.hold("\0migration"):
             tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, *added]))

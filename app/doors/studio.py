@@ -75,7 +75,8 @@ async def make_checkpointer() -> AsyncIterator[Saver]:
     Raises:
         ConfigError: the file cannot be opened.
     """
-    async with open_database(read_settings().database_url, keep="all") as memory:
+    settings = read_settings()
+    async with open_database(settings.database_url, keep="all", key=settings.database_key) as memory:
         yield memory.saver
 
 

@@ -120,7 +120,10 @@ async def staged(
     speakers = variant.speakers(speakers or discover_checked(settings)[0])
     with tempfile.TemporaryDirectory() as scratch:
         url = f"sqlite:///{(folder or Path(scratch)) / 'lab.db'}"
-        own = variant.settings(settings).model_copy(update={"database_url": url, "turns_per_hour": 0})
+        # What a folder keeps is read by whoever looks into the lab, and outlives a change of the key.
+        key = None if folder else settings.database_key
+        place = {"database_url": url, "database_key": key}
+        own = variant.settings(settings).model_copy(update={**place, "turns_per_hour": 0})
         models = models or make_models(own, speakers, variant.model or None)
         models = erring(models, variant.errs_every) if variant.errs_every else models
         async with open_assistant(own, models=models, remote=False, speakers=speakers) as assistant:

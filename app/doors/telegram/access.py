@@ -98,5 +98,6 @@ async def pair(settings: Settings) -> int:
 async def new_link(settings: Settings, token: str) -> str:
     """Return a new link to the bot of a token. Raises ConfigError as `connected` does."""
     bot = bot_of(settings.model_copy(update={"telegram_bot_token": SecretStr(token)}))
-    async with connected(bot, patience=0), open_database(settings.database_url) as memory:
+    opening = open_database(settings.database_url, key=settings.database_key)
+    async with connected(bot, patience=0), opening as memory:
         return await Access(memory.store, memory.locks, settings.telegram_allowed_users).link(bot.username)

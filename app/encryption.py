@@ -1,0 +1,99 @@
+"""Encrypted database files: SQLite with SQLCipher, and one key for the whole file."""
+
+import re
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from agents.errors import ConfigError, DatabaseError, UnusableDatabase, UsageError
+from agents.memory.connection import PLAIN, Connection, Driver, Session
+
+KEY = re.compile(r"[0-9a-fA-F]{64}")
+PLAIN_START = b"SQLite format 3\0"
+"""How every file begins that is not encrypted."""
+NO_CIPHER = (
+    "DATABASE_KEY: encryption is an extra; install it: pip install --require-hashes -r requirements-sqlcipher.txt"
+)
+NOT_ENCRYPTED = (
+    "DATABASE_KEY is set, and {path} is not encrypted; take the key away, or copy the conversations"
+    " into an encrypted file first: python -m app migrate --to URL --to-key FILE"
+)
+NO_DATABASE = (
+    "DATABASE_URL: cannot use {path} (file is not a database). If it is encrypted, set DATABASE_KEY;"
+    " otherwise restore a copy, or name another file."
+)
+OTHER_KEY = "DATABASE_KEY is not the key of {path}, or the file is no database; set the key that it was encrypted with."
+IN_USE = "Another process has the database open; stop it and try again. The key is still the old one."
+
+
+def read_key(text: str) -> SecretStr:
+    """Return the key that a text holds. Raises ValueError if it is none; its message does not repeat the text."""
+    if not KEY.fullmatch(key := text.strip()):
+        raise ValueError("write 64 hexadecimal digits, such as `openssl rand -hex 32` prints")
+    return SecretStr(key)
+
+
+def driver_of(path: Path, key: SecretStr | None) -> Driver:
+    """Return what opens a file: SQLite, or SQLCipher if there is a key.
+
+    Raises:
+        UnusableDatabase: there is a key and the file is not encrypted, or the other way round.
+        ConfigError: SQLCipher is not installed.
+    """
+    start = b""
+    # Whoever opens the database says what is wrong with a file that cannot be read.
+    with suppress(OSError), path.open("rb") as file:
+        start = file.read(len(PLAIN_START))
+    if key is None:
+        if start and start != PLAIN_START:
+            raise UnusableDatabase(NO_DATABASE.format(path=path))
+        return PLAIN
+    if start == PLAIN_START:
+        raise UnusableDatabase(NOT_ENCRYPTED.format(path=path))
+    try:
+        sqlcipher = import_module("sqlcipher3.dbapi2")
+    except ImportError:
+        raise ConfigError(NO_CIPHER) from None
+
+    def unlocked(database: str, **options: Any) -> Session:
+        session: Session = sqlcipher.connect(database, **options)
+        try:
+            # SQLCipher writes to stderr by itself, where a command writes one line.
+            session.execute("PRAGMA cipher_log_level = NONE")
+            session.execute(f"PRAGMA key = {_literal(key)}")
+            session.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlcipher.Error as fault:
+            session.close()
+            if "not a database" in str(fault):
+                raise UnusableDatabase(OTHER_KEY.format(path=database)) from fault
+            raise
+        return session
+
+    return Driver(unlocked, sqlcipher.Error)
+
+
+async def change_key(connection: Connection, new: SecretStr) -> None:
+    """Encrypt an encrypted file anew with another key. A process that is killed leaves the old key or the new one.
+
+    Raises:
+        UsageError: another process has the file open.
+    """
+    # A file leaves the mode WAL only while nobody else has it open. The rollback journal then makes all pages
+    # one transaction, and the exclusive mode keeps other processes away until the connection is closed.
+    alone = ("PRAGMA busy_timeout = 0", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = DELETE")
+    try:
+        for statement in (*alone, "BEGIN EXCLUSIVE", "COMMIT"):
+            await connection.execute(statement)
+    except DatabaseError as fault:
+        if "locked" in str(fault):
+            raise UsageError(IN_USE) from fault
+        raise
+    await connection.execute(f"PRAGMA rekey = {_literal(new)}")
+
+
+def _literal(key: SecretStr) -> str:
+    # A key as it is. SQLCipher would take half a second at each start to make one of a password.
+    return f"\"x'{key.get_secret_value()}'\""

@@ -1,0 +1,270 @@
+"""A database file that is encrypted: what stands on the disk, who is let in, another key, the way there and back."""
+
+import asyncio
+import io
+import json
+import os
+import random
+import re
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from agents.errors import UnusableDatabase, UsageError
+from app.assistant import Turn
+from app.cli.command_line import main
+from app.composition import open_assistant
+from app.composition.databases import connected, open_database
+from app.encryption import change_key
+from app.settings import Settings
+from tests.support.killable_process import Driver, Request
+from tests.support.places import ROOT
+from tests.support.tiny_graph import letter
+
+KEY, NEW = "a1" * 32, "B2" * 32
+WORD = "pomegranate"
+Captured = pytest.CaptureFixture[str]
+Say = Callable[..., str]
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return where the database of an installation with a key will be."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "talk.db"
+    settings = {"LLM_MODEL": "local:rules", "APP_LANG": "en", "DATABASE_URL": f"sqlite:///{path}", "DATABASE_KEY": KEY}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return path
+
+
+@pytest.fixture
+def run(capfd: Captured) -> Say:
+    """Run a command that must succeed, and return what it printed."""
+
+    def command(*arguments: str) -> str:
+        code = main(arguments)
+        shown = capfd.readouterr()
+        assert (code, shown.err) == (0, "")
+        return shown.out
+
+    return command
+
+
+async def rows(path: Path, key: str | None) -> dict[str, list[tuple[object, ...]]]:
+    """Return all rows of a file."""
+    async with connected(f"sqlite:///{path}", SecretStr(key) if key else None) as database:
+        tables = await database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return {
+            name: sorted(await database.execute(f"SELECT * FROM {name}"), key=repr)
+            for (name,) in tables
+            if "sqlite" not in name
+        }
+
+
+@pytest.mark.parametrize("key", [KEY, None])
+async def test_no_word_stands_in_the_files(path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None) -> None:
+    """The file, its log and its index are searched while the conversation is open; without a key the word is found."""
+    monkeypatch.setenv("DATABASE_KEY", key or "")
+    async with open_assistant(Settings(_env_file=None), remote=False) as assistant:
+        async for _ in assistant.play(Turn(thread="me", text=f"add {WORD} to my list")):
+            pass
+        files = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    assert {"talk.db", "talk.db-wal", "talk.db-shm"} < files.keys()
+    assert len(files["talk.db-wal"]) > 4096
+    assert any(WORD.encode() in data for data in files.values()) is (key is None)
+
+
+@pytest.mark.slow
+def test_every_command_works(path: Path, run: Say) -> None:
+    """The conversation goes on from command to command, until it is forgotten."""
+    me = ("--thread", "me")
+    assert WORD in run("ask", f"add {WORD} to my list", *me)
+    assert WORD in run("ask", "show my list", *me)
+    assert WORD in run("history", *me)
+    assert WORD in run("export", *me)
+    assert json.loads(run("state", *me, "--json"))["turn"] == 2
+    assert "me" in run("threads")
+    run("check")
+    run("forget", *me)
+    assert json.loads(run("threads", "--json")) == []
+
+
+@pytest.mark.parametrize(
+    "command", [["threads"], ["ask", "hi"], ["calibrate"], ["migrate", "--to", "sqlite:///new.db"]]
+)
+@pytest.mark.parametrize(
+    ("made_with", "opened_with", "told"),
+    [
+        (KEY, NEW, "DATABASE_KEY is not the key of"),
+        (KEY, "", "If it is encrypted, set DATABASE_KEY"),
+        ("", KEY, "is not encrypted"),
+    ],
+)
+def test_a_key_that_does_not_fit_is_one_line(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, run: Say,
+    command: list[str], made_with: str, opened_with: str, told: str,
+) -> None:  # fmt: skip
+    """The file stays as it was."""
+    monkeypatch.setenv("DATABASE_KEY", made_with)
+    run("ask", "hello")
+    before = path.read_bytes()
+    monkeypatch.setenv("DATABASE_KEY", opened_with)
+    assert main(command) == 74
+    fault = capfd.readouterr().err
+    assert told in fault
+    assert fault.count("\n") == 1
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_key_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    """The line says what a key is, and not what was written."""
+    monkeypatch.setenv("DATABASE_KEY", "secret password")
+    assert main(["threads"]) == 2
+    fault = capfd.readouterr().err
+    assert fault.startswith("python -m app: DATABASE_KEY: Value error, write 64 hexadecimal digits")
+    assert "password" not in fault
+    assert not path.exists()
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("command", [["threads"], ["check"]])
+def test_without_the_extra_the_line_names_it(
+    monkeypatch: pytest.MonkeyPatch, capfd: Captured, command: list[str]
+) -> None:
+    """`check` says it, too."""
+    monkeypatch.setitem(sys.modules, "sqlcipher3.dbapi2", None)
+    assert main(command) == 2
+    shown = capfd.readouterr()
+    assert "requirements-sqlcipher.txt" in shown.out + shown.err
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize(
+    "command", [["threads"], ["check"], ["rekey", "new.key"], ["migrate", "--to", "sqlite:///x.db"]]
+)
+def test_a_server_takes_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, command: list[str]
+) -> None:
+    """The line says who encrypts there; no server is asked."""
+    (tmp_path / "new.key").write_text(NEW)
+    monkeypatch.setenv("DATABASE_URL", "postgresql://ann@127.0.0.1:9/none")
+    assert main(command) == 2
+    shown = capfd.readouterr()
+    assert "DATABASE_KEY encrypts a file" in shown.out + shown.err
+
+
+@pytest.mark.slow
+def test_the_way_there_and_back(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Say) -> None:
+    """A plain installation is copied into an encrypted file and back; every row is there, and each table is counted."""
+    monkeypatch.setenv("DATABASE_KEY", "")
+    for text in ("hello", f"add {WORD} to my list", "remind me tomorrow at 9 to call mum"):
+        run("ask", text, "--thread", "me")
+    before = asyncio.run(rows(path, None))
+    del before["owners"]
+    (tmp_path / "a.key").write_text(f"{KEY}\n")
+    counts = {name: len(found) for name, found in before.items() if found}
+    assert counts["transcript"] == 6
+    there = json.loads(run("migrate", "--to", "sqlite:///there.db", "--to-key", "a.key", "--json"))["tables"]
+    assert {name: count for name, count in there.items() if count} == counts
+    assert WORD.encode() not in (tmp_path / "there.db").read_bytes()
+    assert before.items() <= asyncio.run(rows(tmp_path / "there.db", KEY)).items()
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/there.db")
+    monkeypatch.setenv("DATABASE_KEY", KEY)
+    back = json.loads(run("migrate", "--to", "sqlite:///back.db", "--json"))["tables"]
+    assert {name: count for name, count in back.items() if count} == counts
+    assert before.items() <= asyncio.run(rows(tmp_path / "back.db", None)).items()
+
+
+class TestRekey:
+    """`rekey` changes the key of a file that nobody has open."""
+
+    def test_only_the_new_key_opens_the_file(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, run: Say
+    ) -> None:
+        """The new key comes from standard input."""
+        run("ask", f"add {WORD} to my list", "--thread", "me")
+        before = asyncio.run(rows(path, KEY))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{NEW}\n".encode())))
+        assert "Set DATABASE_KEY" in run("rekey", "-")
+        assert main(["threads"]) == 74
+        assert "DATABASE_KEY is not the key of" in capfd.readouterr().err
+        monkeypatch.setenv("DATABASE_KEY", NEW)
+        assert asyncio.run(rows(path, NEW)) == before
+        assert WORD in run("ask", "show my list", "--thread", "me")
+
+    @pytest.mark.parametrize(
+        ("old", "new", "told"), [(KEY, "short", "64 hexadecimal"), ("", NEW, "DATABASE_KEY is not set")]
+    )
+    def test_a_key_that_is_none_is_refused(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, old: str, new: str, told: str
+    ) -> None:
+        """The new key must be one, and the old one must be set."""
+        (path.parent / "new.key").write_text(new)
+        monkeypatch.setenv("DATABASE_KEY", old)
+        assert main(["rekey", "new.key"]) == 2
+        assert told in capfd.readouterr().err
+
+    async def test_a_file_in_use_keeps_its_key(self, path: Path) -> None:
+        """Whoever has it open goes on."""
+        url, key = f"sqlite:///{path}", SecretStr(KEY)
+        async with open_database(url, key=key) as memory:
+            async with connected(url, key) as connection:
+                with pytest.raises(UsageError, match="still the old one"):
+                    await change_key(connection, SecretStr(NEW))
+            await memory.transcript.accept(letter(text=WORD))
+        assert WORD in repr((await rows(path, KEY))["inbox"])
+
+    @pytest.mark.slow
+    async def test_a_kill_leaves_one_of_the_keys(self, path: Path) -> None:
+        """Killed while it writes, the command leaves every row to the old key; the next try succeeds."""
+        url, key = f"sqlite:///{path}", SecretStr(KEY)
+        async with open_database(url, key=key) as memory:
+            for number in range(3_000):
+                await memory.store.aput(("users", f"u{number}"), "key", {"text": f"{number} {WORD}" * 400})
+        before = await rows(path, KEY)
+        (path.parent / "new.key").write_text(NEW)
+        journal = path.with_name(f"{path.name}-journal")
+        for size in (1, 100_000, 1_000_000):
+            process = await _rekeying(path)
+            while not journal.exists() or journal.stat().st_size < size:
+                assert process.returncode is None
+                await asyncio.sleep(0.001)
+            process.kill()
+            assert await process.wait() == -signal.SIGKILL
+            assert journal.exists()
+            with pytest.raises(UnusableDatabase, match="DATABASE_KEY is not the key"):
+                await rows(path, NEW)
+            assert await rows(path, KEY) == before
+        process = await _rekeying(path)
+        assert await process.wait() == 0
+        assert await rows(path, NEW) == before
+
+
+async def _rekeying(path: Path) -> asyncio.subprocess.Process:
+    call = (sys.executable, "-m", "app", "rekey", str(path.parent / "new.key"))
+    return await asyncio.create_subprocess_exec(
+        *call, cwd=ROOT, env=dict(os.environ), stdout=asyncio.subprocess.DEVNULL
+    )
+
+
+@pytest.mark.slow
+async def test_kills_in_turns_lose_nothing(path: Path) -> None:
+    """Every message takes effect once, as on a plain file."""
+    chance, cuts = random.Random(23), 0
+    things = [f"thing{number}" for number in range(12)]
+    async with Driver.start() as driver:
+        for thing in things:
+            turn = Request(database=str(path), thread="me", text=f"add {thing} to my list", id=thing)
+            outcome = await driver.play(replace(turn, kill=chance.uniform(0, 0.03), begun=True))
+            cuts += outcome.cut
+            outcome = await driver.play(turn)
+            assert not outcome.killed
+        shown = await driver.play(Request(database=str(path), thread="me", text="show my list", id="last"))
+    assert cuts > 2
+    assert [re.findall(rf"{thing}\b", " ".join(shown.said)) for thing in things] == [[thing] for thing in things]

@@ -1,4 +1,4 @@
-"""The page in Debian's Chromium: on a desktop and on a phone, by keyboard and by touch."""
+"""The page in Debian's Chromium. With PAGE_SCREENS=docs the pictures of docs/http.md are taken anew."""
 
 import os
 import re
@@ -10,12 +10,14 @@ import pytest
 
 from agents.errors import ModelUnavailable
 from agents.events import Event, Message, TurnEnd
+from agents.models import Model, Models
 from agents.models.script import Call, Script
 from agents.sources.attachments.transcriber import Transcriber
 from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.settings import Settings
+from app.standin import RulesModel
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import KEYS, OPERATOR, SHOP, served
 from tests.support.http_service import Answer, Service
@@ -37,6 +39,7 @@ ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-net
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
 DESKTOP, PHONE = (1280, 800), (390, 844)
 AXE = Path(os.environ.get("AXE", "/usr/local/lib/node_modules/axe-core/axe.min.js"))
+SCREENS = os.environ.get("PAGE_SCREENS", "")
 AXE_SOURCE = AXE.read_text("utf-8") if AXE.exists() else ""
 
 
@@ -263,25 +266,34 @@ async def test_files_and_spoken_words(tmp_path: Path, script: Script) -> None:
         assert recording.body
 
 
-@pytest.mark.skipif(not AXE_SOURCE, reason="axe-core is missing: npm install -g axe-core, or AXE=…/axe.min.js")
+TALKS = {
+    "en-US": (
+        "add milk, bread and lemonade to my list",
+        "remind me tomorrow at 9 to call mum",
+        "delete all from my list",
+    ),
+    "ru-RU": ("добавь в список молоко и хлеб", "напомни завтра в 9 позвонить маме", "удали всё из списка"),
+}
+
+
 @pytest.mark.parametrize(("size", "lang", "is_dark"), [(DESKTOP, "en-US", False), (PHONE, "ru-RU", True)])
-async def test_nobody_is_kept_out(
-    assistant: Assistant, script: Script, size: tuple[int, int], lang: str, is_dark: bool
-) -> None:
-    """axe finds nothing serious on a page with an answer and a question."""
-    script.add(
-        supervisor=[Call("plan_things", {"brief": "list"})],
-        planner=[Call("add_todos", {"items": ["milk", "tea"]}), "Noted.", Call("delete_todos", {"numbers": [1, 2]})],
-    )
-    async with browsing(assistant, size, lang, is_dark=is_dark) as page:
-        for text in ("add milk and tea", "delete both"):
+async def test_a_talk_with_the_stand_in(tmp_path: Path, size: tuple[int, int], lang: str, is_dark: bool) -> None:
+    """Each language has its own words throughout, ends with a question's buttons, and axe finds nothing serious."""
+    async with (
+        stage(tmp_path / "talk.db", Models(default=Model("local:rules", RulesModel()))) as assistant,
+        browsing(assistant, size, lang, is_dark=is_dark) as page,
+    ):
+        for text in TALKS[lang]:
             await say(page, text)
             await page.locator(".turn").last.wait_for()
             await expect(page.locator(".turn.running")).to_have_count(0)
         await expect(page.locator("fieldset")).to_have_count(1)
-        await page.evaluate(AXE_SOURCE)
-        problems = await page.evaluate("axe.run().then((results) => results.violations)")
-        assert [(each["id"], each["impact"]) for each in problems if each["impact"] in ("serious", "critical")] == []
+        if SCREENS:
+            await page.screenshot(path=Path(SCREENS) / f"page-{'phone' if size == PHONE else 'desktop'}.png")
+        if AXE_SOURCE:
+            await page.evaluate(AXE_SOURCE)
+            problems = await page.evaluate("axe.run().then((results) => results.violations)")
+            assert [each["id"] for each in problems if each["impact"] in ("serious", "critical")] == []
 
 
 async def test_a_person_in_the_assistants_place(assistant: Assistant, script: Script) -> None:

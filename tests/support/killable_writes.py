@@ -21,7 +21,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
 from agents.memory import open_memory
-from agents.memory.connection import Connection
+from agents.memory.connection import PLAIN, Connection
 from agents.models.script import Asked, Call, Line, Script
 from agents.toolkit import Runtime, traits
 from agents.toolkit.speaker import Speakers
@@ -164,13 +164,13 @@ def count(steps: Steps, *, finely: bool = False) -> None:
         return call
 
     def traced(*args: Any, **options: Any) -> sqlite3.Connection:
-        database: sqlite3.Connection = connect(*args, **options)
+        database = sqlite3.connect(*args, **options)
         database.set_trace_callback(lambda _: steps.take())
         return database
 
-    connect = sqlite3.connect
     if finely:
-        setattr(sqlite3, "connect", traced)  # noqa: B010
+        # Frozen, since one driver serves every file of a process; here it counts in all of them.
+        object.__setattr__(PLAIN, "connect", traced)
     else:
         # Every other method of a connection goes through this one.
         setattr(Connection, "read", counted(Connection.read))  # noqa: B010

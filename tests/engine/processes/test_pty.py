@@ -248,4 +248,6 @@ def test_a_person_takes_over_from_another_terminal(opened: Open) -> None:
     person.wait_for("Handed back.")
     assert person.ends() == 0
     user.wait_for("The assistant is back.")
+    # What is typed while the bar is drawn anew may be lost.
+    user.wait_for("thread me")
     leave(user)

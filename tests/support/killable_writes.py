@@ -164,7 +164,7 @@ def count(steps: Steps, *, finely: bool = False) -> None:
         return call
 
     def traced(*args: Any, **options: Any) -> sqlite3.Connection:
-        database = sqlite3.connect(*args, **options)
+        database: sqlite3.Connection = sqlite3.connect(*args, **options)
         database.set_trace_callback(lambda _: steps.take())
         return database
 

@@ -7,9 +7,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
 from agents.conversation.gate import Gate
@@ -39,6 +40,9 @@ from tests.support.compiled import compiled, discovered
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_order import order_faults
 from tests.support.training import trained_once
+
+if TYPE_CHECKING:
+    from llmock.testing import LLMockServer
 
 
 class Chat:
@@ -199,6 +203,37 @@ def postgres_server() -> Iterator[PostgresServer]:
             yield server
     except FileNotFoundError as missing:
         pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def llmock_server() -> Iterator["LLMockServer"]:
+    """Start a provider that ends each connection behind its answer.
+
+    Clients of models keep a pool of connections for each address; a connection must not outlive its test's loop.
+    """
+    from llmock.testing import LLMockServer  # noqa: PLC0415 (few tests need a provider, and it takes time to load)
+
+    server = LLMockServer()
+    server.app.add_middleware(Closing)
+    with server:
+        yield server
+
+
+class Closing:
+    """Tell clients of an ASGI application that the connection ends with the answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def closing(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"connection", b"close")]
+            await send(message)
+
+        await self.app(scope, receive, closing)
 
 
 ON_POSTGRES = ("open_question", "persons", "restart", "resume", "time_travel", "undo", "writes")

@@ -4,7 +4,6 @@ import asyncio
 import json
 from pathlib import Path
 
-import pytest
 from llmock.pytest_plugin import LLMock
 
 from agents.events import Message, ModelEnd, Token
@@ -26,7 +25,6 @@ from tests.support.odd_provider import Provider
 from tests.support.scripted_assistant import THREAD, said, todos
 
 # The client library keeps one connection pool for each address, and a pool belongs to one event loop.
-pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def test_a_conversation_with_a_tool_and_a_handover(mock: LLMock, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from tests.support.endpoint_talk import TEXT, calm, errors, says, talk, turn
 from tests.support.scripted_assistant import said
 
 # The client library keeps one connection pool for each address, and a pool belongs to one event loop.
-pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 @pytest.mark.slow

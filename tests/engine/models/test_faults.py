@@ -30,7 +30,6 @@ from tests.support.odd_provider import Chunk, Provider
 from tests.support.scripted_assistant import THREAD, said, script_lines
 
 # The client library keeps one connection pool for each address, and a pool belongs to one event loop.
-pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from app.assistant import Assistant
 from tests.support.endpoint_talk import PLAN, calls, errors, says, tools, turn
 from tests.support.scripted_assistant import said, stage, todos
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="package")]
+pytestmark = pytest.mark.slow
 ONCE = Endpoint(timeout=10, retries=0)
 OTHERS = ["anthropic:m", "google_genai:m"]
 EVERY = ["openai:m", *OTHERS]

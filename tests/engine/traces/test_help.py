@@ -15,14 +15,11 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.webhook_server import Webhook
 
-# The client library keeps one connection pool for each address, and a pool belongs to one event loop.
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 EVEREST = "How tall is Mount Everest?"
 SOON = 1.0
 """Seconds: a timeout that a test can wait for."""
 PATIENT = 9
-"""Seconds; unlike other tests' timeouts, since the pool of connections is also kept by that."""
+"""Seconds: a timeout that no answer of these tests needs."""
 
 
 def settings(**values: Any) -> Settings:

@@ -18,10 +18,10 @@ from agents.models.factory import Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
-from app.api_keys import Key, read_keys
-from app.encryption import read_key
 from app.extensions import Extensions, use
-from app.files import read_env
+from app.process.files import read_env
+from app.security.api_keys import Key, read_keys
+from app.security.encryption import read_key
 from app.standin import make_chat
 from app.usage import DailyLimits, Price, read_prices
 from prompts import FALLBACK, languages

@@ -23,13 +23,13 @@ from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
+from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import dialogs_of, make_help, open_services, tables_of
 from app.composition.databases import open_database
-from app.permissions import NOBODY_MAY, Permissions
-from app.recording import Answer, with_answers, with_strangers
 from app.seat.seats import Seats
+from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from app.usage import DailyLimits, Price
 from app.usage.usage import Usage

@@ -276,7 +276,7 @@ class ModelEnd(Event, type="model.end"):
 
 
 class Replied(Event, type="model.reply"):
-    """The reply of a role's models, for the record of the turn (`app.recording.record`); doors do not get it.
+    """The reply of a role's models, for the record of the turn (`app.assistant.recording.record`); doors do not get it.
 
     Without a reply the draft was thrown away or, with `trouble`, none could be had.
     """

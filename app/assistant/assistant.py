@@ -34,8 +34,8 @@ from app.assistant.thread_reader import ThreadReader, facts_of
 from app.assistant.turn import Turn, TurnCount
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
+from app.assistant.typed_file import TypedFile
 from app.seat import Operator, Seat
-from app.typed_file import TypedFile
 from app.usage.usage import store
 from prompts import phrase
 

@@ -13,7 +13,7 @@ from agents.memory.inbox import SILENCE
 from agents.memory.notices import Due, NoticeSource
 from agents.memory.preferences import Preferences, machine_zone
 from app.assistant.thread_reader import ThreadReader
-from app.tasks import Beside, cancel
+from app.process.tasks import Beside, cancel
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

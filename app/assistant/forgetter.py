@@ -20,8 +20,8 @@ from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn import REMEMBERED
+from app.assistant.typed_file import TypedFile
 from app.seat.seats import Seats
-from app.typed_file import TypedFile
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from agents.state import State
 from agents.state.citations import Citation, shifted
 from agents.state.verdict import Kind
 from agents.toolkit.context import Context, nothing
-from app.recording import Recording
-from app.tasks import cancel
+from app.assistant.recording import Recording
+from app.process.tasks import cancel
 from prompts import FALLBACK, phrase
 
 GRACE = 1.0

@@ -10,8 +10,8 @@ from agents.memory.preferences import Preferences
 from agents.state import State
 from agents.toolkit.questions import ask, fits
 from agents.toolkit.speaker import Silence, Speakers
+from app.assistant.recording import Record, Step, read_record
 from app.assistant.turn_player import TurnPlayer, sound_state
-from app.recording import Record, Step, read_record
 from app.seat.seats import Seats
 from dialogs import Dialog
 

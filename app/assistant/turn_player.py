@@ -38,8 +38,8 @@ from app.assistant.run import Run, Stamp, config_of
 from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, metadata_of, update_for
 from app.assistant.turn_queue import TurnQueue
-from app.permissions import NOBODY_MAY, Permissions
 from app.seat.seats import Seats
+from app.security.permissions import NOBODY_MAY, Permissions
 from app.usage import FREE
 from app.usage.usage import Usage, store
 from prompts import phrase

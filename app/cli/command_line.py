@@ -27,8 +27,8 @@ from app.cli.seat import seat
 from app.cli.worker import worker
 from app.composition import dialogs_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE, USAGE
+from app.process.tasks import cancelled_by
 from app.settings import read_settings
-from app.tasks import cancelled_by
 from prompts import PromptError
 
 PROGRAM = "python -m app"

@@ -21,9 +21,9 @@ from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import INTERRUPTED, WAITING, Screen, Visit
-from app.logs import log_on_stderr
+from app.presentation.texts import say
+from app.process.logs import log_on_stderr
 from app.settings import Settings, read_settings
-from app.texts import say
 from prompts import table
 
 THREAD = "demo"

@@ -18,8 +18,8 @@ from agents.toolkit.commands import CommandResult
 from app.cli.progress import progress_bar
 from app.composition.databases import files_of
 from app.doors.visit import FAILED
+from app.presentation.texts import say
 from app.settings import Settings, read_settings
-from app.texts import say
 
 application = typer.Typer(name="index", help="Index your own documents for searches: add, watch, list, remove.")
 Added = Annotated[Path, typer.Argument(metavar="PATH", help=f"Read are: {' '.join(READERS)}.")]

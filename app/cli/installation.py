@@ -14,17 +14,17 @@ from agents.errors import ConfigError, ContractError
 from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
-from app.audit import Audit
 from app.composition import THRESHOLDS_ITEM, check_help, dialogs_of, discover, load_thresholds, open_assistant
 from app.composition.databases import open_database
 from app.composition.remote_tools import with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
-from app.listing import deed_lines, note_lines, report_lines, usage_lines
+from app.presentation.listing import deed_lines, note_lines, report_lines, usage_lines
+from app.presentation.texts import say
+from app.presentation.tool_card import faults, warnings
+from app.security.audit import Audit
 from app.settings import Settings, read, read_settings
 from app.telemetry import check_traces
-from app.texts import say
-from app.tool_card import faults, warnings
 from app.usage.usage import Usage
 from prompts import PromptError, languages, observer_file, translated
 

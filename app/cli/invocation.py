@@ -10,8 +10,8 @@ import typer
 
 from agents.toolkit.commands import name_given
 from agents.toolkit.services import Services
-from app.audit import Audit, login
 from app.composition import open_parts
+from app.security.audit import Audit, login
 from app.settings import Settings, read_settings
 from prompts import languages
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import typer
 
 from agents.toolkit.commands import CommandResult
+from app.agent_files.mocks import Mock
+from app.assistant.recording import Record
 from app.cli import lab_agents, lab_desk
 from app.cli.invocation import Thread, language_given
 from app.composition import open_assistant
@@ -20,12 +22,10 @@ from app.lab.runs import Run, judge_result, run_files, summaries, table_lines
 from app.lab.simulation import User
 from app.lab.simulation import simulate as simulated
 from app.lab.stage import Variant
-from app.listing import columns, state_lines
-from app.mocks import Mock
-from app.recording import Record
+from app.presentation.listing import columns, state_lines
+from app.presentation.tool_card import owned_tools, slots, write_card
 from app.remote.yaml_file import Part
 from app.settings import Settings, read_settings
-from app.tool_card import owned_tools, slots, write_card
 from prompts import FALLBACK, card_file
 
 application = typer.Typer(name="lab", help="Look, try, judge, teach.")

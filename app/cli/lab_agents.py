@@ -9,11 +9,11 @@ import typer
 
 from agents.toolkit.commands import CommandResult, name_given
 from app.agent_files import read_agent
-from app.audit import TABLES, Action, Audit, login
 from app.composition.databases import open_database
 from app.lab.agents import Workshop
 from app.lab.folder import LabFolder
 from app.lab.stage import play
+from app.security.audit import TABLES, Action, Audit, login
 from app.settings import read_settings
 
 application = typer.Typer(name="agent", help="Agents put together from tools, mocks, prompts and a model.")

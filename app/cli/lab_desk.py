@@ -21,9 +21,9 @@ from app.lab.desk_session import DeskCall, DeskTurn, Session
 from app.lab.folder import LabFolder, validated
 from app.lab.forms import from_json
 from app.lab.lessons import figures, lessons_of, new_examples
-from app.listing import columns
+from app.presentation.listing import columns
+from app.presentation.tool_card import changed_card, owned_tools, slots, write_card
 from app.settings import read_settings
-from app.tool_card import changed_card, owned_tools, slots, write_card
 from prompts import card_file
 
 application = typer.Typer(name="desk", help="Play the model yourself; what you do becomes training data and a test.")

@@ -13,9 +13,9 @@ from agents.toolkit.commands import CommandResult
 from app.cli.progress import progress_bar
 from app.composition.databases import connected
 from app.composition.migration import copy
-from app.encryption import change_key, read_key
+from app.presentation.texts import say
+from app.security.encryption import change_key, read_key
 from app.settings import read_settings
-from app.texts import say
 
 
 def _key_in(file: str) -> SecretStr:

@@ -17,7 +17,7 @@ from agents.models.failures import status
 from agents.models.reply import Listener, reply
 from agents.toolkit.supervisor_tools import current_time
 from app.composition.windows import PATIENCE, fetch
-from app.logs import silence
+from app.process.logs import silence
 
 PLACES = (("Ollama", 11434), ("LM Studio", 1234), ("vLLM", 8000), ("llama.cpp", 8080))
 """Servers people run, and the ports they listen on."""

@@ -26,10 +26,10 @@ from app.cli.invocation import Lang
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.doors.visit import TROUBLE
-from app.logs import log_on_stderr
+from app.presentation.texts import say
+from app.process.logs import log_on_stderr
+from app.process.tasks import cancelled_by
 from app.settings import Settings, read_settings
-from app.tasks import cancelled_by
-from app.texts import say
 
 APP = "Dialog Supervisor"
 CHATS = "telegram[-@]*"

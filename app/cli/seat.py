@@ -15,17 +15,17 @@ from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from agents.toolkit.commands import readable
-from app.audit import Audit, login
+from app.assistant.short_term_memory import contents
 from app.cli.invocation import AsJson, OptionalThread, results_alone
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.doors.terminal.seat import OperatorSeat, typed_lines
 from app.doors.terminal.tty import incoming_lines
-from app.listing import columns, history_lines
-from app.logs import log_on_stderr
+from app.presentation.listing import columns, history_lines
+from app.process.logs import log_on_stderr
 from app.seat import Operator, Seat
+from app.security.audit import Audit, login
 from app.settings import read_settings
-from app.short_term_memory import contents
 from prompts import sentence
 
 MINUTE_MS = 60_000

@@ -21,9 +21,9 @@ from app.cli.model_servers import PLACES, Server, models_of, servers_here, verdi
 from app.composition import discover
 from app.composition.windows import facts_of, fitting
 from app.doors.visit import FAILED, TROUBLE
-from app.files import read_env, replace_file, write_env
+from app.presentation.texts import say
+from app.process.files import read_env, replace_file, write_env
 from app.settings import Settings, read_settings
-from app.texts import say
 
 FILE = Path(".env")
 OPENAI = "openai"

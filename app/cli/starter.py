@@ -18,9 +18,9 @@ from agents.graph import build_graph
 from agents.toolkit.commands import CommandResult
 from agents.toolkit.shelf import FINDING
 from app.composition import discover
+from app.presentation.texts import say
+from app.presentation.tool_card import owned_tools
 from app.settings import Settings, read_settings
-from app.texts import say
-from app.tool_card import owned_tools
 from prompts import FALLBACK, languages, table
 
 Kind = Literal["dialog", "observer", "tool", "language"]

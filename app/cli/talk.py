@@ -29,10 +29,10 @@ from app.doors.terminal.screens import Chunks, JsonLines, LiveMarkdown, PlainTex
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import incoming_lines
 from app.doors.visit import FAILED, INTERRUPTED, WAITING, Screen, Visit
-from app.listing import answers
-from app.logs import HeldLog, log_on_stderr
+from app.presentation.listing import answers
+from app.presentation.texts import say
+from app.process.logs import HeldLog, log_on_stderr
 from app.settings import Settings, read_settings
-from app.texts import say
 
 RULES = "local:rules"
 TRACE_WIDTH = 200

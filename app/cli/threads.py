@@ -15,16 +15,16 @@ from agents.memory.inbox import TOLD
 from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.assistant.run import config_of
+from app.assistant.short_term_memory import contents
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
-from app.audit import Audit, login
 from app.cli.invocation import OptionalThread, Thread, results_alone
 from app.composition import open_assistant
 from app.doors.visit import FAILED
-from app.listing import conversation_markdown, history_lines, state_lines, thread_lines
+from app.lab.trace_test import test_of
+from app.presentation.listing import conversation_markdown, history_lines, state_lines, thread_lines
+from app.presentation.texts import say
+from app.security.audit import Audit, login
 from app.settings import Settings, read_settings
-from app.short_term_memory import contents
-from app.texts import say
-from app.trace_test import test_of
 
 TurnNumber = Annotated[int, typer.Option(metavar="K", help="As `history --json` numbers them.")]
 

@@ -28,9 +28,9 @@ from agents.toolkit.descriptions import parameters
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL
+from app.assistant.short_term_memory import COMMAND
 from app.composition import open_parts
 from app.settings import Settings
-from app.short_term_memory import COMMAND
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,12 +24,12 @@ from app.cli.tool_trial import Finding, Trial, tried, typed
 from app.composition import check_tools, discover
 from app.composition.remote_tools import with_remote_tools
 from app.doors.visit import FAILED
-from app.listing import card_lines, tool_lines
-from app.logs import log_on_stderr
+from app.presentation.listing import card_lines, tool_lines
+from app.presentation.texts import say
+from app.presentation.tool_card import HAND_OVER, ToolCard, cards, changed_card, owned_tools, slots, write_card
+from app.process.logs import log_on_stderr
+from app.process.tasks import on_signal
 from app.settings import Settings, read_settings
-from app.tasks import on_signal
-from app.texts import say
-from app.tool_card import HAND_OVER, ToolCard, cards, changed_card, owned_tools, slots, write_card
 from prompts import card_file, languages
 
 application = typer.Typer(name="tools")

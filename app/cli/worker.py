@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from app.composition.workers import play_for_doors
-from app.logs import log_on_stderr
+from app.process.logs import log_on_stderr
+from app.process.tasks import cancelled_by
 from app.settings import read_settings
-from app.tasks import cancelled_by
 
 Turns = Annotated[int, typer.Option(min=1, max=1000, help="How many turns it plays at a time.")]
 

@@ -28,7 +28,6 @@ from agents.toolkit.help import Documents, HelpChain, Link, OtherModel, Pages, P
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.supervisor_tools import abilities, change_language, current_time
-from app import audit
 from app.agent_files import shared_agents
 from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
@@ -36,19 +35,20 @@ from app.assistant.file_reader import FileReader
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
-from app.breaker import guarded
+from app.composition.breaker import guarded
 from app.composition.databases import open_database
+from app.composition.field_values import WrittenFields
 from app.composition.remote_tools import note_changes, with_remote_tools
 from app.composition.windows import fitting
 from app.extensions import Extensions
-from app.field_values import WrittenFields
-from app.permissions import Permissions
+from app.presentation.tool_card import faults
 from app.seat import seats
 from app.seat.observing import calling
 from app.seat.tool import offered
+from app.security import audit
+from app.security.permissions import Permissions
 from app.settings import Settings, read, use_extensions
 from app.telemetry import open_traces
-from app.tool_card import faults
 from app.usage import FREE, Price, usage
 from dialogs import Dialog
 from prompts import languages

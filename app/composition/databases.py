@@ -13,7 +13,7 @@ from agents.errors import ConfigError, UnusableDatabase
 from agents.memory import Memory, database_path, open_memory
 from agents.memory.checkpointer import KEPT_TURNS, Keep
 from agents.memory.connection import Connection, Tables, connect
-from app.encryption import driver_of
+from app.security.encryption import driver_of
 
 POSTGRES = ("postgresql://", "postgres://")
 NO_DRIVER = (

@@ -17,7 +17,7 @@ from agents.toolkit.descriptions import from_source, own_texts
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.shelf import FINDING, bound_tools
 from agents.toolkit.speaker import Speaker, Speakers
-from app.files import read_env
+from app.process.files import read_env
 from app.remote.files import HttpFile, McpFile
 from app.remote.http import http_tools
 from app.remote.secret import secrets_of

@@ -13,7 +13,7 @@ from agents.conversation.room import fitted
 from agents.models import Model, Models
 from agents.sources.web.ssrf import BodyRefused, read_body
 from agents.toolkit.speaker import Speakers
-from app.texts import say
+from app.presentation.texts import say
 
 PATIENCE = 1.5
 """Seconds that a server may take for an answer."""

@@ -16,12 +16,12 @@ from agents.errors import UsageError
 from agents.toolkit.shelf import FINDING
 from agents.toolkit.speaker import Speakers
 from app.agent_files import SHARED, Agent, AgentFile, read_agent, tools_of, with_agent
+from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.composition import SUPERVISOR_TOOLS, check_tools, dialogs_of, discover
-from app.files import replace_file
 from app.lab.folder import LabFolder, validated, written
 from app.lab.stage import staged
-from app.mocks import Mock
+from app.process.files import replace_file
 from app.settings import Settings
 from prompts import languages
 

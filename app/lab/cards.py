@@ -12,10 +12,10 @@ from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.toolkit.shelf import card_of
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant
+from app.assistant.recording import Answered
 from app.lab.folder import LabFolder
-from app.recording import Answered
+from app.presentation.tool_card import owned_tools, slots, text_faults
 from app.remote.yaml_file import Part
-from app.tool_card import owned_tools, slots, text_faults
 from prompts import card_file, read_card
 
 MOST_THREADS = 200

@@ -10,9 +10,9 @@ from agents.events import CUT, Error, ToolEnd
 from agents.language.text.clean import clean
 from agents.toolkit.result import plain
 from agents.toolkit.speaker import Speakers
+from app.agent_files.mocks import Mock, recorded_mocks
+from app.assistant.recording import Record
 from app.lab.stage import DEVICE, PlayedTurn
-from app.mocks import Mock, recorded_mocks
-from app.recording import Record
 from app.remote.yaml_file import Part
 
 

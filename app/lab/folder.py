@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from agents.errors import UsageError
-from app.files import replace_file
+from app.process.files import replace_file
 
 Kind = Literal["cases", "desk", "mocks", "queries", "runs", "users", "variants"]
 Part = TypeVar("Part", bound=BaseModel)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.errors import UsageError
+from app.agent_files.mocks import Mock
 from app.lab.folder import validated
-from app.mocks import Mock
 
 DEEPEST = 4
 """Steps that the name of a field may have."""

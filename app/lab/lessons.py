@@ -18,7 +18,7 @@ from app.lab.cards import Query, cards_of, finder
 from app.lab.desk import Desk
 from app.lab.desk_export import PLAIN
 from app.lab.desk_session import DeskCall, DeskTurn
-from app.tool_card import LONGEST_EXAMPLE, owned_tools, slots
+from app.presentation.tool_card import LONGEST_EXAMPLE, owned_tools, slots
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from agents.errors import UsageError
 from agents.events import TurnStart
+from app.agent_files.mocks import Mock
 from app.lab.cases import Case
 from app.lab.folder import LabFolder, named_after
 from app.lab.stage import PlayedTurn, Variant, ask, play, staged
 from app.lab.work import Tell
-from app.listing import columns
-from app.mocks import Mock
+from app.presentation.listing import columns
 from app.remote.yaml_file import Part
 from app.settings import Settings
 from prompts import prompt

@@ -18,11 +18,11 @@ from agents.models.answer import answer_in
 from agents.models.factory import Parameters
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
+from app.agent_files.mocks import Mock, Mocked, with_mocks
 from app.assistant import Assistant, Turn
 from app.composition import discover_checked, make_models, open_assistant
 from app.lab.erring import erring
-from app.logs import silence
-from app.mocks import Mock, Mocked, with_mocks
+from app.process.logs import silence
 from app.remote.yaml_file import NO_TEXTS, ByLanguage, Part
 from app.settings import Settings
 

@@ -7,15 +7,15 @@ from typing import Any
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from agents.state.citations import Citation
+from app.agent_files.mocks import recorded_mocks
 from app.assistant import Assistant
+from app.assistant.recording import Answered, Decided, Record, Step, line_of
 from app.composition import discover_checked
 from app.lab.cases import case_of
 from app.lab.folder import LabFolder, named_after
 from app.lab.stage import PlayedTurn, Variant, play, staged
-from app.mocks import recorded_mocks
-from app.recording import Answered, Decided, Record, Step, line_of
+from app.presentation.texts import references, say
 from app.settings import Settings
-from app.texts import references, say
 from prompts import FALLBACK
 
 

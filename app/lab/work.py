@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from agents.errors import ConfigError, ContractError, UsageError
-from app.tasks import cancel
+from app.process.tasks import cancel
 from prompts import PromptError
 
 LOG = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import psycopg
 from agents.errors import DatabaseError
 from agents.memory.locks import FIRST_WAIT, LONGEST_WAIT, ThreadLocks, number_of
 from app.postgres.session import Lease, patiently
-from app.tasks import cancel
+from app.process.tasks import cancel
 
 BEAT = 1.0
 """Seconds between two signs of life of the connection that holds the locks."""

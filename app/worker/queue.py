@@ -27,7 +27,7 @@ from agents.memory.connection import Values
 from agents.memory.locks import number_of
 from app.assistant import Turn
 from app.postgres.session import PATIENCE, conninfo_of, patiently
-from app.tasks import Beside
+from app.process.tasks import Beside
 from app.worker.wire import events_as_json, events_of, turn_as_json, turn_of
 
 LOG = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from agents.errors import DatabaseError
 from agents.events import Error, Event
 from app.assistant import Assistant
 from app.assistant.assistant import STORAGE
-from app.tasks import Beside, cancel
+from app.process.tasks import Beside, cancel
 from app.worker.queue import PLAY, QUEUE, STOPS, JobQueue, Page, TakenTurn
 
 LOG = logging.getLogger(__name__)

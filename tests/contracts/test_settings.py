@@ -3,7 +3,7 @@
 import pytest
 
 from agents.errors import ConfigError
-from app.permissions import Permissions
+from app.security.permissions import Permissions
 from app.settings import Settings, read_settings
 
 

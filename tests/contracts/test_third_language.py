@@ -10,8 +10,8 @@ import prompts
 from agents.events import Event, trace
 from app.assistant import Turn
 from app.composition import discover, open_assistant
+from app.presentation.tool_card import warnings
 from app.settings import Settings
-from app.tool_card import warnings
 from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
 

@@ -9,7 +9,7 @@ from agents.events import Message
 from agents.state.citations import Source, cited
 from app.doors.telegram.delivery.pages import Page, pages, utf16_length
 from app.doors.terminal.screens import LiveMarkdown, PlainText
-from app.texts import listed, with_list
+from app.presentation.texts import listed, with_list
 
 SOURCES: list[Source] = [
     {"title": "Help › *Reminders*", "url": "help/reminders.md"},

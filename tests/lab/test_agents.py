@@ -11,6 +11,7 @@ from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
 from agents.models.factory import Parameters
 from app.agent_files import AgentFile
+from app.agent_files.mocks import Mock, Outcome
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import dialogs_of, discover, discover_checked, make_models, open_assistant
@@ -20,7 +21,6 @@ from app.lab.folder import LabFolder
 from app.lab.forms import form_data
 from app.lab.open_talks import OpenTalks
 from app.lab.stage import play
-from app.mocks import Mock, Outcome
 from app.settings import Settings
 
 pytestmark = pytest.mark.needs("planner")

@@ -9,14 +9,14 @@ from agents.errors import UsageError
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
+from app.agent_files.mocks import Mock, Mocked, Outcome
+from app.assistant.recording import Answered, Record
 from app.cli import command_line
 from app.composition import discover
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data, mock_of
 from app.lab.stage import PlayedTurn, Variant, play, staged
 from app.lab.threads import keep_mocks
-from app.mocks import Mock, Mocked, Outcome
-from app.recording import Answered, Record
 from app.settings import Settings
 
 

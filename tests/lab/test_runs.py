@@ -9,13 +9,13 @@ import yaml
 
 from agents.errors import UsageError
 from agents.events import Error, Event, Message, ToolEnd, TurnEnd
+from app.assistant.recording import Answered, Record, Reply
 from app.cli import command_line
 from app.composition import discover
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
 from app.lab.folder import LabFolder, parsed, written
 from app.lab.runs import Result, Run, TurnResult, run_cases, summaries, table_lines
 from app.lab.stage import Variant, turn_of
-from app.recording import Answered, Record, Reply
 from app.settings import Settings
 
 END = TurnEnd(is_active=False, dialog="planner")

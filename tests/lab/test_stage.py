@@ -11,7 +11,7 @@ from pydantic import Field
 from agents.models import Model, Models, ToolSchema
 from agents.models.local_chat import LocalChat
 from app.lab.stage import play, staged
-from app.logs import log_on_stderr
+from app.process.logs import log_on_stderr
 from app.settings import Settings
 
 LOG = logging.getLogger(__name__)

@@ -6,13 +6,13 @@ import pytest
 
 from agents.errors import UsageError
 from app.assistant import Turn
+from app.assistant.recording import Decided, Record
 from app.cli import command_line
 from app.composition import open_assistant
 from app.lab.stage import Variant
 from app.lab.threads import replay, view
-from app.recording import Decided, Record
+from app.lab.trace_test import test_of as exported_test
 from app.settings import Settings
-from app.trace_test import test_of as exported_test
 
 pytestmark = pytest.mark.needs("planner")
 SAID = ("add milk to my list", "what is on my list?", "thanks")

@@ -20,7 +20,7 @@ from app.assistant import Turn
 from app.cli.command_line import main
 from app.composition import open_assistant
 from app.composition.databases import connected, open_database
-from app.encryption import change_key
+from app.security.encryption import change_key
 from app.settings import Settings
 from tests.support.killable_process import Driver, Request
 from tests.support.places import ROOT

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from agents.models.script import Call
+from app.assistant.recording import Record
 from app.cli.threads import exported as text_of
-from app.recording import Record
 from app.settings import Settings
 from tests.conftest import Chat
 

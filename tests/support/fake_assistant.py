@@ -15,8 +15,8 @@ from agents.memory.inbox import ThreadInfo, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
-from app.audit import Action, Audit
-from app.typed_file import TypedFile
+from app.assistant.typed_file import TypedFile
+from app.security.audit import Action, Audit
 
 AT_MS = 1_760_000_000_000
 

@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import uvicorn
 
-from app.api_keys import Key, read_keys
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.service import Server, make_app
+from app.security.api_keys import Key, read_keys
 from app.settings import Settings
 
 SHOP, OTHER, OPERATOR = ("s" * 20, "o" * 20, "p" * 20)

@@ -29,9 +29,9 @@ from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.delivery import draft
 from app.doors.telegram.updates import incoming
-from app.logs import log_on_stderr
+from app.process.logs import log_on_stderr
+from app.process.tasks import cancelled_by
 from app.settings import Settings
-from app.tasks import cancelled_by
 from tests.support.busy_chats import LONG, PEOPLE, WORD
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, stage

@@ -17,8 +17,8 @@ from app.assistant import Turn
 from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.updates import incoming, operator_chat
+from app.process.tasks import cancelled_by
 from app.settings import Settings
-from app.tasks import cancelled_by
 from tests.support import killable_bot
 from tests.support.killable_writes import Steps, count
 from tests.support.scripted_assistant import ROLES, stage

@@ -13,7 +13,7 @@ import uvicorn
 
 from app.assistant import Turn
 from app.doors.http.service import Server, make_app
-from app.tasks import cancelled_by
+from app.process.tasks import cancelled_by
 from tests.support.killable_bot import Bot, main, talker
 from tests.support.scripted_assistant import stage
 

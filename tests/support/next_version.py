@@ -40,7 +40,11 @@ CHANGES: Sequence[tuple[str, str, str]] = (
     # Its turns have a field more.
     ("app/assistant/turn.py", "    is_group: bool = False\n", '    is_group: bool = False\n    tone: str = "warm"\n'),
     # A table has a column more.
-    ("app/audit.py", '(at_ms)""",\n    ),', '(at_ms)""",\n        "ALTER TABLE audit ADD COLUMN place TEXT",\n    ),'),
+    (
+        "app/security/audit.py",
+        '(at_ms)""",\n    ),',
+        '(at_ms)""",\n        "ALTER TABLE audit ADD COLUMN place TEXT",\n    ),',
+    ),
 )
 """The file, what stands there, and what stands there in the next version."""
 

@@ -23,8 +23,8 @@ from app.assistant.assistant import STORAGE
 from app.composition.databases import open_database
 from app.composition.workers import open_for_door, play_for_doors
 from app.postgres import locks
+from app.process.tasks import cancel
 from app.settings import Settings
-from app.tasks import cancel
 from app.worker import worker
 from tests.support.chaos import FORK, FROZEN, Chaos, Outcome, Plan
 from tests.support.postgres_server import PostgresServer, running

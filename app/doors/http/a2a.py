@@ -24,10 +24,10 @@ from agents import events
 from agents.errors import UsageError
 from agents.events.views import View
 from agents.memory.inbox import clean
-from app.api_keys import Key
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.exchange import DEVICE, EMPTY, LONGEST_NAME, PRINTABLE
+from app.security.api_keys import Key
 from prompts import FALLBACK, sentence, title_of
 
 MOST_TASKS = 1_000

@@ -11,7 +11,7 @@ from agents.events import Error, Event
 from agents.memory.inbox import clean
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
-from app.tasks import cancel
+from app.process.tasks import cancel
 from prompts import FALLBACK, phrase
 
 LOG = logging.getLogger(__name__)

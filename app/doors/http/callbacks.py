@@ -16,8 +16,8 @@ from agents.language.text.clean import safe_json
 from agents.memory import Memory
 from agents.memory.connection import Tables, migrate
 from agents.memory.inbox import TranscriptLine, clean, now_ms
-from app.short_term_memory import contents
-from app.tasks import Beside
+from app.assistant.short_term_memory import contents
+from app.process.tasks import Beside
 
 LOG = logging.getLogger(__name__)
 TABLES = Tables(

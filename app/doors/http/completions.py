@@ -16,13 +16,13 @@ from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, P
 from agents.language.text.clean import safe_json
 from agents.memory.store import namespace_of
 from agents.sources.attachments import MOST_PICTURES
-from app.api_keys import Key
 from app.assistant import Assistant, Turn
 from app.doors.http import chores, exchange
 from app.doors.http.answers import Answer
 from app.doors.http.delivery import streamed, whole
 from app.doors.http.uploads import Upload, decoded, with_uploads
-from app.texts import say
+from app.presentation.texts import say
+from app.security.api_keys import Key
 from prompts import FALLBACK
 
 MODEL = "dialog-supervisor"

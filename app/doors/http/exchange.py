@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, HTTPException, Path, Query, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from app.api_keys import Key
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
-from app.audit import Action, Audit
 from app.doors.http.answers import Answers
+from app.security.api_keys import Key
+from app.security.audit import Action, Audit
 
 DEVICE = "http"
 """The door, as tools and permissions know it."""

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
 
-from app.api_keys import Key
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Ring
+from app.assistant.short_term_memory import Content, contents
 from app.doors.http.exchange import FAULTS, NO_THREAD, Body, Caller, Name, Operator, PathName, Served, audited
 from app.seat import Operator as Person
 from app.seat import Seat
 from app.seat.seats import LONGEST_NOTE, LONGEST_REASON
-from app.short_term_memory import Content, contents
+from app.security.api_keys import Key
 from prompts import FALLBACK
 
 router = APIRouter(responses=FAULTS)

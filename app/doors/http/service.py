@@ -24,8 +24,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
 from agents.events import Event
-from app.api_keys import EVERYTHING, Key, holder_of
-from app.api_keys import Scope as KeyScope
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
@@ -37,9 +35,11 @@ from app.doors.http.lab import router as lab
 from app.doors.http.measures import registry_of
 from app.doors.http.page import router as page
 from app.doors.http.page import seat
-from app.logs import log_on_stderr
+from app.process.logs import log_on_stderr
+from app.process.tasks import on_signal
+from app.security.api_keys import EVERYTHING, Key, holder_of
+from app.security.api_keys import Scope as KeyScope
 from app.settings import Settings
-from app.tasks import on_signal
 
 LOG = logging.getLogger(__name__)
 MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000

@@ -10,10 +10,10 @@ from agents.memory.inbox import TranscriptLine
 from agents.memory.store import namespace_of
 from agents.toolkit.long_term import LongTermMemory
 from app.assistant import Assistant
+from app.assistant.short_term_memory import Content, contents
 from app.assistant.system_messages import SystemMessages
 from app.doors.http.exchange import FAULTS, NO_THREAD, Caller, Operator, PathName, Served, UserName, audited
-from app.listing import conversation_markdown
-from app.short_term_memory import Content, contents
+from app.presentation.listing import conversation_markdown
 from prompts import FALLBACK
 
 Written = Literal["markdown", "json"]

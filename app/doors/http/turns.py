@@ -7,12 +7,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
 
 from agents.toolkit.questions import CHOICE
+from app.assistant.short_term_memory import COMMAND
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.delivery import Delivery, plain
 from app.doors.http.exchange import FAULTS, STREAMED, Body, Caller, Name, Operator, PathName, Running, Served, audited
 from app.doors.http.questions import given
 from app.doors.http.threads import lines_of
-from app.short_term_memory import COMMAND
 
 UNDO = "undo"
 

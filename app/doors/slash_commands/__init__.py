@@ -10,8 +10,8 @@ from agents.toolkit.commands import CommandCall, SlashCommand
 from app.composition import dialogs_of
 from app.doors.slash_commands import own_data, talk
 from app.doors.visit import Visit
-from app.listing import columns
-from app.texts import say
+from app.presentation.listing import columns
+from app.presentation.texts import say
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""

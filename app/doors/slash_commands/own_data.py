@@ -10,10 +10,10 @@ from agents.errors import UsageError
 from agents.memory.inbox import TOLD
 from agents.memory.preferences import Busy
 from agents.memory.store import namespace_of
+from app.doors.slash_commands.personal_data import as_json, as_markdown, personal_data
 from app.doors.visit import Visit
-from app.listing import history_lines, state_of_talk
-from app.personal_data import as_json, as_markdown, personal_data
-from app.texts import say
+from app.presentation.listing import history_lines, state_of_talk
+from app.presentation.texts import say
 from prompts import language, languages, phrase, sentence, title_of
 
 YES = "yes"

@@ -7,8 +7,8 @@ from pathlib import Path
 from agents.state.person import ASR
 from agents.toolkit.supervisor_tools import ability
 from app.doors.visit import Visit
-from app.listing import columns, first_line, moment, own_thread_lines
-from app.texts import say
+from app.presentation.listing import columns, first_line, moment, own_thread_lines
+from app.presentation.texts import say
 from prompts import sentence
 
 UNDO = "undo"

@@ -13,7 +13,7 @@ from agents.memory.store import Store
 from app.composition.databases import open_database
 from app.doors.telegram.bot import bot_of, connected, token_of
 from app.doors.telegram.place import DOOR
-from app.logs import log_on_stderr
+from app.process.logs import log_on_stderr
 from app.settings import Settings
 from prompts import sentence
 

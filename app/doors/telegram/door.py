@@ -24,7 +24,7 @@ from app.doors.telegram.delivery.sender import Gone, Sender
 from app.doors.telegram.messages import fetch
 from app.doors.telegram.place import Place, chat_of, door_of
 from app.doors.visit import stop_when_begun
-from app.tasks import cancel
+from app.process.tasks import cancel
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)

@@ -30,10 +30,10 @@ from app.doors.telegram.updates.operator import Faults
 from app.doors.telegram.updates.operator_chat import OperatorChat
 from app.doors.telegram.updates.polling import Poller, remove_webhook
 from app.doors.telegram.updates.webhook import Hook, listening
-from app.listing import moment
-from app.logs import log_on_stderr
+from app.presentation.listing import moment
+from app.process.logs import log_on_stderr
+from app.process.tasks import cancelled_by
 from app.settings import Settings
-from app.tasks import cancelled_by
 from prompts import sentence
 
 PATIENCE = 10.0

@@ -14,8 +14,8 @@ from agents.state.person import Origin, Quoted
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader, NotFetched, Reading, kind_of
 from app.doors.visit import PATIENCE, Screen, Visit, stop_when_begun
-from app.tasks import on_signal
-from app.texts import say
+from app.presentation.texts import say
+from app.process.tasks import on_signal
 
 
 class TerminalDoor:

@@ -25,14 +25,14 @@ from agents.language.text.clean import clean
 from agents.memory.inbox import SILENCE
 from agents.toolkit.questions.options import naming
 from app.assistant.clocks import Ring
+from app.assistant.typed_file import TypedFile
 from app.doors import slash_commands
 from app.doors.terminal.door import with_files
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.tty import incoming_lines, silent_keys
 from app.doors.visit import Visit
-from app.tasks import cancelled_by, on_signal
-from app.texts import say
-from app.typed_file import TypedFile
+from app.presentation.texts import say
+from app.process.tasks import cancelled_by, on_signal
 
 TWICE_WITHIN = 2.0
 """Seconds within which a second Ctrl-C at the prompt leaves."""

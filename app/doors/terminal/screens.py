@@ -16,7 +16,7 @@ from agents.state.citations import Citation
 from app.doors.terminal.tty import Canvas
 from app.doors.terminal.views import Cited, asked, drawn, source_list
 from app.doors.visit import Screen
-from app.texts import gallery, say, with_list
+from app.presentation.texts import gallery, say, with_list
 
 FRAME = 1 / 15
 SLOWEST_FRAME = 1.0

@@ -9,9 +9,9 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
-from app.audit import Audit, login
+from app.process.tasks import Beside
 from app.seat import Operator
-from app.tasks import Beside
+from app.security.audit import Audit, login
 
 LOOK = 0.5
 """Seconds between two looks for what was said: it is written by other processes."""

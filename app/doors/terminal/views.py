@@ -19,7 +19,7 @@ from agents.events.views import Table as TableView
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
 from agents.toolkit.questions import hints
-from app.texts import addresses, marked, numbers, numbers_kept, references, unmarked
+from app.presentation.texts import addresses, marked, numbers, numbers_kept, references, unmarked
 
 LONGEST_LABEL = 200
 """Characters of an option that are shown."""

@@ -8,7 +8,7 @@ import pytest
 from agents.memory import open_memory
 from agents.models.script import Call, Line
 from app.assistant.clocks import Ring
-from app.permissions import Permissions
+from app.security.permissions import Permissions
 from dialogs.orders.store import SERVE, Shop
 from dialogs.orders.tools.price_watches import tell_watchers
 from tests.conftest import Chat

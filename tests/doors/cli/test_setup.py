@@ -19,7 +19,7 @@ from agents.errors import ConfigError, ContractError, UsageError
 from app.cli.command_line import main
 from app.cli.setup import set_up_model, set_up_ring_alone
 from app.composition import dialogs_of
-from app.files import read_env, write_env
+from app.process.files import read_env, write_env
 from app.settings import Settings, read, read_settings
 from dialogs import Dialog
 from tests.support.loopback import listening
@@ -350,7 +350,7 @@ async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytes
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("app.files.replace_file", refuse)
+    monkeypatch.setattr("app.process.files.replace_file", refuse)
     async with Server().open() as server:
         with pytest.raises(ConfigError, match=r"\.env: Permission denied"):
             await run(model="tiny", base_url=server.url, yes=True)

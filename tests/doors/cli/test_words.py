@@ -15,7 +15,7 @@ from app.doors import slash_commands
 from app.doors.terminal.door import TerminalDoor
 from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import Visit
-from app.listing import state_of_talk
+from app.presentation.listing import state_of_talk
 from tests.doors.cli.conftest import Captured, Feed
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_people import Echo

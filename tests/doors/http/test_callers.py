@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agents.errors import ConfigError
 from agents.models.script import Script
-from app.api_keys import holder_of, read_keys
 from app.assistant import Assistant
 from app.doors.http.service import serve
+from app.security.api_keys import holder_of, read_keys
 from app.settings import Settings
 from app.usage import Price, Tokens
 from app.usage.usage import Usage
@@ -91,7 +91,7 @@ def test_keys_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch, sec
         lengths.extend((len(first), len(second)))
         return compare(first, second)
 
-    monkeypatch.setattr("app.api_keys.hmac.compare_digest", compare)
+    monkeypatch.setattr("app.security.api_keys.hmac.compare_digest", compare)
     key = holder_of(secret, read_keys(KEYS))
     assert (key and key.name, lengths) == (holder, [32] * 6)
 

@@ -7,9 +7,9 @@ import pytest
 from pydantic import SecretStr
 
 from agents.models.script import Script
-from app.api_keys import Key
 from app.assistant import Assistant
 from app.doors.http.seats import person
+from app.security.api_keys import Key
 from prompts import sentence
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, served
 

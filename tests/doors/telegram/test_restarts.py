@@ -16,8 +16,8 @@ from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.place import Place
 from app.doors.telegram.updates.commands import Answer, give
+from app.process.tasks import cancel
 from app.settings import Settings
-from app.tasks import cancel
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
 from tests.support.telegram_people import ANN, BOB, GROUP, PLAN, Echo, Holding, Open, until_closed, until_stored
 from tests.support.telegram_server import TOKEN, BotApi

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from agents.models.script import Call
+from app.assistant.short_term_memory import contents
 from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
-from app.short_term_memory import contents
 from tests.conftest import Chat
 from tests.support.ringing import until
 from tests.support.telegram_people import PLAN, Holding

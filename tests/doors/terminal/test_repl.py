@@ -16,9 +16,9 @@ from rich.console import Console
 
 from agents.events import Interrupt, Message
 from agents.models.script import Call
+from app.assistant.typed_file import TypedFile
 from app.doors.terminal.repl import Completions, Typed
 from app.doors.visit import Visit
-from app.typed_file import TypedFile
 from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
 from tests.support.shop_tools import with_shop

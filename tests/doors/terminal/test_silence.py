@@ -13,7 +13,7 @@ from rich.console import Console
 from agents.toolkit.speaker import Silence
 from app.assistant import clocks
 from app.assistant.clocks import SilenceClock
-from app.short_term_memory import contents
+from app.assistant.short_term_memory import contents
 from tests.conftest import Chat
 from tests.support.ringing import until
 from tests.support.terminal_visit import repl_for

@@ -11,8 +11,8 @@ from agents.events import TurnStart
 from agents.language.text.clean import clean
 from app.doors.slash_commands import FIRST, LAST
 from app.doors.terminal.tty import incoming_lines
-from app.logs import log_on_stderr
-from app.texts import say
+from app.presentation.texts import say
+from app.process.logs import log_on_stderr
 from prompts import PromptError, table
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from app.assistant.typed_file import LONGEST_ENTRY, MOST_ENTRIES, TypedFile
 from app.cli import command_line
 from app.doors.terminal.repl import Typed
-from app.typed_file import LONGEST_ENTRY, MOST_ENTRIES, TypedFile
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import pytest
 from agents.events import Message
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
+from app.assistant.short_term_memory import contents
 from app.doors.telegram.delivery.pages import pages
 from app.doors.terminal.screens import JsonLines, PlainText
-from app.listing import conversation_markdown
-from app.short_term_memory import contents
+from app.presentation.listing import conversation_markdown
 
 TEXTS = {
     "a title of the window": "a\x1b]0;pwned\x07b",

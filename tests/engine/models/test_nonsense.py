@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.logs import log_on_stderr
+from app.process.logs import log_on_stderr
 from tests.support import odd_provider
 from tests.support.endpoint_talk import TEXT, errors, talk, turn
 from tests.support.odd_provider import HEAD, Provider

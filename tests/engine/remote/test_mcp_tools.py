@@ -7,7 +7,7 @@ import pytest
 from agents.events.views import CardList, Notice
 from agents.models.script import Call, Line
 from app.composition import discover
-from app.permissions import Permissions
+from app.security.permissions import Permissions
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.remote_files import EMMA, library_at, opened, taking

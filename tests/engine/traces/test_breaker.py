@@ -7,7 +7,7 @@ from langchain_core.exceptions import ModelConnectionError
 
 from agents.events import Error, ModelEnd
 from agents.models import Models
-from app.breaker import Breaker, Resting, guarded
+from app.composition.breaker import Breaker, Resting, guarded
 from prompts import phrase
 from tests.conftest import Chat
 

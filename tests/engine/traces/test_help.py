@@ -9,7 +9,7 @@ from llmock.scenarios import Fail, Reply
 
 from agents.events import ModelEnd, ModelStart, ToolEnd, TurnEnd
 from agents.models.script import Call
-from app import recording
+from app.assistant import recording
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat, told

@@ -13,10 +13,10 @@ from agents.events import TurnEnd
 from agents.models.script import Call
 from app.assistant import Assistant, Turn
 from app.assistant.clocks import Ring
-from app.personal_data import personal_data
+from app.assistant.short_term_memory import contents
+from app.doors.slash_commands.personal_data import personal_data
 from app.seat import Operator
 from app.seat.tool import offered
-from app.short_term_memory import contents
 from prompts import sentence
 from tests.conftest import Chat, told
 from tests.support.ringing import until

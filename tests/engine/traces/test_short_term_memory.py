@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agents.state.person import ASR
+from app.assistant.short_term_memory import contents
 from app.cli import threads
-from app.short_term_memory import contents
 from tests.conftest import Chat
 from tests.support.exports import Captured, exported
 from tests.support.fake_assistant import line

@@ -11,7 +11,7 @@ from agents.models.script import Call, Line
 from agents.toolkit.result import result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
-from app.recording import Answer
+from app.assistant.recording import Answer
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools

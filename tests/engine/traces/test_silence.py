@@ -17,9 +17,9 @@ from agents.models.script import Call
 from agents.toolkit.speaker import Silence
 from app.assistant import Assistant, Turn
 from app.assistant.clocks import Ring, SilenceClock
+from app.assistant.short_term_memory import contents
 from app.composition import open_assistant
 from app.settings import Settings
-from app.short_term_memory import contents
 from tests.conftest import Chat
 
 PLAN = Call("plan_things", {"brief": "to-dos"})

@@ -12,7 +12,7 @@ from agents.models.script import Call, Line
 from agents.toolkit.context import Context
 from agents.toolkit.traits import traits
 from app.assistant import Turn
-from app.permissions import Permissions
+from app.security.permissions import Permissions
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support import shop_tools

@@ -2,11 +2,11 @@
 
 from fastapi import Response
 
+from app.agent_files.mocks import TYPES, Mock, Outcome
 from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
 from app.lab.folder import named_after
 from app.lab.forms import mock_of
 from app.lab.threads import keep_mocks
-from app.mocks import TYPES, Mock, Outcome
 
 router = new_router()
 

@@ -7,7 +7,7 @@ from fastapi import HTTPException, Query, Response
 
 from app.doors.http.lab.visit import Fields, Visiting, led_to, new_router
 from app.lab.cards import card_text, draft_file, effect, queries_of
-from app.tool_card import cards, owned_tools, slots, write_card
+from app.presentation.tool_card import cards, owned_tools, slots, write_card
 from prompts import languages
 
 router = new_router()

@@ -12,9 +12,7 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from markupsafe import Markup
 
-from app.api_keys import Key
 from app.assistant import Assistant
-from app.audit import Action, Audit
 from app.doors.http.exchange import Served, who
 from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.guard import PageRoute, visiting
@@ -27,6 +25,8 @@ from app.lab.folder import Kind, LabFolder
 from app.lab.forms import form_data
 from app.lab.open_talks import OpenTalks
 from app.lab.work import FAULTS, Works
+from app.security.api_keys import Key
+from app.security.audit import Action, Audit
 from app.settings import Settings
 from prompts import FALLBACK, languages, sentence, table
 

@@ -12,10 +12,10 @@ from agents.events import Interrupt
 from agents.memory.inbox import TranscriptLine
 from agents.toolkit.questions import worded
 from app.assistant import Assistant, Turn
+from app.assistant.recording import Step
 from app.doors.http.answers import Answer, Answers
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.markup import draw
-from app.recording import Step
 
 DEVICE = "page"
 """The door, as tools and permissions know it."""

@@ -9,10 +9,10 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
 from agents.errors import UsageError
-from app.api_keys import Key, Scope
 from app.doors.http.answers import Busy
 from app.doors.http.page.markup import draw
 from app.doors.http.page.session import accepted_language, visitor_of
+from app.security.api_keys import Key, Scope
 from prompts import table
 
 SIGN_IN = "/sign-in"

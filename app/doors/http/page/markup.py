@@ -17,7 +17,7 @@ from markupsafe import Markup
 from agents.events.views import in_full, is_told_by, is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
-from app.texts import addresses, marked, numbers, numbers_kept, unmarked
+from app.presentation.texts import addresses, marked, numbers, numbers_kept, unmarked
 from prompts import sentence
 
 OUTSIDE = 'target="_blank" rel="noopener noreferrer nofollow"'

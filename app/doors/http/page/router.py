@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from agents.sources.attachments import MOST_PICTURES
 from agents.toolkit.questions import CHOICE
-from app.api_keys import holder_of
+from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
 from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page.conversation import Conversation
@@ -27,8 +27,8 @@ from app.doors.http.page.session import Language, sign_in, sign_out, user_of
 from app.doors.http.questions import given
 from app.doors.http.turns import UNDO
 from app.doors.http.uploads import Upload, with_uploads
-from app.listing import first_line
-from app.short_term_memory import COMMAND
+from app.presentation.listing import first_line
+from app.security.api_keys import holder_of
 
 MOST_LISTED = 100
 """Conversations in the list."""

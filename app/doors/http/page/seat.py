@@ -17,7 +17,7 @@ from app.doors.http.page.markup import draw
 from app.doors.http.page.router import MOST_LISTED, VERSION, NewId, Sent
 from app.doors.http.page.session import Language
 from app.doors.http.seats import person
-from app.listing import first_line
+from app.presentation.listing import first_line
 from app.seat import Operator as Person
 
 MOST_LINES = 200

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request, Response
 
-from app.api_keys import EVERYTHING, Key
+from app.security.api_keys import EVERYTHING, Key
 from prompts import FALLBACK, languages
 
 COOKIE = "dialogs_session"

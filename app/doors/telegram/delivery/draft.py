@@ -17,8 +17,8 @@ from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.place import Place
-from app.tasks import Beside
-from app.texts import tool_title
+from app.presentation.texts import tool_title
+from app.process.tasks import Beside
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)

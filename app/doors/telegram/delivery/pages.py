@@ -16,7 +16,7 @@ from telegramify_markdown import RenderConfig, convert
 from agents.events.views import in_full, is_told_by, is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
-from app.texts import addresses, marked, numbers, numbers_kept, references, unmarked
+from app.presentation.texts import addresses, marked, numbers, numbers_kept, references, unmarked
 
 LOG = logging.getLogger(__name__)
 LIMIT = 4096

@@ -5,7 +5,7 @@ import logging
 from abc import abstractmethod
 
 from app.doors.telegram.delivery.sender import Gone
-from app.tasks import Beside
+from app.process.tasks import Beside
 
 LOG = logging.getLogger(__name__)
 RETRY = 30.0

@@ -17,8 +17,8 @@ from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
-from app.listing import columns
-from app.texts import LONGEST_TITLE, gallery
+from app.presentation.listing import columns
+from app.presentation.texts import LONGEST_TITLE, gallery
 from prompts import phrase, sentence
 
 LARGEST_DOCUMENT = 50_000_000

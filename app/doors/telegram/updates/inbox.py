@@ -26,7 +26,7 @@ from app.doors.telegram.updates.operator import Faults
 from app.doors.telegram.updates.operator_chat import OperatorChat
 from app.doors.telegram.updates.polling import STOPPED
 from app.doors.telegram.updates.taps import settle
-from app.tasks import cancel
+from app.process.tasks import cancel
 
 LOG = logging.getLogger(__name__)
 TO_THE_END = 2.0

@@ -9,15 +9,15 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup, Message, Update
 from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.memory.updates import StoredUpdate
-from app.audit import Action, Audit
 from app.doors.telegram.access import Allowed
 from app.doors.telegram.delivery.posting import Posting
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place
 from app.doors.telegram.updates.taps import answer, settle
-from app.listing import history_lines
+from app.presentation.listing import history_lines
 from app.seat import Operator, Seat
 from app.seat.posts import Posts, Watch
+from app.security.audit import Action, Audit
 from prompts import sentence
 
 LOOK = 2.0

@@ -9,7 +9,7 @@ from telegram import Update, WebhookInfo
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError, TimedOut
 
 from app.doors.telegram.bot import FIRST_WAIT, LONGEST_WAIT, ServiceBot, note, retrying
-from app.tasks import Beside
+from app.process.tasks import Beside
 
 LOG = logging.getLogger(__name__)
 Take = Callable[[Update], Awaitable[None]]

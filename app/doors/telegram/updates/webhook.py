@@ -22,8 +22,8 @@ from telegram.error import InvalidToken, TelegramError
 from agents.errors import ConfigError
 from app.doors.telegram.bot import ServiceBot, is_readable, note
 from app.doors.telegram.updates.polling import WANTED, Take
+from app.process.tasks import Beside, cancel
 from app.settings import Settings
-from app.tasks import Beside, cancel
 
 LOG = logging.getLogger(__name__)
 SECRET_HEADER = b"x-telegram-bot-api-secret-token"

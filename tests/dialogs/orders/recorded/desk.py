@@ -11,7 +11,7 @@ from agents.language.identifiers import MARK
 from agents.toolkit.result import schema_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of, with_traits
-from app.permissions import ANYBODY, Permissions
+from app.security.permissions import ANYBODY, Permissions
 from dialogs.orders import dialog
 from dialogs.orders.store import SERVE
 from tests.support.compiled import discovered

@@ -7,7 +7,7 @@ import pytest
 
 from agents.errors import UsageError
 from agents.models.script import Call
-from app.recording import LARGEST_RECORD
+from app.assistant.recording import LARGEST_RECORD
 from tests.conftest import Chat
 from tests.support.exports import MEET, Captured, exported, turns
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
+from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.composition import open_assistant
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.lab.folder import LabFolder
 from app.lab.simulation import User
-from app.mocks import Mock
 from app.settings import Settings
 from tests.doors.http.page.test_browser import AXE_SOURCE, DESKTOP, PHONE, browsing
 from tests.support.telegram_server import BotApi

@@ -17,7 +17,6 @@ from agents.events.views import CardList, Document, Entry, Link, Notice, Table
 from agents.models.script import Call, Script
 from agents.sources.attachments.transcriber import Transcriber
 from agents.state.citations import Citation
-from app.api_keys import EVERYTHING, read_keys
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.doors.http import answers
@@ -27,6 +26,7 @@ from app.doors.http.page.markup import draw, markdown
 from app.doors.http.page.router import STATIC
 from app.doors.http.page.session import COOKIE
 from app.seat import Operator
+from app.security.api_keys import EVERYTHING, read_keys
 from prompts import table
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 from tests.support.http_service import Answer, Service

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.audit import DAY_MS, TABLES, Audit
 from app.composition.databases import open_database
+from app.security.audit import DAY_MS, TABLES, Audit
 
 
 async def test_a_deed_is_written_before_it_is_done(database: str) -> None:

@@ -9,7 +9,7 @@ from agents.errors import ConfigError
 from agents.events import ModelEnd, ModelStart
 from app.composition import prices_of
 from app.composition.databases import open_database
-from app.listing import usage_lines
+from app.presentation.listing import usage_lines
 from app.usage import DailyLimits, Price, Tokens, read_prices
 from app.usage.usage import TABLES, OverBudget, Usage
 from tests.contracts.test_settings import settings

@@ -16,8 +16,8 @@ from agents.toolkit.questions.form import missing
 from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits
+from app.composition.field_values import WrittenFields
 from app.extensions import Extensions, use
-from app.field_values import WrittenFields
 from tests.conftest import Chat, told
 
 ZONE = ZoneInfo("Europe/Oslo")

@@ -18,7 +18,7 @@ from agents.toolkit.questions.form import FormFields, filled, stored_fields
 from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
-from app.field_values import WrittenFields
+from app.composition.field_values import WrittenFields
 from tests.conftest import Chat
 
 BEGIN: list[Line] = [Call("plan_things", {"brief": "travel"})]

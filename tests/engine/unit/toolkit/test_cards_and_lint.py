@@ -18,8 +18,8 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits, with_traits
 from app.cli.installation import report
 from app.composition import check_tools, discover, open_assistant
+from app.presentation.tool_card import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, ToolCard, cards, faults, warnings
 from app.settings import Settings
-from app.tool_card import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, ToolCard, cards, faults, warnings
 from prompts import card, card_file, languages
 from tests.support import shop_tools
 

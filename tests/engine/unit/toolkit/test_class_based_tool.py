@@ -17,7 +17,7 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_code import wrapped
 from agents.toolkit.traits import STRANGE, traits_of
 from app.composition import discover
-from app.tool_card import cards
+from app.presentation.tool_card import cards
 from prompts import phrase
 from tests.conftest import Chat, told
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from agents.errors import ContractError
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
-from app.mocks import Mock, mocked, stand_in
+from app.agent_files.mocks import Mock, mocked, stand_in
 from app.remote.yaml_file import NO_EXAMPLES, ByLanguage, Examples, Part, ToolName, read_files, text_in
 from dialogs import Dialog
 

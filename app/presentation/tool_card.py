@@ -19,7 +19,7 @@ from agents.toolkit.result import schema_of
 from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Traits, traits_of
-from app.files import replace_file
+from app.process.files import replace_file
 from prompts import FALLBACK, PromptError, card, card_file, carded, files, lacking, named, prompt, translated
 
 PLAIN_TRAITS = (

@@ -12,9 +12,9 @@ from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import ThreadInfo, TranscriptLine, writers_of
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
-from app.audit import Deed
-from app.texts import say, with_list
-from app.tool_card import ToolCard
+from app.presentation.texts import say, with_list
+from app.presentation.tool_card import ToolCard
+from app.security.audit import Deed
 from app.usage.usage import DayOfModel
 from prompts import form_texts, language, title_of
 

@@ -17,7 +17,7 @@ from agents.toolkit.descriptions import Texts, with_texts
 from agents.toolkit.result import Failed, Refused, ToolResult, plain, result
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Effect, traits, traits_of
-from app.recording import Answered, Record
+from app.assistant.recording import Answered, Record
 from app.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName, text_in
 from prompts import FALLBACK
 

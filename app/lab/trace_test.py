@@ -19,11 +19,11 @@ from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
+from app.assistant.recording import Answer, Answered, Record, Reply, Step, Viewed, with_answers, with_strangers
 from app.composition import discover, open_assistant
-from app.logs import silence
-from app.recording import Answer, Answered, Record, Reply, Step, Viewed, with_answers, with_strangers
+from app.presentation.texts import say
+from app.process.logs import silence
 from app.settings import Settings
-from app.texts import say
 
 THREAD = "rehearsal"
 THROWN_AWAY = "(a draft that was thrown away)"

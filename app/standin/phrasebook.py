@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from agents.language.text.stems import plain, words
+from agents.language.text.stems import is_slip, plain, words
 from agents.language.text.vocabulary import Unit
 from app.standin import values
 from app.standin.values import NOTE, REFERRING, WHEN
@@ -318,7 +318,10 @@ class Phrasebook:
         is_word = first in self._verbs or not sayable.isdisjoint(lexicon.stems(first))
         if is_word or first in lexicon.words_of("answers.sentence") or len(first) < SHORTEST_SLIP:
             return None
-        meant = {verb for verb in self._verbs if _is_slip(first, verb)}
+        # A longer word may be another form, and one wrong letter another word: "charge" is not "change".
+        near = {verb for verb in self._verbs if verb[0] == first[0] and not first.startswith(verb)}
+        alike = {verb for verb in near if len(first) != len(verb) or sorted(first) == sorted(verb)}
+        meant = {verb for verb in alike if is_slip(first, verb)}
         return f"{meant.pop()} {heard.partition(' ')[2]}" if len(meant) == 1 else None
 
     @cached_property
@@ -329,11 +332,12 @@ class Phrasebook:
 
     def _find(self, text: str, fields: frozenset[str]) -> Match | None:
         """Return the pattern that fits the whole text and says most, with or without a polite opening."""
-        if text.strip().startswith(tuple(vocabulary(self.lang).phrases("answers.compounds"))):
+        variants = _variants(text, self.lang)
+        if any(vocabulary(self.lang).is_saying(variant.text) for variant in variants):
             return None
         matches = [
             Match(candidate, slots, text)
-            for variant in _variants(text, self.lang)
+            for variant in variants
             for candidate in self.patterns
             if (slots := candidate.match(variant)) is not None and self._is_plausible(candidate, slots, fields)
         ]
@@ -366,14 +370,15 @@ class Phrasebook:
         if WHEN not in slots and "text" in slots and values.names_time(slots["text"], self.lang):
             # "Remind me to sleep at 25:00" names a time, though an impossible one.
             return False
-        if any(slot in REFERRING and lexicon.asks(raw) for slot, raw in slots.items()):
-            # «Кто тебя сделал» marks nothing as done.
+        pointed = [it for slot, it in slots.items() if slot in REFERRING and not lexicon.means(it, "references.all")]
+        if any(lexicon.asks(it) or (candidate.owner and not values.is_plain(it, "", lexicon)) for it in pointed):
+            # «Кто тебя сделал» marks nothing as done, and "delete my whole life while you are at it" names nothing.
             return False
         if values.is_time(added := slots.get("items", ""), lexicon) or values.is_amount(added, lexicon):
             # "Add five more minutes" is about a timer, and nobody buys "time".
             return False
         named = [raw for slot, raw in slots.items() if slot not in (WHEN, NOTE)]
-        if len(candidate.literals) == 1 and any(lexicon.begins(raw, "answers.prepositions") for raw in named):
+        if candidate.weight < 2 and any(lexicon.begins(raw, "answers.prepositions") for raw in named):
             # "Skip to …" is another verb than "skip …".
             return False
         fills = candidate.of_form or candidate.tool == FILL_FORM
@@ -399,16 +404,6 @@ def phrasebook(sources: tuple[Source, ...], lang: str) -> Phrasebook:
         if source.about and not source.phrases(lang)
     ]
     return Phrasebook(lang, tuple(made for source in sources for made in source.patterns(lang)), tuple(topics))
-
-
-def _is_slip(word: str, meant: str) -> bool:
-    """Tell whether a word is another one with a letter left out, two swapped, or one too many inside."""
-    if word[:1] != meant[:1] or word == meant:
-        return False
-    left_out = (meant[:place] + meant[place + 1 :] for place in range(1, len(meant)))
-    doubled = (word[:place] + word[place + 1 :] for place in range(1, len(word) - 1))
-    swapped = (meant[:it] + meant[it + 1] + meant[it] + meant[it + 2 :] for it in range(1, len(meant) - 1))
-    return word in {*left_out, *swapped} or meant in {*doubled}
 
 
 def _rank(match: Match) -> tuple[float, bool, int]:

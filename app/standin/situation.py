@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.errors import UselessReply
-from agents.language.text.stems import stems
+from agents.language.text.stems import words
 from agents.language.text.vocabulary import listening
 from agents.state.message_notes import FORGET, LEFT, Facts, notes_of
 from app.standin.phrasebook import FILL_FORM, Match, Phrasebook, Source, phrasebook
@@ -34,8 +34,8 @@ class Helper:
     description: str = ""
 
     def topic(self, lang: str) -> frozenset[str]:
-        """Return the stems of the words that name this dialog's subject."""
-        return frozenset(stems(" ".join(table(f"{self.dialog}/standin", lang).get("topic", ())), lang))
+        """Return the words that name this dialog's subject, as they are written: "reminder" is no "reminds"."""
+        return frozenset(words(" ".join(table(f"{self.dialog}/standin", lang).get("topic", ()))))
 
     def sources(self, owner: str) -> tuple[Source, ...]:
         """Return where phrases that belong to this dialog come from; `owner` is who gets them."""

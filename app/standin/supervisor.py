@@ -8,7 +8,7 @@ import json
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agents.language.text.stems import stems
+from agents.language.text.stems import words
 from app.standin.arguments import NeedsCall, Plan, cancelled, understand
 from app.standin.references import points, with_list
 from app.standin.replies import abilities, greeting, in_words, joined, not_understood, small_talk
@@ -76,9 +76,10 @@ def speak(now: Situation) -> Move:
 
 def _by_topic(now: Situation) -> Helper | None:
     """Return the one dialog whose subject a message names, if the message is no wish in the words of a card."""
-    heard = stems(now.heard, now.words.lang)
+    heard = words(now.heard)
     named = [helper for helper in now.helpers if helper.topic(now.lang) & {*heard}]
-    is_plain = len(heard) <= MOST_WORDS and now.words.listed("negation").isdisjoint(now.words.stems(now.heard))
+    is_told = not now.words.words_of("answers.telling").isdisjoint(now.words.spelled(now.heard))
+    is_plain = len(heard) <= MOST_WORDS and not is_told and not now.words.is_saying(now.heard)
     # "Pick up the dry cleaning after work" is something to do, and not about work.
     is_errand = any(now.words.begins(now.heard, f"answers.{name}") for name in ("errands", "chores"))
     return named[0] if len(named) == 1 and is_plain and not is_errand else None

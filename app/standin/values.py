@@ -224,7 +224,7 @@ def is_answer(text: str, lexicon: StandinVocabulary, *, errands: bool = False) -
     flat = plain(text).strip()
     if lexicon.asks(flat) or vague(flat, lexicon) or flat[:1] == "/" or flat.endswith(_MOODS) or _NO_NAME.search(flat):
         return False
-    if lexicon.begins(flat, "answers.orders") or lexicon.means(flat, "steps"):
+    if lexicon.begins(flat, "answers.orders") or lexicon.means(flat, "steps") or lexicon.is_saying(flat):
         return False
     if not errands and lexicon.begins(flat, "answers.errands"):
         return False

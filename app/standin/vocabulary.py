@@ -75,6 +75,16 @@ class StandinVocabulary(Vocabulary):
         """Tell whether the first word of a text stands in a list ("answers.orders")."""
         return not self.words_of(name).isdisjoint(words(text, 1)[:1])
 
+    def is_saying(self, text: str) -> bool:
+        """Tell whether a text begins as a saying does, in which words of the phrases mean something else."""
+        # Endings tell "let us note" from "note" in some languages, so that no stems are compared.
+        typed = self.spelled(text)
+        return any(typed[: len(saying)] == saying for saying in self._sayings)
+
+    @cached_property
+    def _sayings(self) -> list[list[str]]:
+        return [self.spelled(saying) for saying in self.phrases("answers.sayings")]
+
     def words_of(self, name: str) -> frozenset[str]:
         """Return the words of a list as they are written, since endings tell "done" from "to do"."""
         return _words_of(self, name)

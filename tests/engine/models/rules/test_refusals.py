@@ -24,20 +24,19 @@ BEGUN: Mapping[str, Mapping[str, list[str]]] = {
 }
 UNCERTAIN: Mapping[str, Mapping[Lang, list[str]]] = {
     "nothing": {
-        "en": ["remind me", "only those with a high rating", "the cheaper ones", "could you tell me what time it is"],
-        "ru": ["напомни", "подешевле", "только с высоким рейтингом"],
+        "en": ["only those with a high rating", "the cheaper ones", "could you tell me what time it is"],
+        "ru": ["подешевле", "только с высоким рейтингом"],
     },
     "a list shown": {
         "en": [
             *("delete everything except milk", "delete all but the second one", "delete all but milk"),
             *("delete the first two", "delete the last two", "delete both", "delete none of them", "delete nothing"),
-            *("don't delete milk", "please don't delete the milk", "I don't want to delete milk", "never delete milk"),
-            *("delete it", "keep only milk", "skip", "wait", "that's wrong", "which one?", "you are stupid"),
+            *("please don't delete the milk", "I don't want to delete milk", "never delete milk"),
+            *("delete it", "keep only milk", "skip", "wait"),
         ],
         "ru": [
             *("удали всё кроме молока", "удали всё, кроме второго", "удали первые два", "удали оба", "удали ничего"),
-            *("не удаляй молоко", "пожалуйста, не удаляй молоко", "не хочу удалять молоко", "ничего не удаляй"),
-            *("удали его", "пропусти", "подожди", "неправильно", "какое именно?", "ты дурак"),
+            *("удали его", "пропусти", "подожди"),
         ],
     },
     "to-dos added": {
@@ -52,14 +51,14 @@ UNCERTAIN: Mapping[str, Mapping[Lang, list[str]]] = {
                 "delete the last one",
                 "delete java from my skills and add Go",
             ),
-            *("no, I meant Rust", "not nurse, pilot", "no, not a nurse, a pilot", "nurse is wrong", "Ruby is wrong"),
+            *("no, I meant Rust", "not nurse, pilot", "no, not a nurse, a pilot", "Ruby is wrong"),
             *("my experience is wrong", "change my experience", "what are my skills?", "which skills do I have?"),
-            *("buy milk", "add milk", "delete the milk", "I'm not a nurse", "I don't like milk", "I know nothing"),
+            *("buy milk", "add milk", "delete the milk", "I'm not a nurse", "I don't like milk"),
             *("what time is it in Tokyo", "back", "go to the previous question", "maybe chess"),
         ],
         "ru": [
             *("убери Ruby", "убери Ruby из навыков", "удали второе", "удали java из навыков и добавь Go"),
-            *("нет, я имел в виду Rust", "не медсестра, пилот", "медсестра — это неверно", "измени опыт"),
+            *("нет, я имел в виду Rust", "не медсестра, пилот", "измени опыт"),
             *("какие у меня навыки?", "купить молоко", "добавь молоко", "удали молоко", "я не медсестра"),
             *("мне не нравится молоко", "который час в Токио", "назад", "вернись к предыдущему вопросу"),
         ],
@@ -91,9 +90,7 @@ def test_what_is_not_certain_changes_nothing(begun: str, lang: Lang, text: str) 
     [
         ("en", "remind me to call mom tomorrow at 9 and to feed the cat at 6 pm"),
         ("en", "wake me up at 7 and at 8"),
-        ("en", "add tea and sing me a song"),
         ("ru", "напомни завтра в 9 позвонить маме и в 18 покормить кота"),
-        ("ru", "добавь чай и спой песню"),
     ],
 )
 def test_nothing_is_done_by_halves(lang: Lang, text: str) -> None:

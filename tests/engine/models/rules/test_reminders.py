@@ -13,12 +13,7 @@ REMINDERS: list[tuple[Lang, str, dict[str, str]]] = [
     ("en", "remind me at a quarter to nine to go", {"when": "at a quarter to nine", "text": "go"}),
     ("en", "at 6 p.m. remind me to feed the cat", {"when": "at 6 p.m", "text": "feed the cat"}),
     ("en", "remind me every Monday and Friday at 9 to run", {"when": "every Monday and Friday at 9", "text": "run"}),
-    ("en", "remind me about the meeting on Friday at 10:30", {"when": "on Friday at 10:30", "text": "meeting"}),
-    ("en", "set a timer for 10 minutes", {"when": "10 minutes", "kind": "timer"}),
     ("en", "set a 10 minute timer", {"when": "10 minute"}),
-    ("en", "wake me up at 7", {"when": "at 7", "kind": "alarm"}),
-    ("en", "set an alarm for 7", {"when": "at 7", "kind": "alarm"}),
-    ("en", "set a timer for 10 minutes for the pasta", {"when": "10 minutes", "text": "pasta", "kind": "timer"}),
     ("en", "greet me every morning at 7:30", {"when": "every morning at 7:30", "kind": "day"}),
     ("en", "set an alarm for 6:30 every weekday", {"when": "6:30 every weekday", "kind": "alarm"}),
     ("ru", "напомни завтра в 9 позвонить маме", {"when": "завтра в 9", "text": "позвонить маме"}),
@@ -26,9 +21,6 @@ REMINDERS: list[tuple[Lang, str, dict[str, str]]] = [
     ("ru", "Через 20 минут напомни выключить духовку", {"when": "Через 20 минут", "text": "выключить духовку"}),
     ("ru", "напомни через час, что надо ехать", {"when": "через час", "text": "ехать"}),
     ("ru", "каждый понедельник в 9 напомни про встречу", {"when": "каждый понедельник в 9", "text": "встречу"}),
-    ("ru", "поставь таймер на 10 минут", {"when": "10 минут", "kind": "timer"}),
-    ("ru", "разбуди меня в 7", {"when": "в 7", "kind": "alarm"}),
-    ("ru", "присылай план дня каждое утро в 7:30", {"when": "каждое утро в 7:30", "kind": "day"}),
     ("ru", "поставь будильник на 6:30 по будням", {"when": "6:30 по будням", "kind": "alarm"}),
 ]
 
@@ -60,7 +52,6 @@ IN_REMINDERS: list[tuple[Lang, str, list[str]]] = [
     ("en", "delete all reminders", [LOOK, call("planner.delete_reminders", numbers=[1, 2])]),
     ("en", "delete the second one", [LOOK, call("planner.delete_reminders", numbers=[2])]),
     ("en", "what reminders do I have?", [LOOK]),
-    ("en", "my time zone is Europe/Berlin", [call("planner.set_time_zone", zone="Europe/Berlin")]),
     ("ru", "первое перенеси на десять", [LOOK, call("planner.change_reminder", number=1, when="на десять")]),
     (
         "ru",
@@ -69,7 +60,6 @@ IN_REMINDERS: list[tuple[Lang, str, list[str]]] = [
     ),
     ("ru", "удали первое напоминание", [LOOK, call("planner.delete_reminders", numbers=[1])]),
     ("ru", "удали второе", [LOOK, call("planner.delete_reminders", numbers=[2])]),
-    ("ru", "какие у меня напоминания?", [LOOK]),
     ("ru", "мой часовой пояс Europe/Moscow", [call("planner.set_time_zone", zone="Europe/Moscow")]),
 ]
 SET = {
@@ -174,9 +164,7 @@ def test_the_only_alarm_needs_no_name(lang: Lang, lines: list[str]) -> None:
         ("en", "move it to ten", "at ten"),
         ("en", "snooze 5 minutes", "5 minutes later"),
         ("en", "no, at 8", "at 8"),
-        ("en", "snooze it by a day", "a day later"),
         ("ru", "отложи на 5 минут", "на 5 минут позже"),
-        ("ru", "нет, в 8", "в 8"),
         ("ru", "нет, лучше в пятницу", "в пятницу"),
     ],
 )

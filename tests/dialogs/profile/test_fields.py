@@ -44,16 +44,6 @@ TALKS = {
         ("покажи мой профиль", "неизвестно: имя"),
     ],
 }
-ASIDES = {
-    "en": [
-        "call me later",
-        "I live in fear",
-        "my name is not important",
-        "I live in the past",
-        "call me when it rains",
-    ],
-    "ru": ["зови меня позже", "я живу в страхе", "меня зовут к столу"],
-}
 
 
 async def says(assistant: Assistant, text: str | None, thread: str = "ann") -> str:
@@ -97,14 +87,6 @@ async def test_they_hold_in_every_thread(tmp_path: Path) -> None:
         await says(assistant, "my name is Ann")
         assert (await says(assistant, None, "new")).startswith("Hello, Ann!")
         assert "**name**: Ann" in await says(assistant, "show my profile", "other")
-
-
-@pytest.mark.parametrize(("lang", "text"), [(lang, text) for lang, texts in ASIDES.items() for text in texts])
-async def test_asides_are_no_fields(tmp_path: Path, lang: str, text: str) -> None:
-    """What only sounds like a name or a home is not written down."""
-    async with open_assistant(settings(tmp_path, lang)) as assistant:
-        await says(assistant, text)
-        assert await assistant.memory.store.asearch(namespace_of("ann", "forms")) == []
 
 
 async def test_a_model_is_told_name_and_home(tmp_path: Path) -> None:

@@ -13,18 +13,11 @@ from tests.conftest import Chat, told
 
 WORDS = {
     "profile": [
-        "delete my profile",
         "Please forget my profile!",
-        "could you erase my profile",
-        "удали мой профиль",
         "Очисти мой профиль, пожалуйста",
     ],
     "me": [
-        "forget everything you know about me",
-        "Please delete all my data.",
         "I want you to forget everything about me",
-        "забудь всё, что ты обо мне знаешь",
-        "Удалите все мои данные!",
         "можешь удалить все мои данные",
     ],
 }

@@ -13,7 +13,6 @@ from tests.support.rules_room import Room
         "not Ruby but Rust",
         "Rust instead of Ruby",
         "replace Ruby with Rust",
-        "Ruby is wrong",
         "I'm a pilot",
         "I'm a doctor, not a nurse",
     ],

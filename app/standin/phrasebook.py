@@ -294,12 +294,8 @@ class Phrasebook:
         completed_wishes: list[Match] = []
         nouns = vocabulary(self.lang).listed("references.nouns")
         for wish in wishes:
-            if (
-                completed_wishes
-                and completed_wishes[-1].pattern.points
-                and not wish.slots
-                and wish.pattern.literals <= nouns
-            ):
+            is_bare_noun = not wish.slots and wish.pattern.literals <= nouns
+            if is_bare_noun and completed_wishes and completed_wishes[-1].pattern.points:
                 before = completed_wishes[-1].text.split()
                 texts = (f"{' '.join(before[:end])} {wish.text}" for end in range(len(before) - 1, 0, -1))
                 named = (

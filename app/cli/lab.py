@@ -18,8 +18,8 @@ from app.lab.cards import Queries, card_text, effect, queries_of
 from app.lab.cases import Case
 from app.lab.desk_session import Session
 from app.lab.folder import Kind, LabFolder, validated, written
-from app.lab.runs import Run, judge_result, run_files, summaries, table_lines
-from app.lab.simulation import User
+from app.lab.runs import Order, Run, judge_result, run_files, summaries, table_lines
+from app.lab.simulation import Talks, User
 from app.lab.simulation import simulate as simulated
 from app.lab.stage import Variant
 from app.presentation.listing import columns, state_lines
@@ -129,11 +129,9 @@ async def run(
     judge: Annotated[str, typer.Option(metavar="MODEL", help="A model that judges, too.")] = "",
 ) -> CommandResult:
     """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
-    folder = _folder()
-    variants = folder.every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
-    _, done = await run_files(
-        read_settings(), folder, variants, cases=names, mocks=mock, times=times, judge=judge, tell=_tell
-    )
+    chosen = _folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
+    order = {"cases": names, "mocks": mock, "variants": chosen, "times": times, "judge": judge}
+    _, done = await run_files(read_settings(), validated(Order, order), _tell)
     return _outcome(done, FAILED if done.differing() or any(each.problems for each in done.results) else 0)
 
 
@@ -166,10 +164,9 @@ async def simulate(
     keep: Annotated[bool, typer.Option("--keep", help="Keep each new failure as a case.")] = False,
 ) -> CommandResult:
     """Let simulated users talk; exit 1 if a talk went wrong."""
-    folder, variant = _folder(), Variant(model=model, errs_every=errs_every)
-    users, kept = folder.every("users", User, *names), folder if keep else None
-    options = {"talks": talks, "turns": turns, "seed": seed}
-    done = await simulated(read_settings(), users, variant, **options, keep=kept, tell=_tell)
+    variant = Variant(model=model, errs_every=errs_every)
+    order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": variant, "keep": keep}
+    done = await simulated(read_settings(), validated(Talks, order), _tell)
     plain = {"talks": done.talks, "turns": done.turns, "kinds": done.kinds, "failures": len(done.failures)}
     return CommandResult({**plain, "cases": done.cases}, done.lines(), FAILED if done.failures else 0)
 

@@ -1,6 +1,6 @@
 """The pages on runs: cases, what came of them side by side, simulated users."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 from fastapi import HTTPException, Response
@@ -10,9 +10,8 @@ from pydantic import BaseModel
 from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
 from app.lab.cases import Case
 from app.lab.folder import parsed, validated, written
-from app.lab.runs import JUDGES, Run, judge_result, run_files, summaries
-from app.lab.simulation import User, simulate
-from app.lab.stage import Variant
+from app.lab.runs import JUDGES, Order, Run, judge_result, run_files, summaries
+from app.lab.simulation import Talks, User, simulate
 from app.lab.threads import keep_case as keep_thread
 from app.lab.work import Tell
 
@@ -28,27 +27,6 @@ class FileForm(BaseModel):
     kind: Written
     file: str = ""
     text: str = ""
-
-
-class RunForm(BaseModel):
-    """What the page asks to be played."""
-
-    case: Sequence[str] = ()
-    mock: Sequence[str] = ()
-    a: Variant = Variant()
-    b: Variant = Variant()
-    both: bool = False
-    times: int = 1
-    judge: str = ""
-
-
-class SimulationForm(BaseModel):
-    """What the page asks simulated users for."""
-
-    user: Sequence[str] = ()
-    talks: int = 20
-    turns: int = 8
-    variant: Variant = Variant()
 
 
 @router.get("/lab/runs")
@@ -92,20 +70,10 @@ async def keep_case(visit: Visiting, form: Fields) -> Response:
 @router.post("/lab/runs")
 async def run(visit: Visiting, form: Form) -> str:
     """Begin to play cases with one variant or two; the answer tells how far it is."""
-    asked = validated(RunForm, form)
-    variants = {"A": asked.a} | ({"B": asked.b} if asked.both else {})
+    order = validated(Order, form)
 
     async def work(tell: Tell) -> Response:
-        name, _ = await run_files(
-            visit.settings,
-            visit.folder,
-            variants,
-            cases=asked.case,
-            mocks=asked.mock,
-            times=asked.times,
-            judge=asked.judge,
-            tell=tell,
-        )
+        name, _ = await run_files(visit.settings, order, tell)
         return led_to(f"/lab/run?name={name}")
 
     return visit.draw("work", work=visit.works.begin(work))
@@ -113,14 +81,11 @@ async def run(visit: Visiting, form: Form) -> str:
 
 @router.post("/lab/simulation")
 async def simulation(visit: Visiting, form: Form) -> str:
-    """Let simulated users talk; the answer tells how far they are."""
-    asked = validated(SimulationForm, form)
-    users = visit.folder.every("users", User, *asked.user)
+    """Let simulated users talk, and keep their failures as cases; the answer tells how far they are."""
+    order = validated(Talks, {**form, "keep": True})
 
     async def work(tell: Tell) -> Response:
-        size = {"talks": asked.talks, "turns": asked.turns}
-        done = await simulate(visit.settings, users, asked.variant, **size, keep=visit.folder, tell=tell)
-        return HTMLResponse(visit.draw("simulated", done=done))
+        return HTMLResponse(visit.draw("simulated", done=await simulate(visit.settings, order, tell)))
 
     return visit.draw("work", work=visit.works.begin(work))
 

@@ -10,7 +10,7 @@ import pytest
 from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
 from agents.models.factory import Parameters
-from app.agent_files import AgentFile
+from app.agent_files import SHARED, AgentFile
 from app.agent_files.mocks import Mock, Outcome
 from app.assistant import Assistant
 from app.cli import command_line
@@ -127,7 +127,7 @@ def test_what_is_refused(settings: Settings, workshop: Workshop) -> None:
     assert workshop.is_shared("clerk")
     with pytest.raises(UsageError):
         Workshop(LabFolder(settings.lab_folder), "../bob")
-    (workshop._shared / "planner.yaml").write_text("description: Used for x\nprompt: x\n", "utf-8")
+    (settings.lab_folder / SHARED / "planner.yaml").write_text("description: Used for x\nprompt: x\n", "utf-8")
     with pytest.raises(ContractError, match="planner"):
         discover()
 

@@ -13,7 +13,7 @@ from app.lab.folder import parsed, validated, written
 from app.lab.runs import JUDGES, Order, Run, judge_result, run_files, summaries
 from app.lab.simulation import Talks, User, simulate
 from app.lab.threads import keep_case as keep_thread
-from app.lab.work import Tell
+from app.lab.work import FAULTS, Tell
 
 router = new_router()
 Written = Literal["cases", "users"]
@@ -96,7 +96,12 @@ async def progress(visit: Visiting, id: str) -> Response | str:
     work = visit.works.of(id)
     if work is None:
         raise HTTPException(404)
-    return work.outcome or visit.draw("work", work=work)
+    if not work.task.done():
+        return visit.draw("work", work=work)
+    try:
+        return work.task.result()
+    except FAULTS as fault:
+        return visit.draw("fault", fault=fault)
 
 
 @router.get("/lab/run")

@@ -150,3 +150,5 @@ def test_the_commands_run_and_compare(settings: Settings, capsys: pytest.Capture
     assert command_line.main(["lab", "verdict", first, "0", "bad"]) == 0
     assert "checks and person agree on 0 of 1" in capsys.readouterr().out
     assert command_line.main(["lab", "verdict", first, "1", "good"]) == 2
+    assert command_line.main(["lab", "outcome", first]) == 0
+    assert "checks and person agree on 0 of 1" in capsys.readouterr().out

@@ -67,6 +67,9 @@ def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.Capture
     assert command_line.main(["lab", "thread", "--thread", "ann", "--json"]) == 0
     [turn] = json.loads(capsys.readouterr().out)["turns"]
     assert turn["tools"][0]["tool"] == "add_todos"
+    assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "1"]) == 0
+    assert "turn       1" in capsys.readouterr().out
+    assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "9"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann"]) == 0
     assert "planner.add_todos" in capsys.readouterr().out
     assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2

@@ -118,6 +118,7 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     assert made.headers["hx-redirect"] == "/lab/file?kind=cases&name=shop-ann"
     assert "what is on my list?" in (await lab.get("/lab/file?kind=cases&name=shop-ann")).text
     choice = {"cases[]": "shop-ann", "variants.A.model": "local:rules", "variants.B.direct_switch": "no", "times": "1"}
+    choice["id"] = "given-by-the-page"
     ran = await _outcome(lab, await lab.post("/lab/runs", data=choice))
     address = ran.headers["hx-redirect"]
     assert re.search("[12] / 1|1 / 1", (await lab.get(address)).text)
@@ -162,7 +163,9 @@ async def test_a_mock_by_form(lab: httpx.AsyncClient, settings: Settings) -> Non
     listed = (await lab.get("/lab/mocks")).text
     assert "depot-weather" in listed
     assert "a tool that does not exist" in listed
-    assert "<b>weather" not in (await lab.get("/lab/mock?name=depot-weather")).text
+    page = (await lab.get("/lab/mock?name=depot-weather")).text
+    assert "<b>weather" not in page
+    assert 'value="{&#34;city&#34;: &#34;Riga&#34;}"' in page
     assert (await lab.post("/lab/mocks/from-thread", data={"name": "shop:ann"})).status_code == 204
     assert "list-todos" in LabFolder(settings.lab_folder).names("mocks")
     assert (await lab.post("/lab/delete", data={"kind": "mocks", "name": "depot-weather"})).status_code == 204

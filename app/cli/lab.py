@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ from app.lab.cases import Case, ExpectedCall
 from app.lab.desk_session import Session
 from app.lab.folder import Kind, LabFolder, parsed, validated, written
 from app.lab.forms import from_json
-from app.lab.runs import Order, Run, judge_result, run_files, summaries, table_lines
+from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries, table_lines
 from app.lab.simulation import Talks, User
 from app.lab.simulation import simulate as simulated
 from app.lab.stage import Variant
@@ -177,10 +177,10 @@ async def outcome(run: RunName) -> CommandResult:
 async def verdict(
     run: RunName,
     place: Annotated[int, typer.Argument(min=0, help="Which result, from 0.")],
-    verdict: Annotated[Literal["good", "bad"], typer.Argument(help="What you think of it.")],
+    verdict: Annotated[Verdict, typer.Argument(help="What you think of it.")],
 ) -> CommandResult:
     """Judge a result of a run; then show how far the judges agree."""
-    judge_result(_folder(), run, place, is_good=verdict == "good")
+    judge_result(_folder(), run, place, verdict)
     return _outcome(_folder().read("runs", run, Run), 0)
 
 

@@ -23,6 +23,7 @@ from prompts import prompt
 
 MOST_TIMES, MOST_VARIANTS = 20, 6
 Judge = Literal["checks", "person", "model"]
+Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
 
 
@@ -165,7 +166,7 @@ def table_lines(run: Run) -> list[str]:
     return [*columns([[*vars(rows[0])], *([*vars(row).values()] for row in rows)]), *lines]
 
 
-def judge_result(folder: LabFolder, name: str, place: int, *, is_good: bool) -> Result:
+def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> Result:
     """Keep what a person thinks of a result of a run, counted from 0, and return it.
 
     Raises:
@@ -175,7 +176,7 @@ def judge_result(folder: LabFolder, name: str, place: int, *, is_good: bool) -> 
     if not 0 <= place < len(run.results):
         raise UsageError(f"the run {name!r} has {len(run.results)} results")
     results = [*run.results]
-    results[place] = results[place].model_copy(update={"person": is_good})
+    results[place] = results[place].model_copy(update={"person": verdict == "good"})
     folder.write("runs", name, run.model_copy(update={"results": tuple(results)}))
     return results[place]
 

@@ -1,16 +1,16 @@
 """The pages on runs: cases, what came of them side by side, simulated users."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import HTTPException, Response
+from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
-from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
+from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, led_to, new_router
 from app.lab.cases import Case
 from app.lab.folder import parsed, validated, written
-from app.lab.runs import JUDGES, Order, Run, judge_result, run_files, summaries
+from app.lab.runs import JUDGES, Order, Run, Verdict, judge_result, run_files, summaries
 from app.lab.simulation import Talks, User, simulate
 from app.lab.threads import keep_case as keep_thread
 from app.lab.work import FAULTS, Tell
@@ -52,7 +52,7 @@ async def file(visit: Visiting, kind: Written, name: FileName = "") -> str:
 
 
 @router.post("/lab/file")
-async def save(visit: Visiting, form: Form) -> Response:
+async def save(visit: Visiting, form: Nested) -> Response:
     """Write a case or a simulated user."""
     given = validated(FileForm, form)
     visit.folder.write(given.kind, given.file, parsed(given.text, KINDS[given.kind], "YAML"))
@@ -60,15 +60,14 @@ async def save(visit: Visiting, form: Form) -> Response:
 
 
 @router.post("/lab/cases/from-thread")
-async def keep_case(visit: Visiting, form: Fields) -> Response:
+async def keep_case(visit: Visiting, name: Text) -> Response:
     """Keep a thread as a case."""
-    thread = form.get("name", "")
-    name = keep_thread(visit.settings, await visit.assistant.records(thread), thread)
-    return led_to(f"/lab/file?kind=cases&name={name}")
+    case = keep_thread(visit.settings, await visit.assistant.records(name), name)
+    return led_to(f"/lab/file?kind=cases&name={case}")
 
 
 @router.post("/lab/runs")
-async def run(visit: Visiting, form: Form) -> str:
+async def run(visit: Visiting, form: Nested) -> str:
     """Begin to play cases with one variant or two; the answer tells how far it is."""
     order = validated(Order, form)
 
@@ -80,7 +79,7 @@ async def run(visit: Visiting, form: Form) -> str:
 
 
 @router.post("/lab/simulation")
-async def simulation(visit: Visiting, form: Form) -> str:
+async def simulation(visit: Visiting, form: Nested) -> str:
     """Let simulated users talk, and keep their failures as cases; the answer tells how far they are."""
     order = validated(Talks, {**form, "keep": True})
 
@@ -114,9 +113,7 @@ async def show_run(visit: Visiting, name: FileName) -> str:
 
 
 @router.post("/lab/run/judge")
-async def judge(visit: Visiting, form: Fields) -> str:
+async def judge(visit: Visiting, file: Text, place: Number, verdict: Annotated[Verdict, Form()]) -> str:
     """Keep what a person thinks of a result."""
-    name, text = form.get("file", ""), form.get("place", "")
-    place = int(text) if text.isdecimal() else -1
-    result = judge_result(visit.folder, name, place, is_good=form.get("verdict") == "good")
-    return visit.draw("verdicts", result=result, place=place, file=name)
+    result = judge_result(visit.folder, file, place, verdict)
+    return visit.draw("verdicts", result=result, place=place, file=file)

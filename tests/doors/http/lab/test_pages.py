@@ -126,7 +126,7 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     judged = await lab.post("/lab/run/judge", data={"file": file, "place": "1", "verdict": "bad"})
     assert judged.text.count('aria-pressed="true"') == 1
     assert LabFolder(settings.lab_folder).read("runs", file, Run).results[1].person is False
-    assert (await lab.post("/lab/run/judge", data={"file": file, "place": "9"})).status_code == 409
+    assert (await lab.post("/lab/run/judge", data={"file": file, "place": "9", "verdict": "bad"})).status_code == 409
     assert (await lab.post("/lab/runs", data={**choice, "times": "often"})).status_code == 409
     assert "judges nothing" in (await lab.post("/lab/runs", data={**choice, "judge": "local:x"})).text
     absent = await _outcome(lab, await lab.post("/lab/runs", data={**choice, "cases[]": "nothing"}))

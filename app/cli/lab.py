@@ -54,6 +54,7 @@ async def thread(
     for each in view.turns:
         lines += ["", f"{each.number}. {each.text or '-'}", *(f"   {line}" for line, _ in each.steps)]
         lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in each.decisions if made.reason]
+        lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in each.sources]
     plain = {"thread": thread, "state": state, "turns": [each.plain() for each in view.turns]}
     return CommandResult(plain, lines)
 

@@ -1,6 +1,6 @@
 """The pages on the desk: sessions in which the visitor plays the model, and what they are exported as."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fastapi import HTTPException, Response
 from pydantic import BaseModel
@@ -16,19 +16,12 @@ from prompts import languages
 router = new_router()
 
 
-class CallForm(BaseModel):
-    """A call of a tool: a text for each argument."""
-
-    tool: str
-    args: Mapping[str, str] = {}
-
-
 class ReplyForm(BaseModel):
-    """What the visitor replies for the model."""
+    """What the visitor replies for the model; each argument of a call is a text."""
 
     name: str
     text: str = ""
-    calls: Sequence[CallForm] = ()
+    calls: Sequence[DeskCall] = ()
 
 
 @router.get("/lab/desk")

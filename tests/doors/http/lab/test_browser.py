@@ -32,9 +32,9 @@ WIDE = (1400, 1000)
 
 @pytest.fixture
 async def assistant(settings: Settings) -> AsyncIterator[Assistant]:
-    """Open the application; somebody has talked already, and not only with one dialog."""
+    """Open the application; somebody has talked already, also to the supervisor."""
     async with open_assistant(settings) as opened:
-        for text in ("add milk, bread and tea to my list", "what is on my list?", "show me my orders"):
+        for text in ("add milk, bread and tea to my list", "what is on my list?", "what time is it?"):
             async for _ in opened.play(Turn(thread="shop:ann", text=text, user="ann")):
                 pass
         yield opened
@@ -154,6 +154,9 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await page.locator("details.sheet summary").first.click()
         await page.locator(".verdicts").first.get_by_role("button", name="good", exact=True).click()
         await expect(page.locator(".verdicts").first.locator("[aria-pressed=true]")).to_have_count(1)
+        await page.reload()
+        await expect(page.get_by_text("Checks = You: 1 / 1")).to_be_visible()
+        await page.locator("details.sheet summary").first.click()
         await is_sound(page)
         await picture(page, "run")
         await page.get_by_role("link", name="Runs", exact=True).click()

@@ -157,7 +157,7 @@ def test_the_drawing_lights_what_ran() -> None:
     """The nodes that ran are lit, the last one above all while the turn goes on; another dialog that ran is drawn."""
     events: list[Event] = [TurnStart(text="x"), ModelStart(speaker="supervisor", model="m")]
     events += [Handover(from_="supervisor", to="clerk"), ToolStart(speaker="clerk", tool="t")]
-    states = {node.name: node.state for node in drawing("clerk", ["finished"], events).nodes}
+    states = {node.name: node.state for node in drawing("clerk", ["finished"], events)[0]}
     assert states == {
         "route": "ran",
         "finished.pre_check": "",
@@ -171,7 +171,7 @@ def test_the_drawing_lights_what_ran() -> None:
     }
     over = [*events, ModelStart(speaker="planner", model="m"), Message(speaker="planner", text="x")]
     over.append(TurnEnd(is_active=False, dialog="planner"))
-    drawn = {node.name: node.state for node in drawing("clerk", [], over).nodes}
+    drawn = {node.name: node.state for node in drawing("clerk", [], over)[0]}
     assert (drawn["planner"], drawn["settle"]) == ("ran", "ran")
 
 
@@ -209,6 +209,8 @@ def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.Capture
     assert "ask_clerk" in capsys.readouterr().out
     assert command_line.main(["lab", "agent", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"own": {"clerk": 1}, "shared": {"clerk": "local"}}
+    assert command_line.main(["lab", "agent", "show", "clerk", "--version", "1"]) == 0
+    assert "en: You help." in capsys.readouterr().out
     assert command_line.main(["lab", "agent", "save", "planner", str(file)]) == 2
     assert command_line.main(["lab", "agent", "delete", "clerk"]) == 0
     assert command_line.main(["lab", "agent", "changes", "clerk", "1", "2"]) == 2

@@ -21,14 +21,6 @@ Written = Literal["cases", "users"]
 KINDS: Mapping[Written, type[BaseModel]] = {"cases": Case, "users": User}
 
 
-class FileForm(BaseModel):
-    """A case or a simulated user, as it is written on the page."""
-
-    kind: Written
-    file: str = ""
-    text: str = ""
-
-
 @router.get("/lab/runs")
 async def runs(visit: Visiting) -> str:
     """Show the cases, the users and the runs."""
@@ -52,10 +44,9 @@ async def file(visit: Visiting, kind: Written, name: FileName = "") -> str:
 
 
 @router.post("/lab/file")
-async def save(visit: Visiting, form: Nested) -> Response:
+async def save(visit: Visiting, kind: Annotated[Written, Form()], file: Text, text: Text) -> Response:
     """Write a case or a simulated user."""
-    given = validated(FileForm, form)
-    visit.folder.write(given.kind, given.file, parsed(given.text, KINDS[given.kind], "YAML"))
+    visit.folder.write(kind, file, parsed(text, KINDS[kind], "YAML"))
     return led_to("/lab/runs")
 
 

@@ -13,7 +13,8 @@ from app.lab.folder import LabFolder
 from app.settings import Settings
 
 pytestmark = pytest.mark.needs("planner")
-CLOCK = "Tell the present time.\n- look at the sundial\n"
+SUNDIAL = ("sundial", "look at the sundial", "read the sundial to me", "what does the sundial say", "the sundial shows")
+CLOCK = "Tell the present time.\n" + "".join(f"- {example}\n" for example in SUNDIAL)
 
 
 def test_what_a_card_gains_and_loses() -> None:
@@ -22,8 +23,8 @@ def test_what_a_card_gains_and_loses() -> None:
     gone = Query(text="what time is it", tool="current_time", origin="example")
     other = Query(text="add milk to my list", tool="current_time")
     shown = effect(discover()[0], "current_time", "en", CLOCK, [asked, gone, other])
-    assert asked in (*shown.gained, *shown.kept)
-    assert gone in (*shown.lost, *shown.kept)
+    assert [*shown.gained] == [asked]
+    assert [*shown.lost] == [gone]
     assert [*shown.missed] == [other]
     for name, text in (("no_tool", CLOCK), ("current_time", "- {no_slot} now"), ("current_time", "- a\nb")):
         with pytest.raises(UsageError):

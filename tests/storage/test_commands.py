@@ -65,7 +65,7 @@ def test_a_conversation_and_all_that_shows_it(installation: Installation) -> Non
 
 
 def test_a_backup_that_was_restored_goes_on(tmp_path: Path, postgres_server: PostgresServer) -> None:
-    """As docs/operations.md says: what was said is there, and the next turn and reminder have the next number."""
+    """As docs/operations.md says, in another folder: all is there, the next turn and reminder have the next number."""
     old, new = (postgres_server.empty_database(f"{name}_{uuid.uuid4().hex}") for name in ("old", "new"))
     options, folder = ("--thread", "t", "--lang", "en"), programs()
     assert folder is not None
@@ -74,7 +74,9 @@ def test_a_backup_that_was_restored_goes_on(tmp_path: Path, postgres_server: Pos
     backup = str(tmp_path / "dialogs.backup")
     subprocess.run([folder / "pg_dump", "--format=custom", f"--file={backup}", old], check=True)
     subprocess.run([folder / "pg_restore", "--no-owner", f"--dbname={new}", backup], check=True)
-    restored = Installation(tmp_path, new)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    restored = Installation(elsewhere, new)
     assert (
         restored.run("history", *options[:2]).stdout == Installation(tmp_path, old).run("history", *options[:2]).stdout
     )

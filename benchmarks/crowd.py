@@ -42,8 +42,7 @@ async def our_application(url: str, model: str, workers: int, people: int) -> As
     async with AsyncExitStack() as stack:
         assistant = await stack.enter_async_context(open_for_door(settings))
         processes = [
-            await stack.enter_async_context(command("app", "worker", "--turns", "256", settings=of_workers))
-            for _ in range(workers)
+            await stack.enter_async_context(command("app", "worker", settings=of_workers)) for _ in range(workers)
         ]
         say = way_into(assistant)
         # Every worker has started by the time that so many threads were answered.

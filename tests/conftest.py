@@ -30,7 +30,7 @@ from app.composition import dialogs_of, make_help, open_services, tables_of
 from app.composition.databases import open_database
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
-from app.settings import Settings
+from app.settings import Settings, read
 from app.usage import DailyLimits, Price
 from app.usage.usage import Usage
 from benchmarks.untrained_gate import untrained_gate
@@ -39,6 +39,7 @@ from prompts import card
 from tests.support.compiled import compiled, discovered
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_order import order_faults
+from tests.support.settings_cache import read_once
 from tests.support.training import trained_once
 
 if TYPE_CHECKING:
@@ -183,6 +184,14 @@ def rankers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterato
     with pytest.MonkeyPatch.context() as patch:
         folder = (base if worker_id == "master" else base.parent) / "rankers"
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def settings_once() -> Iterator[None]:
+    """Read the same settings once in each process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.composition.read", read_once(read))
         yield
 
 

@@ -20,10 +20,11 @@ OBJECTS = ("metadata", "record", "value", "quoted", "told", "outcome", "body", "
 HASHES = ("digest", "user_hash", "who", "door")
 """Columns in which no name stands."""
 VALUES = {
+    "checkpoint_ns": "",
+    "day": "1970-01-01",
     "lang": "en",
     "model": "m",
     "prefix": f"users.{NAME}",
-    "checkpoint_ns": "",
     "status": "done",
     "what": "everything",
 }

@@ -40,10 +40,14 @@ from tests.support.compiled import compiled, discovered
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_order import order_faults
 from tests.support.settings_cache import read_once
-from tests.support.training import trained_once
+from tests.support.training import made_once, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
+
+
+without_file = read_once(lambda kind: kind(_env_file=None))
+"""Read settings from the environment alone."""
 
 
 class Chat:
@@ -55,7 +59,7 @@ class Chat:
         """The address of the database; without it `path` is its file."""
         self.speakers, self.observers = discovered()
         self.gate: Gate | None = untrained_gate
-        self.settings = Settings(_env_file=None)
+        self.settings = without_file(Settings)
         self.permissions = Permissions()
         self.limits = Limits()
         self.daily, self.prices = DailyLimits(), dict[str, Price]()
@@ -184,6 +188,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterato
     with pytest.MonkeyPatch.context() as patch:
         folder = (base if worker_id == "master" else base.parent) / "rankers"
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
+        patch.setattr("agents.toolkit.shelf.ToolRanker", made_once())
         yield
 
 
@@ -191,7 +196,9 @@ def rankers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterato
 def settings_once() -> Iterator[None]:
     """Read the same settings once in each process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.composition.read", read_once(read))
+        reading = read_once(read)
+        patch.setattr("app.settings.read", reading)
+        patch.setattr("app.composition.read", reading)
         yield
 
 

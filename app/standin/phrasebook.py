@@ -131,9 +131,11 @@ class Pattern:
 
     def match(self, text: Spoken) -> dict[str, str] | None:
         """Return the raw slot values if the pattern fits the whole text, else None."""
+        if not self.literals <= text.stems or len(text.units) > LONGEST_WISH:
+            return None
         # "No, the timer at 5" is a correction; "no timer at 5" is no wish for a timer.
         is_negated = self.points and "," in self.example and "," not in text.text
-        if is_negated or self._is_told(text) or not self.literals <= text.stems or len(text.units) > LONGEST_WISH:
+        if is_negated or self._is_told(text):
             return None
         if not self.timed:
             return self._fit(text)

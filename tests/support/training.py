@@ -1,4 +1,4 @@
-"""Trains each ranker of tools once for all processes of a test run: the same examples always make the same model."""
+"""Trains the ranker of the same tools once in a test run: the same examples always make the same model."""
 
 import hashlib
 import pickle
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agents.language.tool_ranker.linear_model import Linear, Vector
+from agents.language.tool_ranker.ranker import Card, ToolRanker
 
 
 def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], Linear]:
@@ -22,3 +23,16 @@ def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], 
         return model
 
     return linear
+
+
+def made_once() -> Callable[[Sequence[Card]], ToolRanker]:
+    """Return a replacement for `ToolRanker` that makes the ranker of the same cards once in this process."""
+    rankers: dict[str, ToolRanker] = {}
+
+    def ranker(cards: Sequence[Card]) -> ToolRanker:
+        written = repr(cards)
+        if written not in rankers:
+            rankers[written] = ToolRanker(cards)
+        return rankers[written]
+
+    return ranker

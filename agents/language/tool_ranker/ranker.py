@@ -8,10 +8,10 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from agents.language.text.fulltext import Entry, Index
-from agents.language.text.stems import spelt, stems, words
+from agents.language.text.stems import spelt, stem, stems, words
 from agents.language.tool_ranker.linear_model import Linear, Space, Vector, features
 from prompts import FALLBACK, languages, table
 
@@ -118,16 +118,19 @@ class Shortcuts:
         self.cards = tuple(cards)
         self._trained = ranker
         self._fillers = {
-            word for lang in languages() for filler in table("words", lang)["fillers"] for word in _stems(filler)
+            word for lang in languages() for filler in table("words", lang)["fillers"] for word in _read(filler)[1]
         }
         self._marked = [card for card in cards if card.shortcut]
-        self._stems_of = {card.name: self._fillers.union(*map(_stems, card.whole_phrases())) for card in self._marked}
+        self._stems_of = {
+            card.name: self._fillers.union(*(_read(phrase)[1] for phrase in card.whole_phrases()))
+            for card in self._marked
+        }
         self._askers: defaultdict[Words, set[str]] = defaultdict(set)
         for card in cards:
             for phrase in card.whole_phrases():
-                self._askers[self._words(phrase)].add(card.name)
+                self._askers[self._telling(_read(phrase)[1])].add(card.name)
         phrases = [(phrase, card) for card in cards for phrase in (*card.whole_phrases(), *card.framed_phrases())]
-        self._spoken = frozenset(word for phrase, _ in phrases for word in words(phrase))
+        self._spoken = frozenset(word for phrase, _ in phrases for word in _read(phrase)[0])
         framed = [(phrase, card.name) for phrase, card in phrases if card.shortcut and _SLOT.search(phrase)]
         self._frames = [(self._frame(*_SLOT.split(phrase)), name) for phrase, name in framed]
 
@@ -185,7 +188,10 @@ class Shortcuts:
         return re.compile(rf"{start}((?:\S+ ){{1,{MOST_IN_SLOT}}}){end}")
 
     def _words(self, text: str) -> Words:
-        return tuple(word for word in _stems(text) if word not in self._fillers)
+        return self._telling(stems(text, FALLBACK))
+
+    def _telling(self, row: Iterable[str]) -> Words:
+        return tuple(word for word in row if word not in self._fillers)
 
     def _vector(self, text: str) -> Vector:
         return self._ranker.space.vector(features(text))
@@ -199,5 +205,9 @@ def _product(vector: Vector, other: Vector) -> float:
     return sum(value * other.get(name, 0.0) for name, value in vector.items())
 
 
-def _stems(text: str) -> list[str]:
-    return stems(text, FALLBACK)
+# Cards alone: their phrases are looked at several times while an application starts.
+@lru_cache(maxsize=20_000)
+def _read(phrase: str) -> tuple[Words, Words]:
+    """Return the words of a phrase, and their stems."""
+    row = tuple(words(phrase))
+    return row, tuple(stem(word, FALLBACK) for word in row)

@@ -62,7 +62,7 @@ async def test_a_photo_is_looked_at(door: Open, world: BotApi, sees: Script) -> 
 
 async def test_an_album_is_one_turn(door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its pictures are seen together; without words the history says how many there were."""
-    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.1)
+    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.5)
     sees.add(supervisor=["Two hats."])
     async with door() as telegram:
         other = JPEG + b"!"
@@ -77,7 +77,7 @@ async def test_an_album_is_one_turn(door: Open, world: BotApi, sees: Script, mon
 
 async def test_an_album_in_a_group(door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its parts go with the one whose caption calls the bot; an album that calls nobody is left alone."""
-    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.1)
+    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.5)
     sees.add(supervisor=["Two hats."])
     other = JPEG + b"!"
     async with door() as telegram:

@@ -4,12 +4,9 @@ import asyncio
 import io
 import json
 import os
-import random
-import re
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -24,7 +21,6 @@ from app.composition import open_assistant
 from app.composition.databases import connected, open_database
 from app.security.encryption import change_key
 from app.settings import Settings
-from tests.support.killable_process import Driver, Request
 from tests.support.notification_server import notification_server, session_bus
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer
@@ -322,20 +318,3 @@ async def _rekeying(path: Path) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *call, cwd=ROOT, env=dict(os.environ), stdout=asyncio.subprocess.DEVNULL
     )
-
-
-@pytest.mark.slow
-async def test_kills_in_turns_lose_nothing(path: Path) -> None:
-    """Every message takes effect once, as on a plain file."""
-    chance, cuts = random.Random(23), 0
-    things = [f"thing{number}" for number in range(12)]
-    async with Driver.start() as driver:
-        for thing in things:
-            turn = Request(database=str(path), thread="me", text=f"add {thing} to my list", id=thing)
-            outcome = await driver.play(replace(turn, kill=chance.uniform(0, 0.03), begun=True))
-            cuts += outcome.cut
-            outcome = await driver.play(turn)
-            assert not outcome.killed
-        shown = await driver.play(Request(database=str(path), thread="me", text="show my list", id="last"))
-    assert cuts > 2
-    assert [re.findall(rf"{thing}\b", " ".join(shown.said)) for thing in things] == [[thing] for thing in things]

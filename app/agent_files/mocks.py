@@ -88,6 +88,13 @@ class Mock(Part):
         """Return the first outcome that fits a call; None if none does."""
         return next((outcome for outcome in self.outcomes if outcome.fits(args)), None)
 
+    def how(self, args: Mapping[str, object]) -> str:
+        """Return what a trace says of the answer to a call."""
+        outcome = self.outcome(args)
+        if outcome is None:
+            return "no outcome fits, it fails" if self.otherwise == "fail" else "no outcome fits, the tool answers"
+        return outcome.label
+
 
 def with_mocks(speakers: Speakers, mocks: Sequence[Mock]) -> Speakers:
     """Return the speakers with mocks in place of tools of these names; those that name a speaker are added to it."""
@@ -133,9 +140,9 @@ def mocked(tool: BaseTool, mock: Mock) -> BaseTool:
         outcome = mock.outcome(given)
         if outcome is None and mock.otherwise == "real":
             return await _asked(tool, given, runtime)
-        how = outcome.label if outcome else "no outcome fits, it fails"
         speaker = str(runtime.state.get("speaker", ""))
-        emitter(runtime)(Mocked(speaker=speaker, tool=tool.name, id=runtime.tool_call_id or "", how=how))
+        call = {"tool": tool.name, "id": runtime.tool_call_id or "", "how": mock.how(given)}
+        emitter(runtime)(Mocked(speaker=speaker, **call))
         if outcome is None or outcome.fails:
             await asyncio.sleep(outcome.seconds if outcome else 0)
             raise Failed

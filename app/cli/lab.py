@@ -2,10 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from agents.errors import UsageError
 from agents.toolkit.commands import CommandResult
 from app.agent_files.mocks import Mock
 from app.assistant.recording import Record
@@ -14,12 +15,13 @@ from app.cli.invocation import Thread, language_given
 from app.composition import open_assistant
 from app.doors.visit import FAILED
 from app.lab import threads
-from app.lab.cards import Queries, card_text, effect, queries_of
-from app.lab.cases import Case
+from app.lab.cards import Queries, card_text, draft_file, effect, queries_of
+from app.lab.cases import Case, ExpectedCall
 from app.lab.desk_session import Session
-from app.lab.folder import Kind, LabFolder, validated, written
-from app.lab.runs import Run, judge_result, run_files, summaries, table_lines
-from app.lab.simulation import User
+from app.lab.folder import Kind, LabFolder, parsed, validated, written
+from app.lab.forms import from_json
+from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries, table_lines
+from app.lab.simulation import Talks, User
 from app.lab.simulation import simulate as simulated
 from app.lab.stage import Variant
 from app.presentation.listing import columns, state_lines
@@ -31,20 +33,29 @@ from prompts import FALLBACK, card_file
 application = typer.Typer(name="lab", help="Look, try, judge, teach.")
 application.add_typer(lab_agents.application)
 application.add_typer(lab_desk.application)
+RunName = Annotated[str, typer.Argument(help="The run's file in the lab's folder runs.")]
 Model = Annotated[str, typer.Option(help="The model to ask (default: as it is set).")]
 Temperature = Annotated[float | None, typer.Option(help="Its temperature.")]
 
 
 @application.command()
-async def thread(thread: Thread) -> CommandResult:
-    """Show a thread's turns with verdicts, reasons and calls of tools."""
+async def thread(
+    thread: Thread,
+    *,
+    turn: Annotated[int, typer.Option(min=0, help="Show the state at the end of this turn (default: now).")] = 0,
+) -> CommandResult:
+    """Show a thread's state, and its turns with verdicts, reasons and calls of tools."""
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         view = await threads.view(assistant, thread)
-    lines = state_lines(view.state) if view.state else []
-    for turn in view.turns:
-        lines += ["", f"{turn.number}. {turn.text or '-'}", *(f"   {line}" for line, _ in turn.steps)]
-        lines += [f"   ? {each.observer} ({each.by}): {each.reason}" for each in turn.decisions if each.reason]
-    plain = {"thread": thread, "state": view.state, "turns": [turn.plain() for turn in view.turns]}
+        state = await assistant.state_after(thread, turn) if turn else view.state
+    if state is None:
+        raise UsageError(f"the state at the end of turn {turn} is not kept")
+    lines = state_lines(state) if state else []
+    for each in view.turns:
+        lines += ["", f"{each.number}. {each.text or '-'}", *(f"   {line}" for line, _ in each.steps)]
+        lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in each.decisions if made.reason]
+        lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in each.sources]
+    plain = {"thread": thread, "state": state, "turns": [each.plain() for each in view.turns]}
     return CommandResult(plain, lines)
 
 
@@ -81,6 +92,8 @@ KINDS: dict[Kind, type[Part]] = {
     "variants": Variant,
 }
 KindOfFile = Annotated[Kind, typer.Argument(help="Which folder of the lab's.")]
+FileName = Annotated[str, typer.Argument(help="The file's, without .yaml.")]
+GivenFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file to take.")]
 
 
 @application.command("list")
@@ -91,7 +104,14 @@ async def list_files(kind: KindOfFile) -> CommandResult:
 
 
 @application.command()
-async def delete(kind: KindOfFile, name: Annotated[str, typer.Argument(help="The file's.")]) -> CommandResult:
+async def save(kind: KindOfFile, name: FileName, file: GivenFile) -> CommandResult:
+    """Keep a YAML file in the lab's folder, once it is found to be sound."""
+    path = _folder().write(kind, name, parsed(file.read_text("utf-8"), KINDS[kind], str(file)))
+    return CommandResult({kind: name}, [str(path)])
+
+
+@application.command()
+async def delete(kind: KindOfFile, name: FileName) -> CommandResult:
     """Delete a file of the lab's folder."""
     _folder().delete(kind, name)
     return CommandResult({kind: name}, [])
@@ -118,6 +138,19 @@ async def record(
 
 
 @application.command()
+async def mock(
+    name: FileName,
+    arguments: Annotated[str, typer.Argument(help="The arguments of a call, as JSON.")] = "{}",
+) -> CommandResult:
+    """Show what a mock answers to a call."""
+    kept = _folder().read("mocks", name, Mock)
+    call = validated(ExpectedCall, {"tool": kept.tool, "args": from_json(arguments, "arguments")})
+    outcome = kept.outcome(call.args)
+    plain = outcome.model_dump(mode="json") if outcome else {"otherwise": kept.otherwise}
+    return CommandResult(plain, [kept.how(call.args)])
+
+
+@application.command()
 async def run(
     names: Annotated[list[str], typer.Argument(metavar="CASE", help="Which cases (default: all).")] = [],  # noqa: B006
     *,
@@ -129,22 +162,26 @@ async def run(
     judge: Annotated[str, typer.Option(metavar="MODEL", help="A model that judges, too.")] = "",
 ) -> CommandResult:
     """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
-    folder = _folder()
-    variants = folder.every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
-    _, done = await run_files(
-        read_settings(), folder, variants, cases=names, mocks=mock, times=times, judge=judge, tell=_tell
-    )
+    chosen = _folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
+    order = {"cases": names, "mocks": mock, "variants": chosen, "times": times, "judge": judge}
+    _, done = await run_files(read_settings(), validated(Order, order), _tell)
     return _outcome(done, FAILED if done.differing() or any(each.problems for each in done.results) else 0)
 
 
 @application.command()
+async def outcome(run: RunName) -> CommandResult:
+    """Show what came of a run."""
+    return _outcome(_folder().read("runs", run, Run), 0)
+
+
+@application.command()
 async def verdict(
-    run: Annotated[str, typer.Argument(help="The run's file in the lab's folder runs.")],
+    run: RunName,
     place: Annotated[int, typer.Argument(min=0, help="Which result, from 0.")],
-    verdict: Annotated[Literal["good", "bad"], typer.Argument(help="What you think of it.")],
+    verdict: Annotated[Verdict, typer.Argument(help="What you think of it.")],
 ) -> CommandResult:
     """Judge a result of a run; then show how far the judges agree."""
-    judge_result(_folder(), run, place, is_good=verdict == "good")
+    judge_result(_folder(), run, place, verdict)
     return _outcome(_folder().read("runs", run, Run), 0)
 
 
@@ -166,10 +203,9 @@ async def simulate(
     keep: Annotated[bool, typer.Option("--keep", help="Keep each new failure as a case.")] = False,
 ) -> CommandResult:
     """Let simulated users talk; exit 1 if a talk went wrong."""
-    folder, variant = _folder(), Variant(model=model, errs_every=errs_every)
-    users, kept = folder.every("users", User, *names), folder if keep else None
-    options = {"talks": talks, "turns": turns, "seed": seed}
-    done = await simulated(read_settings(), users, variant, **options, keep=kept, tell=_tell)
+    variant = Variant(model=model, errs_every=errs_every)
+    order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": variant, "keep": keep}
+    done = await simulated(read_settings(), validated(Talks, order), _tell)
     plain = {"talks": done.talks, "turns": done.turns, "kinds": done.kinds, "failures": len(done.failures)}
     return CommandResult({**plain, "cases": done.cases}, done.lines(), FAILED if done.failures else 0)
 
@@ -190,6 +226,7 @@ async def card(
     file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="Default: the page's draft.")] = None,
     *,
     lang: Annotated[str, typer.Option(callback=language_given, help="The card's language.")] = FALLBACK,
+    draft: Annotated[bool, typer.Option("--draft", help="Keep it as the page's draft.")] = False,
     apply: Annotated[bool, typer.Option("--apply", help="Let everybody have it.")] = False,
 ) -> CommandResult:
     """Show which requests find a tool with another card, and which no longer do; exit 1 if some are lost."""
@@ -198,9 +235,10 @@ async def card(
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         shown = effect(assistant.speakers, tool, lang, text, await queries_of(assistant, folder))
         owned = owned_tools(assistant.speakers)[tool]
-    if apply:
+    paths = [draft_file(folder, tool, lang)] * draft + [card_file(tool, lang)] * apply
+    for path in paths:
         async with lab_agents.deed("card_changed", tool):
-            write_card(card_file(tool, lang), "", text, slots([each for _, each in owned]))
+            write_card(path, "", text, slots([each for _, each in owned]))
     groups = {name: [query.text for query in queries] for name, queries in vars(shown).items()}
     lines = [f"{sign} {query}" for sign, name in SIGNS.items() for query in groups[name]]
     return CommandResult(groups, lines, FAILED if groups["lost"] else 0)

@@ -11,7 +11,7 @@ from agents.toolkit.commands import CommandResult, name_given
 from app.agent_files import read_agent
 from app.composition.databases import open_database
 from app.lab.agents import Workshop
-from app.lab.folder import LabFolder
+from app.lab.folder import LabFolder, written
 from app.lab.stage import play
 from app.security.audit import TABLES, Action, Audit, login
 from app.settings import read_settings
@@ -46,6 +46,18 @@ async def list_agents(*, maker: Maker = LOCAL) -> CommandResult:
     lines = [f"{name}  version {agent.version}  {', '.join(agent.tools)}" for name, agent in own.items()]
     lines += [f"{name}  shared by {owner}" for name, owner in shared.items()]
     return CommandResult({"own": {name: agent.version for name, agent in own.items()}, "shared": shared}, lines)
+
+
+@application.command()
+async def show(
+    name: AgentName,
+    *,
+    version: Annotated[int, typer.Option(min=0, help="Which version (default: as it is).")] = 0,
+    maker: Maker = LOCAL,
+) -> CommandResult:
+    """Show an agent's file, as it is or as a version was; saved again it is the next version."""
+    agent = _workshop(maker).read(name, version)
+    return CommandResult(agent.model_dump(mode="json"), written(agent).splitlines())
 
 
 @application.command()

@@ -39,7 +39,7 @@ async def show(name: Name) -> CommandResult:
     for turn in session.turns:
         lines.append(f"user: {turn.user}")
         for reply in turn.replies:
-            calls = [_call(call.tool, json.dumps(dict(call.args), ensure_ascii=False)) for call in reply.calls]
+            calls = [f"{call.tool}({json.dumps(dict(call.args), ensure_ascii=False)})" for call in reply.calls]
             lines.append(f"  {reply.role}: {' '.join(filter(None, [reply.text, *calls]))}")
         lines += [f"  | {line}" for line in turn.trace.splitlines()]
     return CommandResult(session.model_dump(mode="json", exclude={"pool", "identifiers"}), lines)
@@ -134,16 +134,12 @@ async def _typed(desk: Desk, shown: int) -> str:
 
 def _written(message: Mapping[str, Any]) -> str:
     functions = [call["function"] for call in message.get("tool_calls", ())]
-    calls = [_call(function["name"], function["arguments"]) for function in functions]
+    calls = [f"{function['name']}({function['arguments']})" for function in functions]
     return f"[{message['role']}] {' '.join([str(message.get('content') or ''), *calls]).strip()}"
 
 
 def _ended(turn: DeskTurn) -> str:
     return "\n".join(filter(None, [turn.answer, turn.question, " | ".join(turn.options)]))
-
-
-def _call(tool: str, arguments: str) -> str:
-    return f"{tool}({arguments})"
 
 
 def _read(call: str) -> DeskCall:

@@ -15,13 +15,12 @@ import observers
 from agents.errors import UsageError
 from agents.toolkit.shelf import FINDING
 from agents.toolkit.speaker import Speakers
-from app.agent_files import SHARED, Agent, AgentFile, read_agent, tools_of, with_agent
+from app.agent_files import Agent, AgentFile, tools_of, with_agent
 from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.composition import SUPERVISOR_TOOLS, check_tools, dialogs_of, discover
 from app.lab.folder import LabFolder, validated, written
 from app.lab.stage import staged
-from app.process.files import replace_file
 from app.settings import Settings
 from prompts import languages
 
@@ -36,30 +35,31 @@ class Workshop:
         if not MAKER.fullmatch(maker):
             raise UsageError(f"a maker's name is that of a key: letters, digits, - and _; found {maker[:80]!r}")
         self.maker = maker
-        self._own = folder.root / "agents" / "private" / maker
-        self._versions = folder.root / "agents" / "versions" / maker
-        self._shared = folder.root / SHARED
+        self._files = LabFolder(folder.root / "agents")
+        self._own = f"private/{maker}"
         self._trials = folder.root / "trials" / maker
+
+    def _past(self, name: str) -> str:
+        """Return the folder of an agent's versions."""
+        return f"versions/{self.maker}/{_named(name)}"
 
     def names(self) -> list[str]:
         """Return the names of the maker's agents."""
-        return sorted(path.stem for path in self._own.glob("*.yaml"))
+        return self._files.names(self._own)
 
     def shared(self) -> dict[str, AgentFile]:
-        """Return the agents that everybody has, by name. Raises ContractError if a file is wrong."""
-        return {path.stem: read_agent(path) for path in sorted(self._shared.glob("*.yaml"))}
+        """Return the agents that everybody has, by name. Raises UsageError if a file is wrong."""
+        return self._files.every("shared", AgentFile)
 
     def read(self, name: str, version: int = 0) -> AgentFile:
         """Return an agent of the maker, as it is or as a version was.
 
         Raises:
-            UsageError: there is no such agent, or no such version.
-            ContractError: its file is wrong.
+            UsageError: there is no such agent, or no such version, or its file is wrong.
         """
-        path = self._versions / _named(name) / f"{version}.yaml" if version else self._own / f"{_named(name)}.yaml"
-        if not path.is_file():
-            raise UsageError(f"there is no {path.name} of {self.maker}'s {name!r}")
-        return read_agent(path)
+        if version:
+            return self._files.read(self._past(name), str(version), AgentFile)
+        return self._files.read(self._own, _named(name), AgentFile)
 
     def save(self, name: str, agent: AgentFile) -> AgentFile:
         """Keep an agent as its next version, once it is found to work, and return it.
@@ -70,17 +70,16 @@ class Workshop:
         """
         if _named(name) in discover_unshared().dialogs:
             raise UsageError(f"a dialog is called {name!r}: choose another name")
-        versions = self.versions(name)
-        kept = agent.model_copy(update={"maker": self.maker, "version": max(versions, default=0) + 1})
+        version = max(self.versions(name), default=0) + 1
+        kept = agent.model_copy(update={"maker": self.maker, "version": version})
         check_tools(with_agent(discover_unshared(), name, dialog_of(name, kept)))
-        for path in (self._own / f"{name}.yaml", self._versions / name / f"{kept.version}.yaml"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, written(kept))
+        self._files.write(self._own, name, kept)
+        self._files.write(self._past(name), str(version), kept)
         return kept
 
     def versions(self, name: str) -> list[int]:
         """Return the numbers of an agent's versions, the newest first."""
-        return sorted((int(path.stem) for path in (self._versions / _named(name)).glob("*.yaml")), reverse=True)
+        return sorted(map(int, self._files.names(self._past(name))), reverse=True)
 
     def changes(self, name: str, old: int, new: int) -> list[str]:
         """Return the lines in which two versions differ, with `-` and `+`. Raises UsageError: there is no such one."""
@@ -89,35 +88,36 @@ class Workshop:
 
     def is_shared(self, name: str) -> bool:
         """Tell whether everybody has this agent of the maker's."""
-        path = self._shared / f"{_named(name)}.yaml"
-        return path.is_file() and read_agent(path).maker == self.maker
+        return self._sharer(name) == self.maker
+
+    def _sharer(self, name: str) -> str | None:
+        """Return who shares an agent of this name; None: nobody does."""
+        is_there = _named(name) in self._files.names("shared")
+        return self._files.read("shared", name, AgentFile).maker if is_there else None
 
     def share(self, name: str) -> Path:
         """Make an agent a dialog for everybody, from the next start of a door on; return its file.
 
         Raises:
-            UsageError: somebody else shares one of this name.
+            UsageError: there is no such agent, or somebody else shares one of this name.
         """
-        agent, path = self.read(name), self._shared / f"{_named(name)}.yaml"
-        if path.exists() and not self.is_shared(name):
-            raise UsageError(f"{read_agent(path).maker or 'somebody'} shares an agent called {name!r} already")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, written(agent))
-        return path
+        if self._sharer(name) not in (None, self.maker):
+            raise UsageError(f"{self._sharer(name) or 'somebody'} shares an agent called {name!r} already")
+        return self._files.write("shared", name, self.read(name))
 
     def unshare(self, name: str) -> None:
         """Take an agent back from everybody. Raises UsageError: it is not shared, or is not the maker's."""
         if not self.is_shared(name):
             raise UsageError(f"{name!r} is not shared by {self.maker}")
-        (self._shared / f"{name}.yaml").unlink()
+        self._files.delete("shared", name)
 
     def delete(self, name: str) -> None:
         """Delete an agent with its versions, its trial talks, and what is shared of it. Raises UsageError: no such."""
         self.read(name)
         if self.is_shared(name):
             self.unshare(name)
-        (self._own / f"{name}.yaml").unlink()
-        for folder in (self._versions / name, self._trials / name):
+        self._files.delete(self._own, name)
+        for folder in (self._files.root / self._past(name), self._trials / name):
             shutil.rmtree(folder, ignore_errors=True)
 
     def trial(self, settings: Settings, name: str) -> AbstractAsyncContextManager[Assistant]:

@@ -18,21 +18,15 @@ class Node:
     state: Literal["", "ran", "runs"] = ""
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """The part of the graph that an agent's talk runs through."""
-
-    nodes: Sequence[Node]
-    edges: Sequence[tuple[Node, Node]]
-
-
 NODES = ("route", "verdict", "ask", "settle")
 WIDTH, HEIGHT = 150, 62
 """The distance of the nodes' middles."""
 
 
-def drawing(agent: str, observers: Sequence[str], events: Iterable[Event]) -> Drawing:
-    """Return the graph around an agent; the nodes that ran in these events are lit, the last one above all."""
+def drawing(
+    agent: str, observers: Sequence[str], events: Iterable[Event]
+) -> tuple[Sequence[Node], Sequence[tuple[Node, Node]]]:
+    """Return the nodes and edges around an agent; nodes that ran in these events are lit, the last one above all."""
     ran = [name for event in events if (name := _node_of(event, observers))]
     checks = [f"{observer}.pre_check" for observer in observers]
     others = [name.removesuffix(".tools") for name in ran if name not in (*NODES, *checks)]
@@ -60,7 +54,7 @@ def drawing(agent: str, observers: Sequence[str], events: Iterable[Event]) -> Dr
     for speaker in speakers:
         pairs += [(speaker, f"{speaker}.tools"), (f"{speaker}.tools", "settle")]
     pairs += [(f"{agent}.tools", "ask")]
-    return Drawing([*nodes.values()], [(nodes[start], nodes[end]) for start, end in pairs])
+    return [*nodes.values()], [(nodes[start], nodes[end]) for start, end in pairs]
 
 
 def _node_of(event: Event, observers: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from agents.errors import UsageError
 from app.process.files import replace_file
 
 Kind = Literal["cases", "desk", "mocks", "queries", "runs", "users", "variants"]
+"""The folders of files that a team writes and deletes one by one."""
 Part = TypeVar("Part", bound=BaseModel)
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,60}")
 LARGEST = 5_000_000
@@ -30,24 +31,24 @@ class LabFolder:
 
     root: Path
 
-    def path(self, kind: Kind, name: str) -> Path:
+    def path(self, kind: str, name: str) -> Path:
         """Return where a file stands. Raises UsageError if the name is not fit for a file."""
         if not NAME.fullmatch(name):
             raise UsageError(f"a name has small letters, digits, - and _, 61 at most; found {name[:80]!r}")
         return self.root / kind / f"{name}.yaml"
 
-    def existing(self, kind: Kind, name: str) -> Path:
+    def existing(self, kind: str, name: str) -> Path:
         """Return where a file stands. Raises UsageError if there is no such file."""
         path = self.path(kind, name)
         if not path.is_file():
             raise UsageError(f"there is no {path}")
         return path
 
-    def names(self, kind: Kind) -> list[str]:
+    def names(self, kind: str) -> list[str]:
         """Return the names of the files of a kind."""
         return sorted(path.stem for path in (self.root / kind).glob("*.yaml") if NAME.fullmatch(path.stem))
 
-    def read(self, kind: Kind, name: str, model: type[Part]) -> Part:
+    def read(self, kind: str, name: str, model: type[Part]) -> Part:
         """Return what a file holds.
 
         Raises:
@@ -56,18 +57,18 @@ class LabFolder:
         path = self.existing(kind, name)
         return parsed(path.read_text("utf-8") if path.stat().st_size <= LARGEST else "", model, str(path))
 
-    def every(self, kind: Kind, model: type[Part], *names: str) -> dict[str, Part]:
+    def every(self, kind: str, model: type[Part], *names: str) -> dict[str, Part]:
         """Return files of a kind by their names: these, or all without any. Raises UsageError as `read` does."""
         return {name: self.read(kind, name, model) for name in names or self.names(kind)}
 
-    def write(self, kind: Kind, name: str, part: BaseModel) -> Path:
+    def write(self, kind: str, name: str, part: BaseModel) -> Path:
         """Write a file whole and return where it stands. Raises UsageError if the name is not fit for a file."""
         path = self.path(kind, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, written(part))
         return path
 
-    def add(self, kind: Kind, name: str, part: BaseModel) -> str:
+    def add(self, kind: str, name: str, part: BaseModel) -> str:
         """Write a new file and return its name: this one, or one like it if a file of the kind has it."""
         taken, number, free = set(self.names(kind)), 2, name
         while free in taken:
@@ -75,7 +76,7 @@ class LabFolder:
         self.write(kind, free, part)
         return free
 
-    def delete(self, kind: Kind, name: str) -> None:
+    def delete(self, kind: str, name: str) -> None:
         """Delete a file. Raises UsageError if there is no such file."""
         self.existing(kind, name).unlink()
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from itertools import combinations
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from agents.errors import UsageError
 from agents.events import TurnStart
 from app.agent_files.mocks import Mock
 from app.lab.cases import Case
 from app.lab.folder import LabFolder, named_after
-from app.lab.stage import PlayedTurn, Variant, ask, play, staged
+from app.lab.stage import Variant, ask, play, staged
 from app.lab.work import Tell
 from app.presentation.listing import columns
 from app.remote.yaml_file import Part
@@ -23,6 +23,7 @@ from prompts import prompt
 
 MOST_TIMES, MOST_VARIANTS = 20, 6
 Judge = Literal["checks", "person", "model"]
+Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
 
 
@@ -45,8 +46,7 @@ class Result(Part):
     problems: tuple[str, ...] = ()
     """What the checks have found wrong, each with its turn."""
     calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    tokens: int = 0
     seconds: float = 0
     price: float = 0
     person: bool | None = None
@@ -65,15 +65,31 @@ class Result(Part):
         return "\n".join(f"{TurnStart(text=turn.user)}\n{turn.trace}" for turn in self.turns)
 
 
-class Run(Part):
+class Order(Part):
+    """What is to be played, and who judges it."""
+
+    cases: tuple[str, ...] = ()
+    """Files of cases; none: all."""
+    mocks: tuple[str, ...] = ()
+    """Files of mocks that each variant gets besides its own."""
+    variants: Mapping[str, Variant] = Field({"as set": Variant()}, min_length=1, max_length=MOST_VARIANTS)
+    times: int = Field(default=1, ge=1, le=MOST_TIMES)
+    judge: str = ""
+    """The model that judges; empty: none."""
+
+    @field_validator("judge")
+    @classmethod
+    def _can_judge(cls, model: str) -> str:
+        if model.startswith("local"):
+            raise ValueError("a model of rules judges nothing: name another one, or none")
+        return model
+
+
+class Run(Order):
     """What came of cases that were played together."""
 
     begun: str
-    variants: Mapping[str, Variant] = Field(min_length=1)
-    times: int = 1
     results: tuple[Result, ...] = ()
-    judge: str = ""
-    """The model that judged; empty: none."""
 
     def differing(self) -> list[str]:
         """Return the cases whose traces or verdicts are not the same in all variants and repetitions."""
@@ -99,6 +115,10 @@ class Summary:
     variant: str
     plays: int
     passed: int
+    person: str
+    """How many of those that a person has judged are good, such as "3 / 4"; empty: nobody has."""
+    model: str
+    """The same of the model that judges."""
     consistent: int
     """Cases that went the same way each time."""
     cases: int
@@ -119,15 +139,22 @@ def summaries(run: Run) -> list[Summary]:
                 variant=name,
                 plays=len(own),
                 passed=sum(result.checks for result in own),
+                person=_share([result.person for result in own]),
+                model=_share([result.model for result in own]),
                 consistent=sum(len(each) == 1 for each in traces),
                 cases=len(traces),
                 calls=sum(result.calls for result in own),
-                tokens=sum(result.input_tokens + result.output_tokens for result in own),
+                tokens=sum(result.tokens for result in own),
                 seconds=round(sum(result.seconds for result in own), 1),
                 price=round(sum(result.price for result in own), 4),
             )
         )
     return lines
+
+
+def _share(verdicts: Sequence[bool | None]) -> str:
+    given = [verdict for verdict in verdicts if verdict is not None]
+    return f"{sum(given)} / {len(given)}" if given else ""
 
 
 def table_lines(run: Run) -> list[str]:
@@ -139,7 +166,7 @@ def table_lines(run: Run) -> list[str]:
     return [*columns([[*vars(rows[0])], *([*vars(row).values()] for row in rows)]), *lines]
 
 
-def judge_result(folder: LabFolder, name: str, place: int, *, is_good: bool) -> Result:
+def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> Result:
     """Keep what a person thinks of a result of a run, counted from 0, and return it.
 
     Raises:
@@ -149,7 +176,7 @@ def judge_result(folder: LabFolder, name: str, place: int, *, is_good: bool) -> 
     if not 0 <= place < len(run.results):
         raise UsageError(f"the run {name!r} has {len(run.results)} results")
     results = [*run.results]
-    results[place] = results[place].model_copy(update={"person": is_good})
+    results[place] = results[place].model_copy(update={"person": verdict == "good"})
     folder.write("runs", name, run.model_copy(update={"results": tuple(results)}))
     return results[place]
 
@@ -157,54 +184,40 @@ def judge_result(folder: LabFolder, name: str, place: int, *, is_good: bool) -> 
 async def run_cases(
     settings: Settings,
     cases: Mapping[str, Case],
-    variants: Mapping[str, Variant],
-    *,
-    times: int = 1,
-    judge: str = "",
+    order: Order,
+    mocks: Sequence[Mock] = (),
     tell: Tell = lambda done, plays: None,
 ) -> Run:
-    """Play every case with every variant so many times; `tell` hears how many plays are over, of how many.
+    """Play cases as an order says; `tell` hears how many plays are over, of how many.
 
     Raises:
         ConfigError: a model is wrong.
-        UsageError: there is nothing to play, or too much, or the model cannot judge.
+        UsageError: there is no case.
     """
-    if not cases or not 1 <= times <= MOST_TIMES or not 1 <= len(variants) <= MOST_VARIANTS:
-        raise UsageError(f"play at least one case, {MOST_TIMES} times at most, with {MOST_VARIANTS} variants at most")
-    if judge.partition(":")[0] == "local":
-        raise UsageError("a model of rules judges nothing: name another one, or none")
+    if not cases:
+        raise UsageError("there is no case to play: write one, or make one of a thread")
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     results: list[Result] = []
-    plays = len(cases) * len(variants) * times
-    for name, variant in variants.items():
-        async for result in _played(settings, cases, name, variant, times):
-            if judge:
-                result = await judged(settings, judge, cases[result.case], result)
+    plays = len(cases) * len(order.variants) * order.times
+    for name, variant in order.variants.items():
+        mocked = variant.model_copy(update={"mocks": (*variant.mocks, *mocks)})
+        async for result in _played(settings, cases, name, mocked, order.times):
+            if order.judge:
+                result = await judged(settings, order.judge, cases[result.case], result)
             results.append(result)
             tell(len(results), plays)
-    return Run(begun=begun, variants=variants, times=times, results=tuple(results), judge=judge)
+    return Run(**dict(order), begun=begun, results=tuple(results))
 
 
-async def run_files(
-    settings: Settings,
-    folder: LabFolder,
-    variants: Mapping[str, Variant],
-    *,
-    cases: Sequence[str] = (),
-    mocks: Sequence[str] = (),
-    times: int = 1,
-    judge: str = "",
-    tell: Tell = lambda done, plays: None,
-) -> tuple[str, Run]:
-    """Play these cases of the folder, or all, with these mocks besides; keep the run, and return its name and itself.
+async def run_files(settings: Settings, order: Order, tell: Tell) -> tuple[str, Run]:
+    """Play cases of the lab's folder, keep the run there, and return its name and itself.
 
     Raises:
         ConfigError, UsageError: as `run_cases`; or a file is wrong.
     """
-    more = folder.every("mocks", Mock, *mocks).values() if mocks else ()
-    mocked = {name: each.model_copy(update={"mocks": (*each.mocks, *more)}) for name, each in variants.items()}
-    played = folder.every("cases", Case, *cases)
-    run = await run_cases(settings, played, mocked, times=times, judge=judge, tell=tell)
+    folder = LabFolder(settings.lab_folder)
+    mocks = [folder.read("mocks", name, Mock) for name in order.mocks]
+    run = await run_cases(settings, folder.every("cases", Case, *order.cases), order, mocks, tell)
     return folder.add("runs", named_after(run.begun.partition("+")[0]), run), run
 
 
@@ -226,27 +239,22 @@ async def _played(
                     await play(assistant, turn.user, lang=lang, thread=thread, user=user, device=case.device)
                     for turn in case.turns
                 ]
-                yield result_of(title, case, name, variant, time, turns)
-
-
-def result_of(title: str, case: Case, name: str, variant: Variant, time: int, turns: Sequence[PlayedTurn]) -> Result:
-    """Return how a case went, from its turns."""
-    pairs = enumerate(zip(case.turns, turns, strict=True), 1)
-    read, written = sum(turn.input_tokens for turn in turns), sum(turn.output_tokens for turn in turns)
-    return Result(
-        case=title,
-        variant=name,
-        time=time,
-        turns=tuple(TurnResult(user=turn.text, answer=turn.answer, trace=turn.trace) for turn in turns),
-        problems=tuple(
-            f"turn {n}: {problem}" for n, (expected, turn) in pairs for problem in expected.expect.problems(turn)
-        ),
-        calls=sum(turn.calls for turn in turns),
-        input_tokens=read,
-        output_tokens=written,
-        seconds=round(sum(turn.seconds for turn in turns), 3),
-        price=(read * variant.input_price + written * variant.output_price) / 1_000_000,
-    )
+                pairs = enumerate(zip(case.turns, turns, strict=True), 1)
+                yield Result(
+                    case=title,
+                    variant=name,
+                    time=time,
+                    turns=tuple(TurnResult(user=turn.text, answer=turn.answer, trace=turn.trace) for turn in turns),
+                    problems=tuple(
+                        f"turn {number}: {problem}"
+                        for number, (expected, turn) in pairs
+                        for problem in expected.expect.problems(turn)
+                    ),
+                    calls=sum(turn.calls for turn in turns),
+                    tokens=sum(turn.tokens for turn in turns),
+                    seconds=round(sum(turn.seconds for turn in turns), 3),
+                    price=sum(turn.price(settings.llm_prices) for turn in turns),
+                )
 
 
 async def judged(settings: Settings, model: str, case: Case, result: Result) -> Result:

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -55,15 +55,29 @@ class User(Part):
         return self
 
 
+class Talks(Part):
+    """Who is to talk, and how long."""
+
+    users: tuple[str, ...] = ()
+    """Files of users; none: all."""
+    talks: int = Field(default=20, ge=1, le=MOST_TALKS)
+    turns: int = Field(default=8, ge=1, le=MOST_TURNS)
+    """The most turns of a talk."""
+    seed: int = 0
+    """With the same seed scripted users say the same."""
+    variant: Variant = Variant()
+    keep: bool = False
+    """Whether each new failure is kept as a case."""
+
+
 @dataclass(frozen=True)
 class Failure:
-    """A talk that went wrong, up to the turn in which it did."""
+    """A talk that went wrong."""
 
     user: str
-    problems: Sequence[str]
-    case: Case
-    name: str = ""
-    """Under which name the case was kept; empty: it was not, or one like it is kept already."""
+    problem: str
+    case: str
+    """The file of the case that was made of it; empty: none was made, or there is one like it."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +91,12 @@ class Simulation:
     @property
     def kinds(self) -> dict[str, int]:
         """How often each problem was met, the most frequent first."""
-        return dict(Counter(failure.problems[0] for failure in self.failures).most_common())
+        return dict(Counter(failure.problem for failure in self.failures).most_common())
 
     @property
     def cases(self) -> list[str]:
         """The names of the new cases."""
-        return [failure.name for failure in self.failures if failure.name]
+        return [failure.case for failure in self.failures if failure.case]
 
     def lines(self) -> list[str]:
         """Return what came of the talks as text."""
@@ -91,48 +105,39 @@ class Simulation:
         return [f"{self.talks} talks, {self.turns} turns, {counts}", *kinds, *(f"+ {name}" for name in self.cases)]
 
 
-async def simulate(
-    settings: Settings,
-    users: Mapping[str, User],
-    variant: Variant,
-    *,
-    talks: int,
-    turns: int,
-    seed: int = 0,
-    keep: LabFolder | None = None,
-    tell: Tell = lambda done, talks: None,
-) -> Simulation:
-    """Let users talk, one after the other; a talk ends with its first failure. Failures are kept as cases.
+async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, talks: None) -> Simulation:
+    """Let users talk, one after the other; a talk ends with its first failure.
 
     Raises:
         ConfigError: a model is wrong.
-        UsageError: there are no users, or too many talks or turns.
+        UsageError: there is no user, or a file is wrong.
     """
-    if not users or not 1 <= talks <= MOST_TALKS or not 1 <= turns <= MOST_TURNS:
-        raise UsageError(f"name at least one user, {MOST_TALKS} talks and {MOST_TURNS} turns at most")
+    folder = LabFolder(settings.lab_folder)
+    if not (users := sorted(folder.every("users", User, *order.users).items())):
+        raise UsageError("there is no simulated user: write one")
     failures: list[Failure] = []
-    kept: set[tuple[str | None, str]] = set()
-    names, turn_count = sorted(users), 0
-    async with staged(settings, variant) as assistant:
-        for talk in range(talks):
-            name = names[talk % len(names)]
-            partner = _Partner(users[name], random.Random(f"{seed} {talk}"), settings)
-            played, problems = await _talk(assistant, partner, f"{name}-{talk}", turns)
+    met: set[tuple[str | None, str]] = set()
+    turn_count = 0
+    async with staged(settings, order.variant) as assistant:
+        for talk in range(order.talks):
+            name, user = users[talk % len(users)]
+            partner = _Partner(user, random.Random(f"{order.seed} {talk}"), settings)
+            played, problems = await _talk(assistant, partner, f"{name}-{talk}", order.turns)
             turn_count += len(played)
             if problems:
-                case = Case(
-                    about=f"Simulated user {name}, talk {talk}: {problems[0][:100]}",
-                    lang=users[name].lang,
-                    turns=tuple(CaseTurn(user=turn.text, expect=expected) for turn, expected in played),
-                    mocks=variant.mocks,
-                )
-                mark, file = (case.turns[-1].user, problems[0]), ""
-                if keep and mark not in kept:
-                    file = keep.add("cases", named_after(f"found-{problems[0]}"), case)
-                kept.add(mark)
-                failures.append(Failure(name, problems, case, file))
-            tell(talk + 1, talks)
-    return Simulation(talks, turn_count, failures)
+                mark, file = (played[-1][0].text, problems[0]), ""
+                if order.keep and mark not in met:
+                    case = Case(
+                        about=f"Simulated user {name}, talk {talk}: {problems[0][:100]}",
+                        lang=user.lang,
+                        turns=tuple(CaseTurn(user=turn.text, expect=expected) for turn, expected in played),
+                        mocks=order.variant.mocks,
+                    )
+                    file = folder.add("cases", named_after(f"found-{problems[0]}"), case)
+                met.add(mark)
+                failures.append(Failure(name, problems[0], file))
+            tell(talk + 1, order.talks)
+    return Simulation(order.talks, turn_count, failures)
 
 
 async def _talk(

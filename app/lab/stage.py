@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from app.lab.erring import erring
 from app.process.logs import silence
 from app.remote.yaml_file import NO_TEXTS, ByLanguage, Part
 from app.settings import Settings
+from app.usage import Price, Tokens
 
 THREAD = "lab"
 DEVICE = "lab"
@@ -45,10 +47,6 @@ class Variant(Part):
     mocks: tuple[Mock, ...] = ()
     errs_every: int = Field(default=0, ge=0)
     """After how many replies the model errs once, to see what comes of it; 0: never."""
-    input_price: float = Field(default=0, ge=0)
-    """What a million tokens that are read cost."""
-    output_price: float = Field(default=0, ge=0)
-    """What a million tokens that are written cost."""
 
     def settings(self, settings: Settings) -> Settings:
         """Return the settings of the installation with those of the variant."""
@@ -85,13 +83,25 @@ class PlayedTurn:
     holder: str
     """Who holds the conversation afterwards."""
     events: Sequence[Event] = field(default=(), repr=False)
-    calls: int
-    """Calls of models."""
-    input_tokens: int
-    output_tokens: int
+    used: Mapping[str, Tokens]
+    """What calls of models took, by model."""
     seconds: float
     waits: bool
     """Whether a tool waits for the user."""
+
+    @property
+    def calls(self) -> int:
+        """The calls of models."""
+        return sum(tokens.calls for tokens in self.used.values())
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that models have read and written."""
+        return sum(tokens.input + tokens.output for tokens in self.used.values())
+
+    def price(self, prices: Mapping[str, Price]) -> float:
+        """Return what the turn has cost; a model without a price costs nothing."""
+        return sum(prices[model].of(tokens) for model, tokens in self.used.items() if model in prices)
 
     @property
     def comparable(self) -> str:
@@ -150,7 +160,9 @@ async def play(
 
 def turn_of(text: str | None, events: Sequence[Event], seconds: float) -> PlayedTurn:
     """Return how a turn went, from its events."""
-    ends = [event for event in events if isinstance(event, ModelEnd)]
+    used: defaultdict[str, Tokens] = defaultdict(Tokens)
+    for end in (event for event in events if isinstance(event, ModelEnd)):
+        used[end.model].add(Tokens(1, end.input_tokens, end.cached_tokens, end.output_tokens))
     last = next((event for event in reversed(events) if isinstance(event, TurnEnd)), None)
     return PlayedTurn(
         text=text,
@@ -158,9 +170,7 @@ def turn_of(text: str | None, events: Sequence[Event], seconds: float) -> Played
         answer="\n\n".join(event.text for event in events if isinstance(event, Message)),
         holder=(last.dialog if last else None) or SUPERVISOR,
         events=events,
-        calls=len(ends),
-        input_tokens=sum(end.input_tokens for end in ends),
-        output_tokens=sum(end.output_tokens for end in ends),
+        used=used,
         seconds=seconds,
         waits=bool(last and last.waiting),
     )

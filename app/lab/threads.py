@@ -6,7 +6,6 @@ from typing import Any
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
-from agents.state.citations import Citation
 from app.agent_files.mocks import recorded_mocks
 from app.assistant import Assistant
 from app.assistant.recording import Answered, Decided, Record, Step, line_of
@@ -14,7 +13,7 @@ from app.composition import discover_checked
 from app.lab.cases import case_of
 from app.lab.folder import LabFolder, named_after
 from app.lab.stage import PlayedTurn, Variant, play, staged
-from app.presentation.texts import references, say
+from app.presentation.texts import Reference, references, say
 from app.settings import Settings
 from prompts import FALLBACK
 
@@ -48,10 +47,9 @@ class TurnView:
         return [step for step in self.record.steps if isinstance(step, Decided)]
 
     @property
-    def sources(self) -> list[Any]:
+    def sources(self) -> list[Reference]:
         """What the answers cite, each once."""
-        citations: list[Citation] = [each for line in self.answers for each in line.metadata.get("citations", [])]
-        return [*references(citations)]
+        return references([each for line in self.answers for each in line.metadata.get("citations", [])])
 
     def plain(self) -> dict[str, Any]:
         """Return the turn as plain data."""
@@ -60,6 +58,7 @@ class TurnView:
             "text": self.text,
             "answers": [{"speaker": line.speaker, "text": line.text} for line in self.answers],
             "decisions": [vars(step) for step in self.decisions],
+            "sources": [vars(source) for source in self.sources],
             "tools": [vars(step) for step in self.record.steps if isinstance(step, Answered)],
             "trace": [line for line, _ in self.steps],
             "is_kept": self.is_kept,

@@ -1,24 +1,20 @@
 """Work that takes minutes, done beside the requests that ask for it: how far it is, and what came of it."""
 
 import asyncio
-import logging
 import uuid
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from agents.errors import ConfigError, ContractError, UsageError
 from app.process.tasks import cancel
 from prompts import PromptError
 
-LOG = logging.getLogger(__name__)
 MOST_KEPT = 50
 """Works that are remembered."""
 Tell = Callable[[int, int], None]
 FAULTS = (UsageError, ConfigError, ContractError, PromptError)
 """What whoever asked for the work can put right."""
-
-
 Outcome = TypeVar("Outcome")
 
 
@@ -26,14 +22,15 @@ Outcome = TypeVar("Outcome")
 class Work(Generic[Outcome]):
     """One piece of work."""
 
-    id: str
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
     done: int = 0
     steps: int = 0
     """How many there are; 0: that is not known yet."""
-    outcome: Outcome | None = None
-    """What came of it; None while it goes on."""
-    fault: str = ""
-    """Why there will be none."""
+    task: asyncio.Task[Outcome] = field(init=False)
+
+    def tell(self, done: int, steps: int) -> None:
+        """Hear how far it is."""
+        self.done, self.steps = done, steps
 
 
 class Works(Generic[Outcome]):
@@ -41,34 +38,20 @@ class Works(Generic[Outcome]):
 
     def __init__(self) -> None:
         self._works: dict[str, Work[Outcome]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def of(self, id: str) -> Work[Outcome] | None:
         """Return a work that was begun here."""
         return self._works.get(id)
 
-    def begin(self, do: Callable[[Tell], Awaitable[Outcome]]) -> Work[Outcome]:
+    def begin(self, do: Callable[[Tell], Coroutine[object, object, Outcome]]) -> Work[Outcome]:
         """Begin some work, which tells how far it is and returns its outcome."""
-        work = Work[Outcome](uuid.uuid4().hex)
-        self._works = dict([*self._works.items()][-MOST_KEPT + 1 :]) | {work.id: work}
-        task = asyncio.create_task(_done(work, do))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        work = Work[Outcome]()
+        work.task = asyncio.create_task(do(work.tell))
+        self._works[work.id] = work
+        for old in [id for id, each in self._works.items() if each.task.done()][:-MOST_KEPT]:
+            del self._works[old]
         return work
 
     async def close(self) -> None:
         """Break off what is not over."""
-        await cancel(self._tasks)
-
-
-async def _done(work: Work[Outcome], do: Callable[[Tell], Awaitable[Outcome]]) -> None:
-    def tell(done: int, steps: int) -> None:
-        work.done, work.steps = done, steps
-
-    try:
-        work.outcome = await do(tell)
-    except FAULTS as fault:
-        work.fault = str(fault)
-    except Exception:
-        LOG.exception("work of the lab failed")
-        work.fault = "Something went wrong here; the log tells more."
+        await cancel(work.task for work in self._works.values())

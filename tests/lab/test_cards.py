@@ -8,12 +8,13 @@ from agents.errors import UsageError
 from app.assistant import Turn
 from app.cli import command_line
 from app.composition import discover, open_assistant
-from app.lab.cards import Queries, Query, effect, queries_of
+from app.lab.cards import Queries, Query, card_text, effect, queries_of
 from app.lab.folder import LabFolder
 from app.settings import Settings
 
 pytestmark = pytest.mark.needs("planner")
-CLOCK = "Tell the present time.\n- look at the sundial\n"
+SUNDIAL = ("sundial", "look at the sundial", "read the sundial to me", "what does the sundial say", "the sundial shows")
+CLOCK = "Tell the present time.\n" + "".join(f"- {example}\n" for example in SUNDIAL)
 
 
 def test_what_a_card_gains_and_loses() -> None:
@@ -22,8 +23,8 @@ def test_what_a_card_gains_and_loses() -> None:
     gone = Query(text="what time is it", tool="current_time", origin="example")
     other = Query(text="add milk to my list", tool="current_time")
     shown = effect(discover()[0], "current_time", "en", CLOCK, [asked, gone, other])
-    assert asked in (*shown.gained, *shown.kept)
-    assert gone in (*shown.lost, *shown.kept)
+    assert [*shown.gained] == [asked]
+    assert [*shown.lost] == [gone]
     assert [*shown.missed] == [other]
     for name, text in (("no_tool", CLOCK), ("current_time", "- {no_slot} now"), ("current_time", "- a\nb")):
         with pytest.raises(UsageError):
@@ -47,14 +48,14 @@ async def test_requests_are_labelled_recorded_and_of_cards(settings: Settings) -
 def test_the_command_applies_a_card(
     settings: Settings, house: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`lab card` tells what is lost with exit code 1, and writes the card for everybody only when told to."""
+    """`lab card` tells what is lost with exit code 1; it keeps a draft, or writes the card, only when told to."""
     file = tmp_path / "card.md"
     file.write_text(CLOCK, "utf-8")
     [card] = house.glob("en/**/cards/current_time.md")
     before = card.read_text("utf-8")
-    assert command_line.main(["lab", "card", "current_time", str(file)]) in (0, 1)
+    assert command_line.main(["lab", "card", "current_time", str(file), "--draft"]) in (0, 1)
     assert card.read_text("utf-8") == before
-    assert "sundial" in file.read_text("utf-8")
+    assert card_text(LabFolder(settings.lab_folder), "current_time", "en") == CLOCK
     assert command_line.main(["lab", "card", "current_time", str(file), "--apply"]) in (0, 1)
     assert card.read_text("utf-8") == CLOCK
     assert command_line.main(["lab", "card", "no_tool", str(file)]) == 2

@@ -18,8 +18,7 @@ from app.lab.desk_export import checked, jsonl_of
 from app.lab.desk_session import DeskCall, DeskTurn, Reply, Session
 from app.lab.folder import LabFolder
 from app.lab.forms import arguments_of
-from app.lab.runs import run_cases
-from app.lab.stage import Variant
+from app.lab.runs import Order, run_cases
 from app.settings import Settings
 from tests.conftest import Chat
 from tests.support.fine_tuning import check_chat, shop_identifiers
@@ -112,7 +111,7 @@ async def test_a_case_of_somebody_the_tools_know(settings: Settings) -> None:
     """A case may say who talks; each time it is played on a stage of its own."""
     expected = Expected(calls=(ExpectedCall(tool="list_orders"),), says=("D1001",))
     case = Case(user="me", device="terminal", turns=(CaseTurn(user="show me my orders", expect=expected),))
-    run = await run_cases(settings, {"own": case}, {"as set": Variant()}, times=2)
+    run = await run_cases(settings, {"own": case}, Order(times=2))
     assert [result.problems for result in run.results] == [(), ()]
 
 

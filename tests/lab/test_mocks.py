@@ -1,6 +1,7 @@
 """Mocks: results in place of what tools do, by argument, as errors, slow, recorded; a trace names them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -137,19 +138,23 @@ def test_answers_are_recorded_once_for_the_same_arguments(settings: Settings) ->
         keep_mocks(settings, records, ["another"])
 
 
-def test_a_run_with_a_mock(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    """`record` keeps what a tool answered, `run --mock` plays with it, and the trace says so."""
+def test_a_run_with_a_mock(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`record` keeps what a tool answered, `save` a file, `mock` tries one, and `run --mock` plays with it."""
     assert command_line.main(["ask", "what time is it?", "--thread", "ann"]) == 0
     assert command_line.main(["lab", "record", "--thread", "ann"]) == 0
-    folder = LabFolder(settings.lab_folder)
-    mock = folder.read("mocks", "current-time", Mock)
-    fixed = mock.model_copy(update={"outcomes": (Outcome(text="Half past never"),)})
-    folder.write("mocks", "current-time", fixed)
-    folder.path("cases", "x").parent.mkdir()
-    folder.path("cases", "x").write_text(
-        "turns: [{user: 'what time is it?', expect: {says: [half past never]}}]\n", "utf-8"
-    )
+    files = {
+        "mocks": "tool: current_time\noutcomes: [{when: {zone: x}, fails: true}, {text: Half past never}]\n",
+        "cases": "turns: [{user: 'what time is it?', expect: {says: [half past never]}}]\n",
+    }
+    for kind, text in files.items():
+        file = tmp_path / f"{kind}.yaml"
+        file.write_text(text, "utf-8")
+        assert command_line.main(["lab", "save", kind, "current-time", str(file)]) == 0
+    assert command_line.main(["lab", "save", "cases", "x", str(tmp_path / "mocks.yaml")]) == 2
     capsys.readouterr()
+    assert command_line.main(["lab", "mock", "current-time", '{"zone": "x"}']) == 0
+    assert command_line.main(["lab", "mock", "current-time"]) == 0
+    assert capsys.readouterr().out.splitlines() == ['it fails for {"zone": "x"}', "a fixed result"]
     assert command_line.main(["lab", "run"]) == 1
     assert command_line.main(["lab", "run", "--mock", "current-time"]) == 0
     assert command_line.main(["lab", "list", "mocks", "--json"]) == 0

@@ -6,9 +6,9 @@ import pytest
 
 from agents.errors import UsageError
 from app.lab.cases import Case
-from app.lab.runs import run_cases
-from app.lab.simulation import User, simulate
-from app.lab.stage import Variant
+from app.lab.folder import LabFolder
+from app.lab.runs import Order, run_cases
+from app.lab.simulation import Talks, User, simulate
 from app.settings import Settings
 from prompts import prompt
 from tests.support.odd_provider import Provider
@@ -32,7 +32,7 @@ async def test_a_model_judges(settings: Settings) -> None:
     answers = [completion("<think>well</think>Yes, it tells the time."), completion("No."), completion("Perhaps.")]
     async with Provider.open(*answers) as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
-        run = await run_cases(own, {"x": case}, {"A": Variant()}, times=3, judge=MODEL)
+        run = await run_cases(own, {"x": case}, Order(times=3, judge=MODEL))
     assert [(each.model, each.reason) for each in run.results] == [
         (True, "it tells the time."),
         (False, ""),
@@ -48,9 +48,10 @@ async def test_a_model_judges(settings: Settings) -> None:
 async def test_a_model_plays_a_user(settings: Settings) -> None:
     """A user with a goal talks until it is done; what the assistant says is shown to the model as data."""
     user = User(goal="learn the time", temper="in a hurry", model=MODEL)
+    LabFolder(settings.lab_folder).write("users", "clock", user)
     async with Provider.open(completion("what time is it?"), completion("[done]")) as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
-        outcome = await simulate(own, {"a": user}, Variant(), talks=1, turns=5)
+        outcome = await simulate(own, Talks(talks=1, turns=5))
     assert (outcome.turns, outcome.failures) == (1, [])
     first, second = (body["messages"] for body in provider.bodies)
     assert "learn the time" in first[0]["content"]
@@ -60,10 +61,11 @@ async def test_a_model_plays_a_user(settings: Settings) -> None:
 
 async def test_a_model_that_does_not_answer_is_told(settings: Settings) -> None:
     """A server that fails ends the work with a line, not with a traceback."""
+    LabFolder(settings.lab_folder).write("users", "asker", User(goal="x", model=MODEL))
     async with Provider.open(b"HTTP/1.1 401 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
         with pytest.raises(UsageError, match="openai:m does not answer"):
-            await simulate(own, {"a": User(goal="x", model=MODEL)}, Variant(), talks=1, turns=1)
+            await simulate(own, Talks(talks=1, turns=1))
 
 
 def test_a_user_says_something() -> None:

@@ -8,15 +8,16 @@ import pytest
 import yaml
 
 from agents.errors import UsageError
-from agents.events import Error, Event, Message, ToolEnd, TurnEnd
+from agents.events import Error, Event, Message, ModelEnd, ToolEnd, TurnEnd
 from app.assistant.recording import Answered, Record, Reply
 from app.cli import command_line
 from app.composition import discover
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
-from app.lab.folder import LabFolder, parsed, written
-from app.lab.runs import Result, Run, TurnResult, run_cases, summaries, table_lines
+from app.lab.folder import LabFolder, parsed, validated, written
+from app.lab.runs import Order, Result, Run, TurnResult, run_cases, summaries, table_lines
 from app.lab.stage import Variant, turn_of
 from app.settings import Settings
+from app.usage import read_prices
 
 END = TurnEnd(is_active=False, dialog="planner")
 CALLED = ToolEnd(speaker="planner", tool="add_todos", args={"items": ["milk"]}, ok=True, object="1. milk")
@@ -50,6 +51,14 @@ def test_an_expectation_finds_its_problem(expected: Expected, events: list[Event
     assert problem in "".join(problems)
 
 
+def test_what_a_turn_costs() -> None:
+    """Each model's tokens have its price of `LLM_PRICES`; a model without one costs nothing."""
+    ends = [ModelEnd(speaker="planner", model="m", input_tokens=1_000, output_tokens=500), SAID]
+    turn = turn_of("x", [*ends, ModelEnd(speaker="planner", model="free", input_tokens=7), END], 0.1)
+    assert (turn.calls, turn.tokens) == (2, 1_507)
+    assert turn.price(read_prices(["m=2/4"])) == pytest.approx(0.004)
+
+
 def test_files_are_whole_and_names_stay_in_the_folder(tmp_path: Path) -> None:
     """What is written is read the same; no name leads out of the folder; a fault is named."""
     folder = LabFolder(tmp_path)
@@ -75,7 +84,8 @@ async def test_two_variants_side_by_side(settings: Settings) -> None:
     }
     variants = {"direct": Variant(direct_switch=True), "asked": Variant(direct_switch=False)}
     heard: list[tuple[int, int]] = []
-    run = await run_cases(settings, cases, variants, times=2, tell=lambda done, plays: heard.append((done, plays)))
+    order = Order(variants=variants, times=2)
+    run = await run_cases(settings, cases, order, tell=lambda done, plays: heard.append((done, plays)))
     assert heard[-1] == (8, 8)
     lines = {each.variant: each for each in summaries(run)}
     assert (lines["direct"].plays, lines["direct"].cases) == (4, 2)
@@ -83,15 +93,17 @@ async def test_two_variants_side_by_side(settings: Settings) -> None:
     assert lines["asked"].consistent >= 1
     folder = LabFolder(settings.lab_folder)
     assert folder.read("runs", folder.add("runs", "run", run), Run) == run
-    with pytest.raises(UsageError, match="at least one case"):
-        await run_cases(settings, {}, variants)
-    with pytest.raises(UsageError, match="judges nothing"):
-        await run_cases(settings, cases, variants, judge="local:rules")
+    with pytest.raises(UsageError, match="no case"):
+        await run_cases(settings, {}, order)
+    wrong_orders: list[dict[str, object]] = [{"judge": "local:rules"}, {"times": 21}, {"variants": {}}]
+    for wrong in wrong_orders:
+        with pytest.raises(UsageError):
+            validated(Order, wrong)
 
 
 def _result(problems: tuple[str, ...], person: bool | None, model: bool | None, variant: str = "A") -> Result:
     turns = (TurnResult(user="hello", answer="Hi", trace="supervisor: Hi"),)
-    facts = {"input_tokens": 1_000, "output_tokens": 500, "calls": 2, "price": 0.5}
+    facts = {"tokens": 1_500, "calls": 2, "price": 0.5}
     return Result(case="x", variant=variant, turns=turns, problems=problems, person=person, model=model, **facts)
 
 
@@ -102,7 +114,7 @@ def test_the_agreement_of_the_judges() -> None:
     assert run.agreement() == {("checks", "person"): (1, 2), ("checks", "model"): (2, 3), ("person", "model"): (1, 2)}
     assert run.differing() == ["x"]
     text = "\n".join(table_lines(run))
-    assert re.search(r"^A +3 +2 +1 +1 +6 +4500 ", text, re.MULTILINE)
+    assert re.search(r"^A +3 +2 +2 / 2 +1 / 3 +1 +1 +6 +4500 ", text, re.MULTILINE)
     assert "checks and person agree on 1 of 2" in text
 
 
@@ -138,3 +150,5 @@ def test_the_commands_run_and_compare(settings: Settings, capsys: pytest.Capture
     assert command_line.main(["lab", "verdict", first, "0", "bad"]) == 0
     assert "checks and person agree on 0 of 1" in capsys.readouterr().out
     assert command_line.main(["lab", "verdict", first, "1", "good"]) == 2
+    assert command_line.main(["lab", "outcome", first]) == 0
+    assert "checks and person agree on 0 of 1" in capsys.readouterr().out

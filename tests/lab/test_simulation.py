@@ -8,9 +8,9 @@ from agents.errors import UsageError
 from app.cli import command_line
 from app.composition import discover
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
-from app.lab.folder import LabFolder
-from app.lab.runs import run_cases, summaries, table_lines
-from app.lab.simulation import User, Wish, simulate
+from app.lab.folder import LabFolder, validated
+from app.lab.runs import Order, run_cases, summaries, table_lines
+from app.lab.simulation import Talks, User, Wish, simulate
 from app.lab.stage import Variant
 from app.settings import Settings
 from prompts import card
@@ -34,24 +34,27 @@ async def test_a_failure_becomes_a_case(settings: Settings) -> None:
     """A model that errs is found out; the case has the talk up to there, and passes with a model that does not err."""
     folder = LabFolder(settings.lab_folder)
     wrong = Wish(says=("what time is it?",), expect=Expected(never_calls=("current_time",)))
-    users = {"lister": User(wishes=(wrong,))}
-    outcome = await simulate(settings, users, Variant(), talks=2, turns=3, keep=folder)
+    folder.write("users", "lister", User(wishes=(wrong,)))
+    outcome = await simulate(settings, Talks(talks=2, turns=3, keep=True))
     assert (outcome.talks, outcome.turns, len(outcome.failures)) == (2, 2, 2)
     assert outcome.kinds == {"current_time was called": 2}
     [name] = folder.names("cases")
     case = folder.read("cases", name, Case)
     assert [turn.user for turn in case.turns] == ["what time is it?"]
-    run = await run_cases(settings, {name: case}, {"A": Variant()})
+    run = await run_cases(settings, {name: case}, Order())
     assert run.results[0].problems == ("turn 1: current_time was called",)
 
 
 async def test_the_same_seed_says_the_same(settings: Settings) -> None:
     """A seed fixes what scripted users say; too many talks, and no users, are refused."""
-    twice = [await simulate(settings, {"a": LISTER}, Variant(), talks=2, turns=3, seed=7) for _ in "12"]
+    with pytest.raises(UsageError, match="no simulated user"):
+        await simulate(settings, Talks())
+    LabFolder(settings.lab_folder).write("users", "lister", LISTER)
+    twice = [await simulate(settings, Talks(talks=2, turns=3, seed=7)) for _ in "12"]
     assert twice[0].lines() == twice[1].lines()
-    for users, talks in (({}, 1), ({"a": LISTER}, 0), ({"a": LISTER}, 100_000)):
+    for talks in (0, 100_000):
         with pytest.raises(UsageError):
-            await simulate(settings, users, Variant(), talks=talks, turns=1)
+            validated(Talks, {"talks": talks})
 
 
 def test_the_command(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,15 +74,17 @@ def test_the_command(settings: Settings, capsys: pytest.CaptureFixture[str]) -> 
 async def test_two_hundred_talks_with_a_model_that_errs(settings: Settings) -> None:
     """Each kind of mistake in every tenth reply is found; the cases pass with a model that does not err."""
     folder = LabFolder(settings.lab_folder)
-    users = {"lister": LISTER, "clerk": CLERK}
-    sound = await simulate(settings, users, Variant(), talks=40, turns=6)
-    outcome = await simulate(settings, users, Variant(errs_every=10), talks=200, turns=6, keep=folder)
+    for name, user in (("lister", LISTER), ("clerk", CLERK)):
+        folder.write("users", name, user)
+    sound = await simulate(settings, Talks(talks=40, turns=6))
+    erring = Talks(talks=200, turns=6, variant=Variant(errs_every=10), keep=True)
+    outcome = await simulate(settings, erring)
     assert len(sound.failures) < len(outcome.failures) / 4
     kinds = " ".join(outcome.kinds)
     for kind in ("no_such_tool failed", "was not called", "error unavailable", "Wrong arguments"):
         assert kind in kinds, kinds
     cases = {name: folder.read("cases", name, Case) for name in folder.names("cases")}
-    [line] = summaries(await run_cases(settings, cases, {"sound": Variant()}))
+    [line] = summaries(await run_cases(settings, cases, Order()))
     assert line.passed == line.plays
     LOG.info("%s", "\n".join(outcome.lines()))
 
@@ -91,7 +96,8 @@ async def test_a_hundred_cases_with_two_sets_of_parameters(settings: Settings) -
     lists = [f"add {item} to my list" for item in ("milk", "tea", "rice", "salt", "soap", "glue", "seeds", "nails")]
     texts = [text for text in (*entries, *lists) if "{" not in text]
     cases = {f"case-{n:03}": Case(turns=(CaseTurn(user=texts[n % len(texts)]),)) for n in range(100)}
-    run = await run_cases(settings, cases, {"A": Variant(direct_switch=True), "B": Variant(direct_switch=False)})
+    variants = {"A": Variant(direct_switch=True), "B": Variant(direct_switch=False)}
+    run = await run_cases(settings, cases, Order(variants=variants))
     direct, asked = summaries(run)
     assert direct.plays == asked.plays == 100
     assert direct.calls < asked.calls

@@ -5,12 +5,14 @@ import json
 import pytest
 
 from agents.errors import UsageError
+from agents.memory.inbox import TranscriptLine
+from agents.state.citations import Citation
 from app.assistant import Turn
 from app.assistant.recording import Decided, Record
 from app.cli import command_line
 from app.composition import open_assistant
 from app.lab.stage import Variant
-from app.lab.threads import replay, view
+from app.lab.threads import TurnView, replay, view
 from app.lab.trace_test import test_of as exported_test
 from app.settings import Settings
 
@@ -67,10 +69,22 @@ def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.Capture
     assert command_line.main(["lab", "thread", "--thread", "ann", "--json"]) == 0
     [turn] = json.loads(capsys.readouterr().out)["turns"]
     assert turn["tools"][0]["tool"] == "add_todos"
+    assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "1"]) == 0
+    assert "turn       1" in capsys.readouterr().out
+    assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "9"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann"]) == 0
     assert "planner.add_todos" in capsys.readouterr().out
     assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann", "--temperature", "hot"]) == 2
+
+
+def test_a_turn_has_its_sources() -> None:
+    """What the answers of a turn cite stands with it, each source once."""
+    cited = [Citation(title="The guide", url="guide.md", number=0, start=start, end=start + 3) for start in (3, 11)]
+    line = TranscriptLine("assistant", "research", "So [1] and [1].", 1, "m", 0, {"citations": cited})
+    turn = TurnView(number=1, text="why?", answers=[line], record=Record(), is_kept=False)
+    assert [(source.number, source.title) for source in turn.sources] == [(1, "The guide")]
+    assert turn.plain()["sources"][0]["place"] == "guide.md"
 
 
 def test_an_old_record_is_still_read() -> None:

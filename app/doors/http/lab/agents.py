@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import Depends, Query, Response
+from fastapi import Depends, Form, Query, Response
 from fastapi.responses import HTMLResponse
 
 import observers
@@ -12,7 +12,7 @@ from agents.events import trace
 from app.agent_files import AgentFile
 from app.agent_files.mocks import Mock
 from app.doors.http.answers import Answers
-from app.doors.http.lab.visit import Fields, Form, Visiting, led_to, new_router
+from app.doors.http.lab.visit import Nested, Text, Visiting, led_to, new_router
 from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.router import add_talk
 from app.lab.agents import agent_of, available_tools
@@ -49,7 +49,7 @@ async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
 
 
 @router.post("/lab/agent")
-async def save(visit: Visiting, form: Form) -> Response:
+async def save(visit: Visiting, form: Nested) -> Response:
     """Keep an agent as its next version; a mock that it has already stays as it is there."""
     workshop, name = visit.workshop, str(form.get("file", ""))
     own = workshop.read(name).mocks if name in workshop.names() else ()
@@ -59,28 +59,26 @@ async def save(visit: Visiting, form: Form) -> Response:
 
 
 @router.post("/lab/agent/share")
-async def share(visit: Visiting, form: Fields) -> Response:
+async def share(visit: Visiting, file: Text, *, take_back: Annotated[bool, Form()] = False) -> Response:
     """Make an agent a dialog for everybody, or take it back."""
-    workshop, name = visit.workshop, form.get("file", "")
-    async with visit.deed("agent_unshared" if form.get("take_back") else "agent_shared", about=name):
-        (workshop.unshare if form.get("take_back") else workshop.share)(name)
-    return led_to(f"/lab/agent?name={name}")
+    async with visit.deed("agent_unshared" if take_back else "agent_shared", about=file):
+        (visit.workshop.unshare if take_back else visit.workshop.share)(file)
+    return led_to(f"/lab/agent?name={file}")
 
 
 @router.post("/lab/agent/delete")
-async def delete(visit: Visiting, form: Fields) -> Response:
+async def delete(visit: Visiting, file: Text) -> Response:
     """Delete an agent with all that is kept of it."""
-    name = form.get("file", "")
-    async with visit.deed("agent_deleted", about=name):
-        await visit.trials.close((visit.user, name))
-        visit.workshop.delete(name)
+    async with visit.deed("agent_deleted", about=file):
+        await visit.trials.close((visit.user, file))
+        visit.workshop.delete(file)
     return led_to("/lab/agents")
 
 
 @router.get("/lab/agent/changes")
 async def changes(visit: Visiting, name: AgentName, old: int, new: int) -> str:
     """Show in what two versions differ."""
-    return visit.draw("changes", lines=visit.workshop.changes(name, old, new), old=old, new=new)
+    return visit.draw("changes", lines=visit.workshop.changes(name, old, new))
 
 
 async def conversation(visit: Visiting, agent: str) -> Conversation:
@@ -116,5 +114,6 @@ async def live_trace(
     if len(events) == seen:
         return Response(status_code=204)
     observing = visit.workshop.read(agent).observers
-    drawn = drawing(agent, observing, answers[-1].events if answers else ())
-    return HTMLResponse(visit.draw("live", agent=agent, seen=len(events), drawing=drawn, trace=trace(events)))
+    nodes, edges = drawing(agent, observing, answers[-1].events if answers else ())
+    facts = {"agent": agent, "seen": len(events), "nodes": nodes, "edges": edges, "trace": trace(events)}
+    return HTMLResponse(visit.draw("live", **facts))

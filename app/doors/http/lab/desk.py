@@ -1,12 +1,11 @@
 """The pages on the desk: sessions in which the visitor plays the model, and what they are exported as."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated
+from collections.abc import Sequence
 
-from fastapi import HTTPException, Query, Response
+from fastapi import HTTPException, Response
 from pydantic import BaseModel
 
-from app.doors.http.lab.visit import Fields, Form, Visit, Visiting, as_file, led_to, new_router
+from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visit, Visiting, as_file, led_to, new_router
 from app.lab.desk import Desk, ExportForm, sitting
 from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, Session
@@ -15,22 +14,14 @@ from app.lab.forms import arguments_of, fields_of
 from prompts import languages
 
 router = new_router()
-FileName = Annotated[str, Query(min_length=1, max_length=61)]
-
-
-class CallForm(BaseModel):
-    """A call of a tool: a text for each argument."""
-
-    tool: str
-    args: Mapping[str, str] = {}
 
 
 class ReplyForm(BaseModel):
-    """What the visitor replies for the model."""
+    """What the visitor replies for the model; each argument of a call is a text."""
 
     name: str
     text: str = ""
-    calls: Sequence[CallForm] = ()
+    calls: Sequence[DeskCall] = ()
 
 
 @router.get("/lab/desk")
@@ -40,7 +31,7 @@ async def sessions(visit: Visiting) -> str:
 
 
 @router.post("/lab/desk")
-async def begin(visit: Visiting, form: Form) -> Response:
+async def begin(visit: Visiting, form: Nested) -> Response:
     """Begin a session."""
     session = validated(Session, {key: form[key] for key in ("about", "lang", "user", "device") if key in form})
     if session.lang not in languages():
@@ -61,15 +52,15 @@ async def seat(visit: Visiting, name: FileName) -> str:
 
 
 @router.post("/lab/desk/say")
-async def say(visit: Visiting, form: Fields) -> str:
+async def say(visit: Visiting, name: Text, text: Text = "") -> str:
     """Say something as the user."""
-    desk = await _desk(visit, form.get("name", ""))
-    desk.say(form.get("text", ""))
+    desk = await _desk(visit, name)
+    desk.say(text)
     return await _seat(visit, desk)
 
 
 @router.post("/lab/desk/reply")
-async def reply(visit: Visiting, form: Form) -> str:
+async def reply(visit: Visiting, form: Nested) -> str:
     """Answer for the model."""
     given = validated(ReplyForm, form)
     desk = await _desk(visit, given.name)
@@ -80,11 +71,10 @@ async def reply(visit: Visiting, form: Form) -> str:
 
 
 @router.post("/lab/desk/back")
-async def back(visit: Visiting, form: Fields) -> str:
+async def back(visit: Visiting, name: Text, steps: Number) -> str:
     """Go back to where so many steps are done."""
-    desk = await _desk(visit, form.get("name", ""))
-    steps = form.get("steps", "")
-    await desk.back(visit.settings, int(steps) if steps.isdecimal() else 0)
+    desk = await _desk(visit, name)
+    await desk.back(visit.settings, steps)
     return await _seat(visit, desk)
 
 

@@ -3,7 +3,7 @@
 from fastapi import Response
 
 from app.agent_files.mocks import TYPES, Mock, Outcome
-from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
+from app.doors.http.lab.visit import FileName, Nested, Text, Visiting, led_to, new_router
 from app.lab.folder import named_after
 from app.lab.forms import mock_of
 from app.lab.threads import keep_mocks
@@ -27,7 +27,7 @@ async def mock(visit: Visiting, name: FileName = "") -> str:
 
 
 @router.post("/lab/mock")
-async def save(visit: Visiting, form: Form) -> Response:
+async def save(visit: Visiting, form: Nested) -> Response:
     """Write a mock."""
     mock = mock_of(form)
     if file := form.get("file"):
@@ -38,15 +38,14 @@ async def save(visit: Visiting, form: Form) -> Response:
 
 
 @router.post("/lab/mock/try")
-async def attempt(visit: Visiting, form: Form) -> str:
+async def attempt(visit: Visiting, form: Nested) -> str:
     """Show what the mock on the page would answer to a call."""
     mock, args = mock_of(form), form.get("args")
     return visit.draw("tried", outcome=mock.outcome(args if isinstance(args, dict) else {}), mock=mock)
 
 
 @router.post("/lab/mocks/from-thread")
-async def record(visit: Visiting, form: Fields) -> Response:
+async def record(visit: Visiting, name: Text, tools: Text = "") -> Response:
     """Keep what tools answered in a thread as mocks."""
-    records = await visit.assistant.records(form.get("name", ""))
-    keep_mocks(visit.settings, records, form.get("tools", "").split())
+    keep_mocks(visit.settings, await visit.assistant.records(name), tools.split())
     return led_to("/lab/mocks")

@@ -1,54 +1,24 @@
 """The pages on runs: cases, what came of them side by side, simulated users."""
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-from fastapi import HTTPException, Response
+from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
-from app.doors.http.lab.visit import Fields, FileName, Form, Visiting, led_to, new_router
+from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, led_to, new_router
 from app.lab.cases import Case
 from app.lab.folder import parsed, validated, written
-from app.lab.runs import JUDGES, Run, judge_result, run_files, summaries
-from app.lab.simulation import User, simulate
-from app.lab.stage import Variant
+from app.lab.runs import JUDGES, Order, Run, Verdict, judge_result, run_files, summaries
+from app.lab.simulation import Talks, User, simulate
 from app.lab.threads import keep_case as keep_thread
-from app.lab.work import Tell
+from app.lab.work import FAULTS, Tell
 
 router = new_router()
 Written = Literal["cases", "users"]
 """What is written on a page as YAML."""
 KINDS: Mapping[Written, type[BaseModel]] = {"cases": Case, "users": User}
-
-
-class FileForm(BaseModel):
-    """A case or a simulated user, as it is written on the page."""
-
-    kind: Written
-    file: str = ""
-    text: str = ""
-
-
-class RunForm(BaseModel):
-    """What the page asks to be played."""
-
-    case: Sequence[str] = ()
-    mock: Sequence[str] = ()
-    a: Variant = Variant()
-    b: Variant = Variant()
-    both: bool = False
-    times: int = 1
-    judge: str = ""
-
-
-class SimulationForm(BaseModel):
-    """What the page asks simulated users for."""
-
-    user: Sequence[str] = ()
-    talks: int = 20
-    turns: int = 8
-    variant: Variant = Variant()
 
 
 @router.get("/lab/runs")
@@ -74,53 +44,38 @@ async def file(visit: Visiting, kind: Written, name: FileName = "") -> str:
 
 
 @router.post("/lab/file")
-async def save(visit: Visiting, form: Form) -> Response:
+async def save(visit: Visiting, kind: Annotated[Written, Form()], file: Text, text: Text) -> Response:
     """Write a case or a simulated user."""
-    given = validated(FileForm, form)
-    visit.folder.write(given.kind, given.file, parsed(given.text, KINDS[given.kind], "YAML"))
+    visit.folder.write(kind, file, parsed(text, KINDS[kind], "YAML"))
     return led_to("/lab/runs")
 
 
 @router.post("/lab/cases/from-thread")
-async def keep_case(visit: Visiting, form: Fields) -> Response:
+async def keep_case(visit: Visiting, name: Text) -> Response:
     """Keep a thread as a case."""
-    thread = form.get("name", "")
-    name = keep_thread(visit.settings, await visit.assistant.records(thread), thread)
-    return led_to(f"/lab/file?kind=cases&name={name}")
+    case = keep_thread(visit.settings, await visit.assistant.records(name), name)
+    return led_to(f"/lab/file?kind=cases&name={case}")
 
 
 @router.post("/lab/runs")
-async def run(visit: Visiting, form: Form) -> str:
+async def run(visit: Visiting, form: Nested) -> str:
     """Begin to play cases with one variant or two; the answer tells how far it is."""
-    asked = validated(RunForm, form)
-    variants = {"A": asked.a} | ({"B": asked.b} if asked.both else {})
+    order = validated(Order, form)
 
     async def work(tell: Tell) -> Response:
-        name, _ = await run_files(
-            visit.settings,
-            visit.folder,
-            variants,
-            cases=asked.case,
-            mocks=asked.mock,
-            times=asked.times,
-            judge=asked.judge,
-            tell=tell,
-        )
+        name, _ = await run_files(visit.settings, order, tell)
         return led_to(f"/lab/run?name={name}")
 
     return visit.draw("work", work=visit.works.begin(work))
 
 
 @router.post("/lab/simulation")
-async def simulation(visit: Visiting, form: Form) -> str:
-    """Let simulated users talk; the answer tells how far they are."""
-    asked = validated(SimulationForm, form)
-    users = visit.folder.every("users", User, *asked.user)
+async def simulation(visit: Visiting, form: Nested) -> str:
+    """Let simulated users talk, and keep their failures as cases; the answer tells how far they are."""
+    order = validated(Talks, {**form, "keep": True})
 
     async def work(tell: Tell) -> Response:
-        size = {"talks": asked.talks, "turns": asked.turns}
-        done = await simulate(visit.settings, users, asked.variant, **size, keep=visit.folder, tell=tell)
-        return HTMLResponse(visit.draw("simulated", done=done))
+        return HTMLResponse(visit.draw("simulated", done=await simulate(visit.settings, order, tell)))
 
     return visit.draw("work", work=visit.works.begin(work))
 
@@ -131,7 +86,12 @@ async def progress(visit: Visiting, id: str) -> Response | str:
     work = visit.works.of(id)
     if work is None:
         raise HTTPException(404)
-    return work.outcome or visit.draw("work", work=work)
+    if not work.task.done():
+        return visit.draw("work", work=work)
+    try:
+        return work.task.result()
+    except FAULTS as fault:
+        return visit.draw("fault", fault=fault)
 
 
 @router.get("/lab/run")
@@ -144,9 +104,7 @@ async def show_run(visit: Visiting, name: FileName) -> str:
 
 
 @router.post("/lab/run/judge")
-async def judge(visit: Visiting, form: Fields) -> str:
+async def judge(visit: Visiting, file: Text, place: Number, verdict: Annotated[Verdict, Form()]) -> str:
     """Keep what a person thinks of a result."""
-    name, text = form.get("file", ""), form.get("place", "")
-    place = int(text) if text.isdecimal() else -1
-    result = judge_result(visit.folder, name, place, is_good=form.get("verdict") == "good")
-    return visit.draw("verdicts", result=result, place=place, file=name)
+    result = judge_result(visit.folder, file, place, verdict)
+    return visit.draw("verdicts", result=result, place=place, file=file)

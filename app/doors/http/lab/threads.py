@@ -6,7 +6,7 @@ from urllib.parse import quote
 from fastapi import HTTPException, Query, Response
 
 from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
-from app.doors.http.lab.visit import Fields, Form, Visiting, as_file, led_to, new_router
+from app.doors.http.lab.visit import Nested, Number, Text, Visiting, as_file, led_to, new_router
 from app.lab.folder import named_after, validated
 from app.lab.stage import Variant
 from app.lab.threads import replay, view
@@ -51,15 +51,14 @@ async def state(visit: Visiting, name: Name, turn: int) -> str:
 
 
 @router.post("/lab/thread/back")
-async def back(visit: Visiting, form: Fields) -> Response:
+async def back(visit: Visiting, name: Text, turn: Number) -> Response:
     """Go back to the end of a kept turn."""
-    name, turn = form.get("name", ""), form.get("turn", "")
     facts = await view(visit.assistant, name)
-    if not turn.isdecimal() or int(turn) not in {each.number for each in facts.turns if each.is_kept}:
+    if turn not in {each.number for each in facts.turns if each.is_kept}:
         raise HTTPException(404)
     lang = facts.state.get("lang") or visit.lang
     async with visit.deed("back", name):
-        await visit.assistant.go_back(name, int(turn), say("gone_back", lang, turn=turn))
+        await visit.assistant.go_back(name, turn, say("gone_back", lang, turn=turn))
     return led_to(address_of(name))
 
 
@@ -73,7 +72,7 @@ async def as_trace_test(visit: Visiting, name: Name, download: bool = False) -> 
 
 
 @router.post("/lab/thread/replay")
-async def replayed(visit: Visiting, form: Form) -> str:
+async def replayed(visit: Visiting, form: Nested) -> str:
     """Say the same to another model, and show both traces side by side."""
     variant = validated(Variant, form.get("variant", {}))
     records = await visit.assistant.records(str(form.get("name", "")))

@@ -3,15 +3,18 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import HTTPException, Query, Response
+from fastapi import Form, HTTPException, Query, Response
+from pydantic import AfterValidator
 
-from app.doors.http.lab.visit import Fields, Visiting, led_to, new_router
+from app.doors.http.lab.visit import Text, Visiting, led_to, new_router
 from app.lab.cards import card_text, draft_file, effect, queries_of
 from app.presentation.tool_card import cards, owned_tools, slots, write_card
 from prompts import languages
 
 router = new_router()
 ToolName = Annotated[str, Query(max_length=64)]
+# A browser ends lines with a carriage return, too.
+CardText = Annotated[str, Form(), AfterValidator(lambda text: text.replace("\r", ""))]
 
 
 @router.get("/lab/tools")
@@ -32,23 +35,19 @@ async def tool(visit: Visiting, name: ToolName, lang: ToolName) -> str:
 
 
 @router.post("/lab/tool/effect")
-async def shown(visit: Visiting, form: Fields) -> str:
+async def shown(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> str:
     """Show which requests the card on the page finds, and which it no longer does."""
     queries = await queries_of(visit.assistant, visit.folder)
-    about = (form.get("name", ""), form.get("lang", ""), form.get("text", "").replace("\r", ""))
-    return visit.draw(
-        "effect", name=about[0], effect=await asyncio.to_thread(effect, visit.assistant.speakers, *about, queries)
-    )
+    changes = await asyncio.to_thread(effect, visit.assistant.speakers, name, lang, text, queries)
+    return visit.draw("effect", name=name, effect=changes)
 
 
 @router.post("/lab/tool")
-async def save(visit: Visiting, form: Fields) -> Response:
+async def save(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> Response:
     """Keep a draft of a card in the lab's folder."""
-    name, lang = form.get("name", ""), form.get("lang", "")
     owned = owned_tools(visit.assistant.speakers).get(name)
     if owned is None or lang not in languages():
         raise HTTPException(404)
-    text = form.get("text", "").replace("\r", "")
     async with visit.deed("card_changed", about=name):
         write_card(draft_file(visit.folder, name, lang), "", text, slots([tool for _, tool in owned]))
     return led_to(f"/lab/tool?name={name}&lang={lang}")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from markupsafe import Markup
 
@@ -32,8 +31,6 @@ from prompts import FALLBACK, languages, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, as they stand in the navigation."""
-PAGE_OF: Mapping[Kind, str] = {"cases": "runs", "users": "runs", "runs": "runs", "mocks": "mocks", "desk": "desk"}
-"""The part that lists the files of a kind."""
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
 
@@ -99,25 +96,16 @@ async def _visit(request: Request, visitor: Annotated[Key, Depends(visiting("lab
     return Visit(visitor, assistant, state.settings, state.works, state.trials, state.desks, lang)
 
 
-async def _pairs(request: Request) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=400)
-    except ValueError:
-        raise HTTPException(422) from None
-
-
-async def _fields(pairs: Annotated[list[tuple[str, str]], Depends(_pairs)]) -> Mapping[str, str]:
-    return dict(pairs)
-
-
-async def _form(pairs: Annotated[list[tuple[str, str]], Depends(_pairs)]) -> Mapping[str, Any]:
-    return form_data(pairs)
+async def _nested(request: Request) -> Mapping[str, Any]:
+    async with request.form(max_fields=400) as sent:
+        # The page gives each form an `id`, which the lab does not need.
+        return form_data([(name, text) for name, text in sent.multi_items() if isinstance(text, str) and name != "id"])
 
 
 Visiting = Annotated[Visit, Depends(_visit)]
-Fields = Annotated[Mapping[str, str], Depends(_fields)]
-"""The fields of a form as texts."""
-Form = Annotated[Mapping[str, Any], Depends(_form)]
+Text = Annotated[str, Form()]
+Number = Annotated[int, Form(ge=0)]
+Nested = Annotated[Mapping[str, Any], Depends(_nested)]
 """The fields of a form as nested data, which nobody has checked yet."""
 FileName = Annotated[str, Query(max_length=61)]
 
@@ -154,12 +142,9 @@ async def home(visit: Visiting) -> str:
 
 
 @router.post("/lab/delete")
-async def delete(visit: Visiting, form: Fields) -> Response:
+async def delete(visit: Visiting, kind: Annotated[Kind, Form()], name: Text) -> Response:
     """Delete a file of the lab's folder."""
-    kind = next((kind for kind in PAGE_OF if kind == form.get("kind")), None)
-    if kind is None:
-        raise HTTPException(404)
-    visit.folder.delete(kind, form.get("name", ""))
+    visit.folder.delete(kind, name)
     if kind == "desk":
-        await visit.desks.close(form.get("name", ""))
-    return led_to(f"/lab/{PAGE_OF[kind]}")
+        await visit.desks.close(name)
+    return led_to(f"/lab/{kind if kind in PARTS else 'runs'}")

@@ -117,7 +117,8 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     made = await lab.post("/lab/cases/from-thread", data={"name": "shop:ann"})
     assert made.headers["hx-redirect"] == "/lab/file?kind=cases&name=shop-ann"
     assert "what is on my list?" in (await lab.get("/lab/file?kind=cases&name=shop-ann")).text
-    choice = {"case[]": "shop-ann", "a.model": "local:rules", "both": "1", "b.direct_switch": "no", "times": "1"}
+    choice = {"cases[]": "shop-ann", "variants.A.model": "local:rules", "variants.B.direct_switch": "no", "times": "1"}
+    choice["id"] = "given-by-the-page"
     ran = await _outcome(lab, await lab.post("/lab/runs", data=choice))
     address = ran.headers["hx-redirect"]
     assert re.search("[12] / 1|1 / 1", (await lab.get(address)).text)
@@ -125,11 +126,11 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     judged = await lab.post("/lab/run/judge", data={"file": file, "place": "1", "verdict": "bad"})
     assert judged.text.count('aria-pressed="true"') == 1
     assert LabFolder(settings.lab_folder).read("runs", file, Run).results[1].person is False
-    assert (await lab.post("/lab/run/judge", data={"file": file, "place": "9"})).status_code == 409
+    assert (await lab.post("/lab/run/judge", data={"file": file, "place": "9", "verdict": "bad"})).status_code == 409
     assert (await lab.post("/lab/runs", data={**choice, "times": "often"})).status_code == 409
-    assert (
-        "judges nothing" in (await _outcome(lab, await lab.post("/lab/runs", data={**choice, "judge": "local:x"}))).text
-    )
+    assert "judges nothing" in (await lab.post("/lab/runs", data={**choice, "judge": "local:x"})).text
+    absent = await _outcome(lab, await lab.post("/lab/runs", data={**choice, "cases[]": "nothing"}))
+    assert "there is no" in absent.text
     wrong = await lab.post("/lab/file", data={"kind": "cases", "file": "../../x", "text": "turns: [{user: a}]"})
     assert (wrong.status_code, "small letters" in wrong.text) == (409, True)
     assert (await lab.post("/lab/file", data={"kind": "cases", "file": "x", "text": "turns: 5"})).status_code == 409
@@ -143,7 +144,7 @@ async def test_simulated_users_talk(lab: httpx.AsyncClient, settings: Settings) 
     """A user is written on the page and talks; what was found is shown, and its case is kept."""
     text = "wishes:\n- says: ['what time is it?']\n  expect: {never_calls: [current_time]}\n"
     assert (await lab.post("/lab/file", data={"kind": "users", "file": "clock", "text": text})).status_code == 204
-    body = {"user[]": "clock", "talks": "2", "turns": "1", "variant.errs_every": "0"}
+    body = {"users[]": "clock", "talks": "2", "turns": "1", "variant.errs_every": "0"}
     shown = (await _outcome(lab, await lab.post("/lab/simulation", data=body))).text
     assert "current_time was called" in shown
     assert LabFolder(settings.lab_folder).names("cases") == ["found-current-time-was-called"]
@@ -162,7 +163,9 @@ async def test_a_mock_by_form(lab: httpx.AsyncClient, settings: Settings) -> Non
     listed = (await lab.get("/lab/mocks")).text
     assert "depot-weather" in listed
     assert "a tool that does not exist" in listed
-    assert "<b>weather" not in (await lab.get("/lab/mock?name=depot-weather")).text
+    page = (await lab.get("/lab/mock?name=depot-weather")).text
+    assert "<b>weather" not in page
+    assert 'value="{&#34;city&#34;: &#34;Riga&#34;}"' in page
     assert (await lab.post("/lab/mocks/from-thread", data={"name": "shop:ann"})).status_code == 204
     assert "list-todos" in LabFolder(settings.lab_folder).names("mocks")
     assert (await lab.post("/lab/delete", data={"kind": "mocks", "name": "depot-weather"})).status_code == 204

@@ -83,7 +83,11 @@ bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/
 	.venv-bench/bin/python -m benchmarks.growth
 	.venv-bench/bin/python -m benchmarks.peers --publish
 
+bench-workers: .venv-bench/installed  ## measure workers on PostgreSQL beside LangGraph, and 20,000 turns
+	.venv-bench/bin/python -m benchmarks.workers
+	.venv-bench/bin/python -m benchmarks.endurance
+
 bench-pair: install  ## compare the CPU per turn with another checkout (OTHER=DIR)
 	$(RUN) -m benchmarks.pair --other $(OTHER)
 
-.PHONY: help install chat demo setup test test-slow test-all quick lint check own reference size lock bench bench-pair
+.PHONY: help install chat demo setup test test-slow test-all quick lint check own reference size lock bench bench-workers bench-pair

@@ -60,6 +60,7 @@ class Settings(Extensions):
     memory_callback_url: AnyHttpUrl | None = None
     memory_callback_secret: SecretStr | None = None
     log_content: bool = False
+    log_json: bool = False
     traces_url: AnyHttpUrl | None = None
     trace_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)

@@ -18,9 +18,10 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def ran_on() -> dict[str, str | int]:
-    """Return what a figure depends on: interpreter, libraries, machine."""
+def ran_on(packages: Sequence[str] = ()) -> dict[str, str | int]:
+    """Return what a figure depends on: interpreter, libraries, with these packages, and machine."""
     return {
+        **{name: version(name) for name in packages},
         "python": platform.python_version(),
         "langgraph": version("langgraph"),
         "langgraph-checkpoint-sqlite": version("langgraph-checkpoint-sqlite"),
@@ -30,13 +31,13 @@ def ran_on() -> dict[str, str | int]:
     }
 
 
-def show(rows: Sequence[Row], *, as_json: bool) -> None:
-    """Print the rows; floats get two decimals in the table, and all of theirs in JSON."""
+def show(rows: Sequence[Row], *, as_json: bool, packages: Sequence[str] = ()) -> None:
+    """Print the rows; floats get two decimals in the table, and all of theirs in JSON; `packages` as in `ran_on`."""
     if as_json:
-        print(json.dumps({"ran_on": ran_on(), "rows": rows}))
+        print(json.dumps({"ran_on": ran_on(packages), "rows": rows}))
         return
     show_table(rows)
-    print("\nran on " + ", ".join(f"{name} {value}" for name, value in ran_on().items()))
+    print("\nran on " + ", ".join(f"{name} {value}" for name, value in ran_on(packages).items()))
 
 
 def show_table(rows: Sequence[Row]) -> None:

@@ -19,6 +19,7 @@ from agents.state.citations import Citation, shifted
 from agents.state.verdict import Kind
 from agents.toolkit.context import Context, nothing
 from app.assistant.recording import Recording
+from app.process.logs import name_turn
 from app.process.tasks import cancel
 from prompts import FALLBACK, phrase
 
@@ -174,6 +175,7 @@ class Run:
             self._task.cancel()
 
     async def _drive(self, update: Update | None) -> None:
+        name_turn(self.context.thread, self.turn)
         stream = self.graph.astream(
             update,
             {**self.config, "recursion_limit": self.context.limits.steps},

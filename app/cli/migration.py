@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from agents.errors import ConfigError
+from agents.errors import ConfigError, UsageError
 from agents.toolkit.commands import CommandResult
 from app.cli.progress import progress_bar
 from app.composition.databases import connected
@@ -16,6 +16,11 @@ from app.composition.migration import copy
 from app.presentation.texts import say
 from app.security.encryption import change_key, read_key
 from app.settings import read_settings
+
+NOT_ENCRYPTED = (
+    "The database is encrypted, and its copy would not be: whoever can read the copy could read every text."
+    " Give a file a key with --to-key, or agree with --readable."
+)
 
 
 def _key_in(file: str) -> SecretStr:
@@ -32,19 +37,25 @@ ToKey = Annotated[
     SecretStr | None,
     typer.Option(parser=_key_in, metavar="FILE", help="Encrypt the target with the key in this file; - is stdin."),
 ]
+Readable = Annotated[
+    bool, typer.Option("--readable", help="Agree that the copy of an encrypted database is not encrypted.")
+]
 NewKey = Annotated[
     SecretStr, typer.Argument(parser=_key_in, metavar="FILE", help="A file with the new key; - is stdin.")
 ]
 
 
-async def migrate(*, to: To, to_key: ToKey = None) -> CommandResult:
+async def migrate(*, to: To, to_key: ToKey = None, readable: Readable = False) -> CommandResult:
     """Copy everything in DATABASE_URL to another database; run it again after an interruption.
 
     Raises:
-        UsageError: the target holds conversations already, or the source is of another version of this program.
+        UsageError: the target holds conversations already, or the source is of another version of this program; or the
+            source is encrypted, the target will not be, and nobody has agreed to that.
         ConfigError: one of the databases cannot be used.
     """
     settings = read_settings()
+    if settings.database_key and not (to_key or readable):
+        raise UsageError(NOT_ENCRYPTED)
     with progress_bar() as tell:
         # The door's own table. Its libraries are slow to load.
         others = [import_module("app.doors.http.callbacks").TABLES]

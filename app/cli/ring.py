@@ -124,7 +124,7 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None) -> in
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
     if settings.ring_telegram_chat is not None and not token:
         raise ConfigError(say("ring.no_token", settings.app_lang))
-    log = log_on_stderr(detailed=True, content=settings.log_content, secret=token)
+    log = log_on_stderr(detailed=True, content=settings.log_content, as_json=settings.log_json, secret=token)
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             # No model is asked, so none has to be reachable.

@@ -58,11 +58,8 @@ class Breaker:
         self._is_tried = False
         trouble = diagnose(failure) if isinstance(failure, Exception) and is_failure(failure) else None
         if is_silent or trouble in OUTAGES:
-            self._failures, self._until, self._is_busy = (
-                self._failures + 1,
-                self.now() + self.rest,
-                trouble != OUTAGES[1],
-            )
+            self._failures += 1
+            self._until, self._is_busy = self.now() + self.rest, trouble != OUTAGES[1]
             if self._failures >= self.most:
                 LOG.warning(
                     "%s: %d failures in a row; it is tried again in %g s", self.place, self._failures, self.rest

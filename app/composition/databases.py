@@ -3,7 +3,6 @@
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,10 @@ from agents.errors import ConfigError, UnusableDatabase
 from agents.memory import Memory, database_path, open_memory
 from agents.memory.checkpointer import KEPT_TURNS, Keep
 from agents.memory.connection import Connection, Tables, connect
+from app.process.extras import load_extra
 from app.security.encryption import driver_of
 
 POSTGRES = ("postgresql://", "postgres://")
-NO_DRIVER = (
-    "DATABASE_URL: PostgreSQL is an extra; install it: pip install --require-hashes -r requirements-postgres.txt"
-)
 NOT_BY_KEY = "DATABASE_KEY encrypts a file; PostgreSQL is encrypted by its disk or its provider. Take the key away."
 
 
@@ -81,8 +78,4 @@ def files_of(url: str) -> Path:
 def _postgres(key: SecretStr | None = None) -> Any:
     if key:
         raise ConfigError(NOT_BY_KEY)
-    # Who talks to a file does without the driver.
-    try:
-        return import_module("app.postgres.storage")
-    except ImportError:
-        raise ConfigError(NO_DRIVER) from None
+    return load_extra("app.postgres.storage", "postgres", "DATABASE_URL: PostgreSQL")

@@ -5,9 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial, reduce
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import NoReturn
 
 from langgraph.store.base import BaseStore
@@ -17,14 +15,13 @@ from agents.toolkit.descriptions import from_source, own_texts
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.shelf import FINDING, bound_tools
 from agents.toolkit.speaker import Speaker, Speakers
+from app.process.extras import load_extra
 from app.process.files import read_env
 from app.remote.files import HttpFile, McpFile
 from app.remote.http import http_tools
 from app.remote.secret import secrets_of
 from app.remote.yaml_file import Offer, fault, read_files
 from app.settings import Settings
-
-NO_MCP = "MCP_SERVERS: MCP is an extra; install it: pip install --require-hashes -r requirements-mcp.txt"
 
 
 def _refuse(error: ConfigError) -> NoReturn:
@@ -52,7 +49,7 @@ async def with_remote_tools(
                 offers = await stack.enter_async_context(http_tools(described, secrets))
                 speakers = reduce(partial(_with_tool, name), offers, speakers)
         if settings.mcp_servers:
-            mcp = _mcp()
+            mcp = load_extra("app.remote.mcp", "mcp", "MCP_SERVERS: MCP")
             for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
                 templates = {n: s.env or s.headers for n, s in listed.servers.items()}
                 secrets = secrets_of(name, "servers", templates, environment)
@@ -78,16 +75,6 @@ def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
 
     dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
     return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
-
-
-def _mcp() -> ModuleType:
-    """Return the module that speaks MCP; its packages are an extra, which only those who use it install."""
-    try:
-        return import_module("app.remote.mcp")
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] != "mcp":
-            raise
-        raise ConfigError(NO_MCP) from None
 
 
 SEEN_DESCRIPTIONS = ("application", "mcp")

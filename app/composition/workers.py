@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.composition import open_assistant
-from app.composition.databases import NO_DRIVER, is_postgres
+from app.composition.databases import is_postgres
+from app.process.extras import load_extra
 from app.settings import Settings
 
 UNBOUNDED = 1_000_000
@@ -50,8 +50,4 @@ async def play_for_doors(settings: Settings, most: int) -> None:
 def _modules(settings: Settings, *names: str) -> list[Any]:
     if not is_postgres(settings.database_url):
         raise ConfigError("WORKERS: workers need a PostgreSQL database; set DATABASE_URL (docs/operations.md)")
-    # Who plays its own turns does without the engine.
-    try:
-        return [import_module(f"app.worker.{name}") for name in names]
-    except ImportError:
-        raise ConfigError(NO_DRIVER) from None
+    return [load_extra(f"app.worker.{name}", "postgres", "WORKERS: PostgreSQL") for name in names]

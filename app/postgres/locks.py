@@ -16,8 +16,8 @@ from app.process.tasks import cancel
 
 BEAT = 1.0
 """Seconds between two signs of life of the connection that holds the locks."""
-SILENCE = 5.0
-"""Seconds after which a server that does not answer counts as lost."""
+SILENCE = 5
+"""Looks, a `BEAT` apart, after which a server that has not answered counts as lost."""
 FROZEN = 15.0
 """Seconds without a sign of life after which a process loses its locks to one that waits for them."""
 LOCK = "SELECT pg_try_advisory_lock(%s)"
@@ -63,26 +63,42 @@ class _Holder:
     def __init__(self, connection: psycopg.AsyncConnection) -> None:
         self.connection = connection
         self.lease = Lease(connection.info.backend_pid)
-        self.watch = asyncio.create_task(self._watch())
+        self._answers = 0
+        """How often the server has answered."""
+        self._tasks = [asyncio.create_task(work) for work in (self._beat(), self._watch())]
 
     async def does(self, sql: str, key: int) -> bool:
         """Do something with a lock; return whether it was done."""
         row = await (await self.connection.execute(sql.encode(), (key,))).fetchone()
+        self._answers += 1
         return bool(row and row[0])
 
-    async def _watch(self) -> None:
+    async def _beat(self) -> None:
         """Give signs of life until the connection is lost."""
-        with suppress(psycopg.Error, TimeoutError):
+        with suppress(psycopg.Error):
             while not self.lease.is_lost:
+                await self.connection.execute("SELECT 1")
+                self._answers += 1
                 await asyncio.sleep(BEAT)
-                async with asyncio.timeout(SILENCE):
-                    await self.connection.execute("SELECT 1")
+        self.lease.is_lost = True
+
+    async def _watch(self) -> None:
+        """Count the connection as lost when the server is silent.
+
+        A process with too much to do hears late what the server has said in time, and a sign of life waits behind the
+        locks that are asked for. So silence is counted in looks, and every answer ends it.
+        """
+        silent_looks = 0
+        while silent_looks < SILENCE:
+            answers = self._answers
+            await asyncio.sleep(BEAT)
+            silent_looks = silent_looks + 1 if self._answers == answers else 0
         self.lease.is_lost = True
 
     async def close(self) -> None:
         """Free all locks."""
         self.lease.is_lost = True
-        await cancel([self.watch])
+        await cancel(self._tasks)
         await self.connection.close()
 
 

@@ -1,17 +1,21 @@
-"""The log on stderr: a line an error; with `--trace` also warnings, and where errors come from."""
+"""The log on stderr: a line an error; with `--trace` also warnings, and where errors come from.
+
+As JSON each line is an object, which names the turn in which something was logged.
+"""
 
 import logging
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from logging.handlers import MemoryHandler
 from types import TracebackType
 
 from agents.events import Event
-from agents.language.text.clean import clean
+from agents.language.text.clean import clean, safe_json
 
 Failure = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 MOST_HELD_RECORDS = 1000
@@ -19,10 +23,19 @@ MOST_HELD_RECORDS = 1000
 ABOVE_EVERY_LEVEL = logging.CRITICAL + 1
 
 
+_TURN: ContextVar[Mapping[str, str | int]] = ContextVar("turn", default={})  # noqa: B039  # nobody writes into it
+
+
+def name_turn(thread: str, turn: int) -> None:
+    """Have a JSON log name the turn in which this task, or one that it begins, logs something."""
+    _TURN.set({"thread": thread, "turn": turn})
+
+
 class _Line(logging.Formatter):
-    def __init__(self, *, detailed: bool, content: bool, secret: str) -> None:
-        super().__init__("%(levelname)s %(message)s")
+    def __init__(self, *, detailed: bool, content: bool, as_json: bool, secret: str) -> None:
+        super().__init__("%(message)s")
         self._secret = secret
+        self._as_json = as_json
         self._detailed = detailed
         self._content = content
 
@@ -31,8 +44,13 @@ class _Line(logging.Formatter):
             text = super().format(record)
         else:
             kind = record.exc_info[0]
-            text = f"{record.levelname} {record.getMessage()} ({kind and kind.__name__}; --trace tells where)"
-        return clean(text).replace(self._secret, "<secret>") if self._secret else clean(text)
+            text = f"{record.getMessage()} ({kind and kind.__name__}; --trace tells where)"
+        text = clean(text).replace(self._secret, "<secret>") if self._secret else clean(text)
+        if not self._as_json:
+            return f"{record.levelname} {text}"
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        about = {"time": time, "level": record.levelname, "logger": record.name, **_TURN.get()}
+        return safe_json({**about, "message": text})
 
     def formatException(self, ei: Failure) -> str:  # noqa: N802  # the name is logging's
         if self._content:
@@ -53,13 +71,15 @@ class HeldLog(MemoryHandler):
 
 
 @contextmanager
-def log_on_stderr(*, detailed: bool, content: bool = False, held: bool = False, secret: str = "") -> Iterator[HeldLog]:
-    """Send the log to stderr during the block: at once, or if `held` after each turn.
+def log_on_stderr(
+    *, detailed: bool, content: bool = False, held: bool = False, as_json: bool = False, secret: str = ""
+) -> Iterator[HeldLog]:
+    """Send the log to stderr during the block: at once, or if `held` after each turn; lines or JSON objects.
 
     Without `content` the words of exceptions are left out of tracebacks. The `secret` never appears.
     """
     target = logging.StreamHandler(sys.stderr)
-    target.setFormatter(_Line(detailed=detailed, content=content, secret=secret))
+    target.setFormatter(_Line(detailed=detailed, content=content, as_json=as_json, secret=secret))
     log = HeldLog(MOST_HELD_RECORDS, flushLevel=ABOVE_EVERY_LEVEL if held else logging.NOTSET, target=target)
     root = logging.getLogger()
     level = root.level

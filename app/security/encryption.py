@@ -2,21 +2,18 @@
 
 import re
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
-from agents.errors import ConfigError, DatabaseError, UnusableDatabase, UsageError
+from agents.errors import DatabaseError, UnusableDatabase, UsageError
 from agents.memory.connection import PLAIN, Connection, Driver, Session
+from app.process.extras import load_extra
 
 KEY = re.compile(r"[0-9a-fA-F]{64}")
 PLAIN_START = b"SQLite format 3\0"
 """How every file begins that is not encrypted."""
-NO_CIPHER = (
-    "DATABASE_KEY: encryption is an extra; install it: pip install --require-hashes -r requirements-sqlcipher.txt"
-)
 NOT_ENCRYPTED = (
     "DATABASE_KEY is set, and {path} is not encrypted; take the key away, or copy the conversations"
     " into an encrypted file first: python -m app migrate --to URL --to-key FILE"
@@ -53,10 +50,7 @@ def driver_of(path: Path, key: SecretStr | None) -> Driver:
         return PLAIN
     if start == PLAIN_START:
         raise UnusableDatabase(NOT_ENCRYPTED.format(path=path))
-    try:
-        sqlcipher = import_module("sqlcipher3.dbapi2")
-    except ImportError:
-        raise ConfigError(NO_CIPHER) from None
+    sqlcipher = load_extra("sqlcipher3.dbapi2", "sqlcipher", "DATABASE_KEY: encryption")
 
     def unlocked(database: str, **options: Any) -> Session:
         session: Session = sqlcipher.connect(database, **options)

@@ -2,16 +2,15 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
 from typing import Any
 
 from langsmith.utils import tracing_is_enabled
 
 from agents.errors import ConfigError
 from app.assistant.turn_player import Traced, untraced
+from app.process.extras import load_extra
 from app.settings import Settings
 
-NO_PACKAGES = "TRACES_URL: OpenTelemetry is an extra; install it: pip install --require-hashes -r requirements-otel.txt"
 NO_LEAVE = (
     "LANGSMITH_TRACING sends the texts of users and models to LangSmith; "
     "set TRACE_CONTENT=1 to allow that, or LANGSMITH_TRACING=false"
@@ -42,8 +41,4 @@ async def open_traces(settings: Settings) -> AsyncIterator[Traced]:
 
 
 def _spans() -> Any:
-    # Who traces nothing does without the packages.
-    try:
-        return import_module("app.telemetry.spans")
-    except ImportError:
-        raise ConfigError(NO_PACKAGES) from None
+    return load_extra("app.telemetry.spans", "otel", "TRACES_URL: OpenTelemetry")

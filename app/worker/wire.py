@@ -31,17 +31,14 @@ def events_as_json(events: Sequence[Event]) -> str:
 def events_of(written: str) -> list[Event]:
     """Return events that were written by `events_as_json`; those of a kind that is not known here are left out."""
     kinds = _kinds(Event)
-    return [_event(kinds[name], raw) for name, raw in json.loads(written) if name in kinds]
+    # A newer version may write more.
+    return [kinds[name].model_validate(raw, extra="ignore") for name, raw in json.loads(written) if name in kinds]
 
 
 def _part(kind: type[Part], raw: Mapping[str, Any]) -> Part:
     # A newer version may write more.
     names = {field.name for field in fields(kind)}
     return kind(**{name: value for name, value in raw.items() if name in names})
-
-
-def _event(kind: type[Event], raw: Mapping[str, Any]) -> Event:
-    return kind.model_validate({name: value for name, value in raw.items() if name in kind.model_fields})
 
 
 def _kinds(kind: type[Event]) -> dict[str, type[Event]]:

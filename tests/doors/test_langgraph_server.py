@@ -23,6 +23,7 @@ from tests.support.remote_files import free_port
 
 COMMAND = shutil.which("langgraph")
 GRAPH = "dialog-supervisor"
+KEY = "a1" * 32
 PATIENCE = 90
 """Seconds until the server listens, at most."""
 pytestmark = [
@@ -45,6 +46,7 @@ async def serving(copy: Path) -> AsyncIterator[LangGraphClient]:
         "LLM_MODEL": "local:rules",
         "APP_LANG": "en",
         "DATABASE_URL": f"sqlite:///{copy}/dialogs.db",
+        "DATABASE_KEY": KEY,
         "LANGSMITH_TRACING": "false",
         "LANGGRAPH_CLI_NO_ANALYTICS": "1",
     }
@@ -111,8 +113,16 @@ def answered(outcome: Mapping[str, Any]) -> tuple[str, str]:
     return last["name"], last["content"]
 
 
+def has_word(copy: Path, word: str) -> bool:
+    """Tell whether a word stands in the files of the database as it is."""
+    return any(word.encode() in file.read_bytes() for file in copy.glob("dialogs.db*"))
+
+
 async def test_a_conversation_with_a_question_over_the_sdk(copy: Path) -> None:
-    """A graph's questions are interrupts of the thread: resumed by a command, also by a new server, or by a message."""
+    """A graph's questions are interrupts of the thread: resumed by a command, also by a new server, or by a message.
+
+    What the saver keeps is encrypted, and the next server reads it.
+    """
     async with serving(copy) as client:
         talk = Talk(client, (await client.threads.create())["thread_id"])
         assert asked(await talk.says("I want to book a journey")) == "Where would you like to go?"
@@ -126,3 +136,4 @@ async def test_a_conversation_with_a_question_over_the_sdk(copy: Path) -> None:
         assert asked(await talk.says("Rome")) == "Shall I book Rome?"
         assert answered(await talk.says("no")) == ("journey", "Nothing is booked.")
         assert answered(await talk.says("add milk to my list")) == ("planner", "Done. Your list:\n1. milk")
+        assert not has_word(copy, "Oslo")

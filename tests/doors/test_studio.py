@@ -69,6 +69,13 @@ class Server:
         async with self._factory(_ReadRuntime(access_context="assistants.read", store=self.store)) as made:
             yield made.copy(update={"checkpointer": self.saver, "store": self.store})
 
+    @asynccontextmanager
+    async def own_saver(self) -> AsyncIterator[None]:
+        """Keep the threads in the saver that `langgraph.json` names during the block."""
+        path, _, name = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["checkpointer"]["path"].partition(":")
+        async with runpy.run_path(str(ROOT / path), run_name="loaded")[name]() as self.saver:
+            yield
+
     async def talk(self, text: str | None) -> list[tuple[str | None, str]]:
         """Say something in a run of its own and return who answered what."""
         messages = [HumanMessage(text)] if text else []
@@ -101,8 +108,7 @@ async def test_studio_can_talk(server: Server) -> None:
 
 async def test_studio_has_the_whole_history(server: Server, tmp_path: Path) -> None:
     """With the saver that `langgraph.json` names each step can be seen and gone back to; `forget` removes them."""
-    path, _, name = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["checkpointer"]["path"].partition(":")
-    async with runpy.run_path(str(ROOT / path), run_name="loaded")[name]() as server.saver:
+    async with server.own_saver():
         await server.talk("let's get acquainted")
         await server.talk("I am a nurse")
         async with server.run() as graph:
@@ -117,6 +123,22 @@ async def test_studio_has_the_whole_history(server: Server, tmp_path: Path) -> N
     async with open_memory("sqlite:///var/dialogs.db") as memory:
         assert await memory.forget("t") is True
         assert [checkpoint async for checkpoint in memory.saver.alist(None)] == []
+
+
+async def test_studio_encrypts_its_threads(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a key the saver of `langgraph.json` opens an encrypted file, and only the key opens it again."""
+    monkeypatch.setenv("DATABASE_KEY", "a1" * 32)
+    path = Path("var/dialogs.db")
+    async with server.own_saver():
+        await server.talk("let's get acquainted")
+        await server.talk("I am a pomologist")
+        assert not any(b"pomologist" in file.read_bytes() for file in path.parent.glob("dialogs.db*"))
+    async with server.own_saver():
+        assert "pomologist" in (await server.talk("show my profile"))[0][1]
+    monkeypatch.setenv("DATABASE_KEY", "")
+    with pytest.raises(ConfigError, match="DATABASE_KEY"):
+        async with server.own_saver():
+            pass
 
 
 async def test_studio_promises_no_reminder(server: Server) -> None:

@@ -4,27 +4,29 @@ import asyncio
 import io
 import json
 import os
-import random
-import re
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 from pydantic import SecretStr
 
 from agents.errors import UnusableDatabase, UsageError
+from agents.memory.inbox import now_ms
 from app.assistant import Turn
 from app.cli.command_line import main
 from app.composition import open_assistant
 from app.composition.databases import connected, open_database
 from app.security.encryption import change_key
 from app.settings import Settings
-from tests.support.killable_process import Driver, Request
+from tests.support.notification_server import notification_server, session_bus
 from tests.support.places import ROOT
+from tests.support.postgres_server import PostgresServer
+from tests.support.ringing import until
 from tests.support.tiny_graph import letter
+from tests.support.worker_fleet import Fleet
 
 KEY, NEW = "a1" * 32, "B2" * 32
 WORD = "pomegranate"
@@ -67,6 +69,11 @@ async def rows(path: Path, key: str | None) -> dict[str, list[tuple[object, ...]
         }
 
 
+def has_word(folder: Path) -> bool:
+    """Tell whether the word stands in a file of a folder as it is."""
+    return any(WORD.encode() in file.read_bytes() for file in folder.iterdir() if file.is_file())
+
+
 @pytest.mark.parametrize("key", [KEY, None])
 async def test_no_word_stands_in_the_files(path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None) -> None:
     """The file, its log and its index are searched while the conversation is open; without a key the word is found."""
@@ -74,15 +81,13 @@ async def test_no_word_stands_in_the_files(path: Path, monkeypatch: pytest.Monke
     async with open_assistant(Settings(_env_file=None), remote=False) as assistant:
         async for _ in assistant.play(Turn(thread="me", text=f"add {WORD} to my list")):
             pass
-        files = {file.name: file.read_bytes() for file in path.parent.iterdir()}
-    assert {"talk.db", "talk.db-wal", "talk.db-shm"} < files.keys()
-    assert len(files["talk.db-wal"]) > 4096
-    assert any(WORD.encode() in data for data in files.values()) is (key is None)
+        assert path.with_name("talk.db-wal").stat().st_size > 4096
+        assert has_word(path.parent) is (key is None)
 
 
 @pytest.mark.slow
 def test_every_command_works(path: Path, run: Say) -> None:
-    """The conversation goes on from command to command, until it is forgotten."""
+    """The conversation goes on from command to command, the lab's among them, until it is forgotten."""
     me = ("--thread", "me")
     assert WORD in run("ask", f"add {WORD} to my list", *me)
     assert WORD in run("ask", "show my list", *me)
@@ -90,13 +95,43 @@ def test_every_command_works(path: Path, run: Say) -> None:
     assert WORD in run("export", *me)
     assert json.loads(run("state", *me, "--json"))["turn"] == 2
     assert "me" in run("threads")
+    assert WORD in run("lab", "thread", *me)
+    assert f"= user: add {WORD} to my list" in run("lab", "replay", *me)
     run("check")
     run("forget", *me)
     assert json.loads(run("threads", "--json")) == []
 
 
+@pytest.mark.slow
+async def test_the_server_and_the_pages_of_the_lab(path: Path) -> None:
+    """`serve` answers and shows the conversation; while it runs no word of it can be read in the files."""
+    async with Fleet(f"sqlite:///{path}", {"WORKERS": "no"}).door() as client:
+        said = {"text": f"add {WORD} to my list"}
+        assert WORD in (await client.post("/threads/me/turns", json=said)).json()["message"]
+        assert WORD in (await client.get("/lab/thread?name=me")).text
+        assert not has_word(path.parent)
+    assert WORD in repr((await rows(path, KEY))["transcript"])
+
+
+@pytest.mark.slow
+async def test_a_reminder_rings(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service reads it from the encrypted file, and writes there that it has told it."""
+    url, key = f"sqlite:///{path}", SecretStr(KEY)
+    async with open_database(url, key=key) as memory:
+        await memory.notices.add("me", "me", "k", text=WORD, lang="en", at_ms=now_ms())
+    async with session_bus(path.parent) as bus, notification_server(bus) as desktop:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus)
+        async with Fleet(url).command("ring"):
+            await until(lambda: desktop.shown)
+            async with open_database(url, key=key) as memory:
+                while not await memory.transcript.lines("me"):  # noqa: ASYNC110  # another process writes it
+                    await asyncio.sleep(0.05)
+                assert not has_word(path.parent)
+    assert [WORD in text for text in desktop.shown.values()] == [True]
+
+
 @pytest.mark.parametrize(
-    "command", [["threads"], ["ask", "hi"], ["calibrate"], ["migrate", "--to", "sqlite:///new.db"]]
+    "command", [["threads"], ["ask", "hi"], ["calibrate"], ["migrate", "--readable", "--to", "sqlite:///new.db"]]
 )
 @pytest.mark.parametrize(
     ("made_with", "opened_with", "told"),
@@ -146,7 +181,7 @@ def test_without_the_extra_the_line_names_it(
 
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize(
-    "command", [["threads"], ["check"], ["rekey", "new.key"], ["migrate", "--to", "sqlite:///x.db"]]
+    "command", [["threads"], ["check"], ["rekey", "new.key"], ["migrate", "--readable", "--to", "sqlite:///x.db"]]
 )
 def test_a_server_takes_no_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, command: list[str]
@@ -176,9 +211,41 @@ def test_the_way_there_and_back(path: Path, tmp_path: Path, monkeypatch: pytest.
     assert before.items() <= asyncio.run(rows(tmp_path / "there.db", KEY)).items()
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/there.db")
     monkeypatch.setenv("DATABASE_KEY", KEY)
-    back = json.loads(run("migrate", "--to", "sqlite:///back.db", "--json"))["tables"]
+    back = json.loads(run("migrate", "--to", "sqlite:///back.db", "--readable", "--json"))["tables"]
     assert {name: count for name, count in back.items() if count} == counts
     assert before.items() <= asyncio.run(rows(tmp_path / "back.db", None)).items()
+
+
+@pytest.mark.slow
+def test_the_way_to_a_server_and_back(
+    path: Path, monkeypatch: pytest.MonkeyPatch, run: Say, postgres_server: PostgresServer
+) -> None:
+    """A server gets the texts as they are; on the way back a key encrypts them again."""
+    run("ask", f"add {WORD} to my list", "--thread", "me")
+    before, url = asyncio.run(rows(path, KEY)), postgres_server.fresh()
+    del before["owners"]
+    run("migrate", "--to", url, "--readable")
+    with psycopg.connect(url) as server:
+        assert WORD in repr(server.execute("SELECT text FROM transcript").fetchall())
+    monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.setenv("DATABASE_KEY", "")
+    assert WORD in run("history", "--thread", "me")
+    (path.parent / "new.key").write_text(NEW)
+    run("migrate", "--to", "sqlite:///back.db", "--to-key", "new.key")
+    back = path.with_name("back.db")
+    assert before.items() <= asyncio.run(rows(back, NEW)).items()
+    assert WORD.encode() not in back.read_bytes()
+
+
+def test_a_copy_that_anybody_can_read_needs_agreement(path: Path, capfd: Captured, run: Say) -> None:
+    """The line names both ways on; nothing is made."""
+    run("ask", "hello")
+    assert main(["migrate", "--to", "sqlite:///new.db"]) == 2
+    fault = capfd.readouterr().err
+    assert fault.count("\n") == 1
+    assert "--to-key" in fault
+    assert "--readable" in fault
+    assert not path.with_name("new.db").exists()
 
 
 class TestRekey:
@@ -251,20 +318,3 @@ async def _rekeying(path: Path) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *call, cwd=ROOT, env=dict(os.environ), stdout=asyncio.subprocess.DEVNULL
     )
-
-
-@pytest.mark.slow
-async def test_kills_in_turns_lose_nothing(path: Path) -> None:
-    """Every message takes effect once, as on a plain file."""
-    chance, cuts = random.Random(23), 0
-    things = [f"thing{number}" for number in range(12)]
-    async with Driver.start() as driver:
-        for thing in things:
-            turn = Request(database=str(path), thread="me", text=f"add {thing} to my list", id=thing)
-            outcome = await driver.play(replace(turn, kill=chance.uniform(0, 0.03), begun=True))
-            cuts += outcome.cut
-            outcome = await driver.play(turn)
-            assert not outcome.killed
-        shown = await driver.play(Request(database=str(path), thread="me", text="show my list", id="last"))
-    assert cuts > 2
-    assert [re.findall(rf"{thing}\b", " ".join(shown.said)) for thing in things] == [[thing] for thing in things]

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -93,6 +94,17 @@ async def test_a_lost_lock_stops_the_writing(url: str, memory: Memory) -> None:
     async with memory.locks.hold("t"):
         await memory.transcript.accept(letter("m3"))
     assert await ids(memory) == ["m1", "m3"]
+
+
+async def test_a_process_with_much_to_do_keeps_its_locks(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its event loop hears late what the server has said in time; the turn goes on."""
+    monkeypatch.setattr(locks, "BEAT", 0.01)
+    async with open_database(url) as memory, memory.locks.hold("t"):
+        for _ in range(20):
+            time.sleep(0.06)  # noqa: ASYNC251  # this is the work that keeps the loop
+            await asyncio.sleep(0)
+        await memory.transcript.accept(letter("m1"))
+        assert await ids(memory) == ["m1"]
 
 
 async def test_a_lost_connection_ends_the_lease(url: str, memory: Memory) -> None:

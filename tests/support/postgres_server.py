@@ -50,6 +50,12 @@ class PostgresServer:
     def _data(self) -> str:
         return str(self.folder / "data")
 
+    @property
+    def pid(self) -> int:
+        """The number of the server's first process."""
+        assert self._process
+        return self._process.pid
+
     def address(self, database: str = DATABASE, schema: str = "") -> str:
         """Return the address of a database."""
         path = f"&options={quote(f'-csearch_path={schema}')}" if schema else ""

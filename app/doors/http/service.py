@@ -294,7 +294,7 @@ async def serve(settings: Settings, host: str, port: int) -> int:
     """
     if not settings.api_keys and not _is_loopback(host):
         raise ConfigError(f"API_KEYS: without keys only this machine is served, not {host} (see .env.example)")
-    with log_on_stderr(detailed=False, content=settings.log_content):
+    with log_on_stderr(detailed=False, content=settings.log_content, as_json=settings.log_json):
         async with opened(settings, keys=settings.api_keys) as app:
             config = uvicorn.Config(
                 app,

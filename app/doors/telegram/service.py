@@ -49,7 +49,7 @@ async def serve(settings: Settings) -> int:
     Raises ConfigError if there is no token, or if Telegram does not accept it.
     """
     token = token_of(settings)
-    log = log_on_stderr(detailed=True, content=settings.log_content, secret=token)
+    log = log_on_stderr(detailed=True, content=settings.log_content, as_json=settings.log_json, secret=token)
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
         try:
             async with open_for_door(settings) as assistant:

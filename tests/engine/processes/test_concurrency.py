@@ -151,19 +151,6 @@ async def test_two_processes_are_given_a_message_each_at_once(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-async def test_a_clock_that_is_behind_makes_nothing_vanish(tmp_path: Path) -> None:
-    """Turns of processes whose clocks are seconds apart leave what turns of one clock leave."""
-    clocks = (0, -5, -5, 0, 5, -5, 0)
-    async with Driver.start() as driver:
-        for number, (text, clock) in enumerate(zip(TALK, clocks, strict=True), 1):
-            calm = await driver.play(request(tmp_path / "calm.db", text))
-            late = await driver.play(replace(request(tmp_path / "late.db", text), clock=clock))
-            assert late.said == calm.said
-            assert late.events[-1]["turn"] == number
-            assert await remains(tmp_path / "late.db") == await remains(tmp_path / "calm.db")
-
-
-@pytest.mark.slow
 async def test_a_clock_that_is_behind_resumes_a_killed_turn(tmp_path: Path) -> None:
     """A process whose clock is 5 s behind takes up what another one left when it was killed in mid-turn."""
     cut = 0

@@ -1,5 +1,6 @@
 """What goes wrong is told to whoever can act, and the conversation goes on."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from agents.models.script import Call, Line
 from agents.state.verdict import Verdict
 from agents.toolkit.context import Spent
 from agents.toolkit.speaker import Speakers
+from app.process.logs import log_on_stderr
 from prompts import phrase
 from tests.conftest import Chat, told
 
@@ -56,6 +58,18 @@ async def test_a_raising_tool_does_not_end_the_turn(chat: Chat, caplog: pytest.L
         "$unknown", phrase("help_unknown", "en")
     ) == await chat.says("Will it rain in Ulm?")
     assert "is on fire" in caplog.text
+
+
+async def test_a_log_of_objects_names_the_turn(chat: Chat, capsys: pytest.CaptureFixture[str]) -> None:
+    """An operator finds the conversation in which something failed, and no text of it."""
+    with_weather(chat)
+    chat.expects(supervisor=["Hello!", PLAN], planner=[Call("weather", {"city": "Ulm"}), "I could not find out."])
+    with log_on_stderr(detailed=False, as_json=True):
+        await chat.says("hi", "Will it rain in Ulm?")
+    [line] = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    message = "tool weather failed (ConnectionError; --trace tells where)"
+    assert line == line | {"level": "ERROR", "thread": "ann", "turn": 2, "message": message}
+    assert "Ulm" not in str(line)
 
 
 async def test_two_calls_of_which_one_raises(chat: Chat) -> None:

@@ -39,6 +39,15 @@ async def test_two_processes_count_the_same_day(database: str) -> None:
         (await processes[1].budget("bob", ZONE)).note(START)
 
 
+async def test_a_day_of_a_large_installation(database: str) -> None:
+    """Its sums do not fit into 32 bits: in millionths, a day of 3,000 dollars does not."""
+    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+        usage = Usage(memory.database, lambda: 0.0, DailyLimits(money_per_day=3000), {"m": Price(1, 1, 1)})
+        await usage.add("ann", {"m": Tokens(1, 3_000_000_000, 0, 0)}, 5)
+        with pytest.raises(OverBudget, match="money"):
+            (await usage.budget("bob", ZONE)).note(START)
+
+
 async def test_old_days_go(database: str) -> None:
     """The sums of all users stay for so many days, those of one user for today and yesterday."""
     now = [0.0]

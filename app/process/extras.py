@@ -1,0 +1,23 @@
+"""Modules whose packages are extras: only those install them who use what needs them."""
+
+from importlib import import_module
+from typing import Any
+
+from agents.errors import ConfigError
+
+OURS = ("agents", "app")
+
+
+def load_extra(module: str, extra: str, use: str) -> Any:
+    """Load a module that needs the packages of an extra; `use` names the setting, and what it is for.
+
+    Raises:
+        ConfigError: the packages are not installed; says how to.
+    """
+    try:
+        return import_module(module)
+    except ImportError as missing:
+        if (missing.name or "").partition(".")[0] in OURS:
+            raise
+        command = f"pip install --require-hashes -r requirements-{extra}.txt"
+        raise ConfigError(f"{use} is an extra; install it: {command}") from None

@@ -14,7 +14,9 @@ from benchmarks.shares import package
 from benchmarks.taken import Run, Taken
 from tests.support.places import ROOT
 
-PEERS = ("langchain", "langgraph-supervisor", "langgraph-swarm")
+PEERS = ("langchain", "langgraph-checkpoint-postgres", "langgraph-supervisor", "langgraph-swarm")
+WORKERS = ("procrastinate", "psycopg")
+"""What our own workers need, who are measured beside the peers."""
 
 
 def pinned(name: str) -> set[str]:
@@ -30,7 +32,7 @@ def test_nobody_needs_the_peers_to_run_or_test_the_application() -> None:
     assert set(PEERS) <= pinned("requirements-bench.txt")
     assert pinned("requirements.txt") < pinned("requirements-bench.txt")
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]["bench"]
-    assert {re.split("[>=<]", requirement)[0] for requirement in declared} == {*PEERS, "jinja2"}
+    assert {re.split(r"[\[>=<]", requirement)[0] for requirement in declared} == {*PEERS, *WORKERS, "jinja2"}
 
 
 def test_only_the_adapters_import_the_peers() -> None:

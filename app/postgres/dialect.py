@@ -9,7 +9,7 @@ TOKEN = re.compile(
     r"""
     (?P<literal> '(?:[^']|'')*' | "[^"]*" | --[^\n]* ) | (?P<cast> :: ) | (?P<place> \? (?P<number> \d* ) )
     | : (?P<name> [A-Za-z_]\w* ) | (?P<serial> INTEGER\s+PRIMARY\s+KEY (?:\s+AUTOINCREMENT)? )
-    | (?P<rowid> WITHOUT\s+ROWID ) | (?P<word> [A-Za-z_]\w* )
+    | (?P<rowid> WITHOUT\s+ROWID ) | (?P<converted> AS\s+TEXT\b ) | (?P<word> [A-Za-z_]\w* )
     """,
     re.VERBOSE,
 )
@@ -89,6 +89,9 @@ def translated(sql: str) -> Statement:
             return SERIAL
         if token["rowid"]:
             return ""
+        if token["converted"]:
+            # The type of a value has no collation; that of a column has one.
+            return "AS text"
         return WORDS.get(token[0], token[0]) if token["word"] else token[0]
 
     if NEEDLESS.match(sql):

@@ -12,6 +12,7 @@ from app.postgres.dialect import translated
     ("SELECT 'user ?' AS a, \"user\" FROM t", "SELECT 'user ?' AS a, \"user\" FROM t", []),
     ("SELECT a WHERE ?1 IS NULL OR a = ?1", "SELECT a WHERE $1::text IS NULL OR a = $1", ["x"]),
     ("SELECT CAST(sum(a) AS INTEGER) FROM t", "SELECT CAST(sum(a) AS bigint) FROM t", []),
+    ("SELECT CAST(a AS TEXT) FROM t", "SELECT CAST(a AS text) FROM t", []),
     ("SELECT 'it''s ?', a::text WHERE b = ? -- ?", "SELECT 'it''s ?', a::text WHERE b = $1 -- ?", ["x"]),
 ])  # fmt: skip
 def test_places_of_values_are_numbered(written: str, sent: str, values: list[str]) -> None:

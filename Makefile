@@ -14,7 +14,7 @@ help:  ## list the targets
 .venv/installed: requirements-dev.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	@echo "Installing what is pinned into .venv; this takes about a minute."
-	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	$(RUN) -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	touch $@
 
 install: .venv/installed  ## create .venv with everything pinned
@@ -75,7 +75,7 @@ lock: install  ## pin the dependencies anew
 
 .venv-bench/installed: requirements-bench.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.txt
+	.venv-bench/bin/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r requirements-bench.txt
 	touch $@
 
 bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/benchmarks.md

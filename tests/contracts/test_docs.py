@@ -32,6 +32,18 @@ def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) ->
     assert f"```mermaid\n{capsys.readouterr().out.strip()}\n```" in read("docs/architecture.md")
 
 
+def test_the_tests_of_faults_are_there() -> None:
+    """`docs/hardening.md` names files and functions of tests that exist."""
+    tests = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")}
+    named = re.findall(r"`([\w/]*test_\w+\.py)((?:::\w+)*)", read("docs/hardening.md"))
+    assert len(named) > 200
+    for file, functions in named:
+        sources = [text for path, text in tests.items() if f"/{path}".endswith(f"/{file}")]
+        assert sources, file
+        for function in filter(None, functions.split("::")):
+            assert any(re.search(rf"(def|class) {function}\b", text) for text in sources), f"{file}::{function}"
+
+
 def test_the_reading_list_is_short() -> None:
     """A newcomer reads at most 500 lines of source, and the line counts of the list are about right."""
     section = read("docs/architecture.md").partition("## Reading list")[2].partition("\n## ")[0]

@@ -6,6 +6,8 @@ WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
 PYTEST = $(RUN) -m pytest --numprocesses $(WORKERS) --dist worksteal
 # Many tests start processes; each would compile the application anew.
 unexport PYTHONDONTWRITEBYTECODE
+# The pins are constraints, too: pip before 23.3 forgets them where a package is required with an extra.
+PINNED := --quiet --quiet --disable-pip-version-check --require-hashes
 CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,agents/graph.py
 
 help:  ## list the targets
@@ -14,7 +16,7 @@ help:  ## list the targets
 .venv/installed: requirements-dev.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	@echo "Installing what is pinned into .venv; this takes about a minute."
-	$(RUN) -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	$(RUN) -m pip install $(PINNED) -r requirements-dev.txt -c requirements-dev.txt
 	touch $@
 
 install: .venv/installed  ## create .venv with everything pinned
@@ -75,7 +77,7 @@ lock: install  ## pin the dependencies anew
 
 .venv-bench/installed: requirements-bench.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r requirements-bench.txt
+	.venv-bench/bin/python -m pip install $(PINNED) -r requirements-bench.txt -c requirements-bench.txt
 	touch $@
 
 bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/benchmarks.md

@@ -3,15 +3,15 @@
 Every speaker is two nodes, `<name>` and `<name>.tools`; every observer one node for each of its checks.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.types import Checkpointer
+from langgraph.types import Checkpointer, Command
 
 from agents.conversation.gate import Gate, trained_gate
 from agents.conversation.prompt import Prompting
@@ -23,27 +23,25 @@ from agents.nodes.settle import Settling
 from agents.nodes.speaker import Speaking, Summing, summary_due
 from agents.nodes.tools import Serving, ToolCalls
 from agents.nodes.undo import TakingBack
-from agents.state import SUPERVISOR, State, holder_of, messages_of
+from agents.state import SUPERVISOR, State, holder_of, messages_of, updated
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
+Node = Callable[[State, Runtime[Context]], Awaitable[Mapping[str, object]]]
 
 
-class Edge(Runnable[State, list[str]]):
-    """Where to go after a node. LangGraph would report each call of a plain function to LangChain's tracers."""
+class Step:
+    """A node, and the choice of the next ones; LangGraph would run an edge as a task of its own."""
 
-    def __init__(self, choose: Callable[[State], list[str]]) -> None:
-        self.choose, self.name = choose, choose.__name__
+    def __init__(self, node: Node, choose: Callable[[State], list[str]]) -> None:
+        self.node, self.choose = node, choose
 
-    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: object) -> list[str]:
-        """Return the next nodes."""
-        return self.choose(input)
-
-    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: object) -> list[str]:
-        """Return the next nodes at once, not from a thread."""
-        return self.choose(input)
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> Command[str]:
+        """Return what the node writes, and where to go after it."""
+        update = await self.node(state, runtime)
+        return Command(update=update, goto=self.choose(updated(state, update)))
 
 
 class Wiring:
@@ -151,9 +149,8 @@ def build_graph(
     everyone = [SUPERVISOR, *speakers.dialogs]
     hands = [f"{name}.tools" for name in everyone]
 
-    def add(name: str, node: Any, choose: Callable[[State], list[str]], targets: Sequence[str]) -> None:
-        graph.add_node(name, node)
-        graph.add_conditional_edges(name, Edge(choose), [*targets])
+    def add(name: str, node: Node, choose: Callable[[State], list[str]], targets: Sequence[str]) -> None:
+        graph.add_node(name, Step(node, choose), destinations=(*targets,))
 
     pre_checks = [f"{name}.pre_check" for name in watchers]
     recognisers = serving.recognise, serving.shortcuts.leading

@@ -1,15 +1,16 @@
 """What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import add
-from typing import Annotated, NotRequired
+from typing import Annotated, Any, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
+from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from agents.state.citations import Citation, Source
 from agents.state.person import Heard, Own, Person
-from agents.state.talk import Json, Pending, Talk, merge_talks
+from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
 from agents.state.verdict import StoredVerdict, Vote
 
 SUPERVISOR = "supervisor"
@@ -68,6 +69,19 @@ class State(Plain, total=False):
     votes: Annotated[list[Vote], add]
     """The observers' votes on the current message or answer. A node that begins a list anew writes an `Overwrite`."""
     said: Annotated[list[Said], add]
+
+
+def updated(state: State, update: Mapping[str, object]) -> State:
+    """Return the state as LangGraph keeps it once a node has written `update`."""
+    after: dict[str, Any] = {**state}
+    for name, value in update.items():
+        if isinstance(value, Overwrite):
+            after[name] = value.value
+        elif name == "talks":
+            after[name] = merge_talks(after.get(name, {}), cast(Mapping[str, TalkUpdate], value))
+        else:
+            after[name] = add(after.get(name, []), value) if name in ("votes", "said") else value
+    return cast(State, after)
 
 
 def holder_of(state: State) -> str:

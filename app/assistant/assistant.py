@@ -56,7 +56,8 @@ class Assistant(ThreadReader):
         self._prompting = Prompting(speakers)
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = TurnCount(player.limits.turns_per_hour)
-        self.forgetting = Forgetter(player.graph, player.memory, self.typed, speakers, player.services)
+        graph, read, memory = player.graph, player.snapshot, player.memory
+        self.forgetting = Forgetter(graph, read, memory, self.typed, speakers, player.services)
         self._endings = player.closing.endings = Endings(player.memory, player.services, speakers)
 
     @property

@@ -1,5 +1,6 @@
 """Delete a thread, somebody's part of a shared thread, a remembered form, or all that is known of a person."""
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -9,7 +10,7 @@ from langgraph.types import Overwrite
 from agents.conversation.changes import Update
 from agents.conversation.forgetting import EVERYTHING, SETTINGS
 from agents.conversation.persons import others_in, without, without_forms
-from agents.errors import UsageError
+from agents.errors import BrokenState, UsageError
 from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.forgettings import Deletion
@@ -20,19 +21,24 @@ from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn import REMEMBERED
+from app.assistant.turn_player import Read, mended_state, sound_state
 from app.assistant.typed_file import TypedFile
 from app.seat.seats import Seats
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Forgetter:
     """Delete in one database. Each method waits for the running turns of the threads that it changes.
 
+    A state that cannot be read keeps nothing from being deleted: it goes, with a line in the log.
     Each raises UsageError when another process kept the log from being emptied: all rows are gone then, their bytes go
     when that process closes the file.
     """
 
     graph: Graph
+    read: Read
     memory: Memory
     typed: TypedFile
     speakers: Speakers
@@ -40,7 +46,11 @@ class Forgetter:
 
     async def is_shared(self, thread: str, user: str) -> bool:
         """Tell whether a thread is not one person's alone: a group, or somebody else wrote there."""
-        values = await self._values(thread)
+        try:
+            values = cast(State, (await sound_state(thread, self.read)).values)
+        except BrokenState as broken:
+            LOG.error("%s; its transcript alone tells who wrote there", broken)
+            values = cast(State, {})
         return bool(others_in(values, user) or values.get("persons") or await self.writers(thread) - {user})
 
     async def writers(self, thread: str) -> set[str]:
@@ -150,4 +160,6 @@ class Forgetter:
         await self.memory.saver.aprune([thread])
 
     async def _values(self, thread: str) -> State:
-        return cast(State, (await self.graph.aget_state(config_of(thread))).values)
+        """Return the state of a thread that the caller holds."""
+        snapshot, _ = await mended_state(thread, self.read, self.memory.saver)
+        return cast(State, snapshot.values)

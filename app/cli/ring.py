@@ -142,6 +142,7 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
     async with AsyncExitStack() as stack:
         begin = partial(Clock, assistant.memory, assistant.sources, user=user)
         if token:
+            _tell(say("ring.reaching", lang, what="Telegram"))
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.service")
             opened = telegram.open_sender(assistant, settings)
@@ -152,18 +153,23 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
         if deliver:
             ways.append(say("ring.chat", lang, chat=chat))
         else:
+            _tell(say("ring.reaching", lang, what=say("ring.bus", lang)))
             desktop = Desktop(APP)
             try:
                 ways.append(say("ring.desktop", lang, server=await desktop.check()))
             except NoDesktop as lack:
-                sys.stderr.write(f"python -m app: {say('ring.no_way', lang, why=lack)}\n")
+                _tell(f"python -m app: {say('ring.no_way', lang, why=lack)}")
                 return TROUBLE["unavailable"]
             deliver = partial(_notify, assistant, desktop, say("ring.title", lang))
         await stack.enter_async_context(begin(deliver, without=CHATS, away=DESKTOP_AGAIN))
         whose = say("ring.of_user", lang, user=user) if user else ""
-        sys.stderr.write(clean(say("ring.ringing", lang, user=whose, ways=", ".join(ways))) + "\n")
+        _tell(say("ring.ringing", lang, user=whose, ways=", ".join(ways)))
         await asyncio.Event().wait()
     return 0
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{clean(line)}\n")
 
 
 async def _notify(assistant: Assistant, desktop: Desktop, title: str, ring: Ring) -> None:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from datetime import UTC, datetime
 from logging.handlers import MemoryHandler
 from types import TracebackType
@@ -40,6 +41,12 @@ class _Line(logging.Formatter):
         self._content = content
 
     def format(self, record: logging.LogRecord) -> str:
+        # A record is every handler's, and logging keeps an exception's text in it as the first of them draws it.
+        record = copy(record)
+        record.exc_text = None
+        if record.name == "asyncio" and not self._content:
+            # Behind its first line asyncio writes the failed task, with the exception's words.
+            record.msg, record.args = record.getMessage().partition("\n")[0], None
         if self._detailed or not record.exc_info:
             text = super().format(record)
         else:

@@ -95,7 +95,7 @@ class Usage:
     days: int = 90
     """How many days are kept."""
     counted: dict[str, Tokens] = field(default_factory=dict)
-    """What this process has used since its start, by model."""
+    """What the turns of this process have used since its start, by model."""
     _pruned: str = ""
 
     async def budget(self, user: str, zone: ZoneInfo, *, is_paid: bool = True) -> "Budget":
@@ -107,13 +107,20 @@ class Usage:
             budget.used_by_all = await self._sum(EVERYBODY)
         return budget
 
+    def count(self, call: ModelEnd) -> Tokens | None:
+        """Count a call of a turn of this process, whoever plays it; return what it took, None of a free model."""
+        if call.model.startswith(FREE):
+            return None
+        tokens = Tokens(1, call.input_tokens, call.cached_tokens, call.output_tokens)
+        self.counted.setdefault(call.model, Tokens()).add(tokens)
+        return tokens
+
     async def add(self, user: str, used: Mapping[str, Tokens], largest: int) -> None:
-        """Count what a turn has used, by model; `largest` are the tokens of the turn so far."""
+        """Write down what a turn has used, by model; `largest` are the tokens of the turn so far."""
         today = self._today()
         day = today.isoformat()
         rows = []
         for model, tokens in used.items():
-            self.counted.setdefault(model, Tokens()).add(tokens)
             counts = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
             rows += [(day, EVERYBODY, clean(model), *counts), (day, hash_of(user), "", *counts)]
         kept_from = (today - timedelta(days=self.days)).isoformat(), (today - KEPT_OF_USER).isoformat()
@@ -180,8 +187,7 @@ class Budget(Spent):
         if isinstance(event, ModelStart) and not event.model.startswith(FREE):
             self._check()
         super().note(event)
-        if isinstance(event, ModelEnd) and not event.model.startswith(FREE):
-            tokens = Tokens(1, event.input_tokens, event.cached_tokens, event.output_tokens)
+        if isinstance(event, ModelEnd) and (tokens := self.usage.count(event)):
             self._unstored.setdefault(event.model, Tokens()).add(tokens)
             cost = self.usage.millionths(event.model, tokens)
             self.own = Sum(self.own.tokens + tokens.input + tokens.output, self.own.millionths + cost)

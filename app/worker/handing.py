@@ -11,6 +11,7 @@ from agents.events import RETRY, Error, Event, Message, ModelEnd, ModelStart, To
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn_player import TurnPlayer
+from app.usage.usage import Usage
 from app.worker.queue import JobQueue, Listener, Page
 
 LOOK = 2.0
@@ -56,6 +57,8 @@ class HandingAssistant(Assistant):
                 async for page in pages:
                     for event in retelling.new_in(page):
                         number += 1
+                        if isinstance(event, ModelEnd):
+                            self.services.get(Usage).count(event)
                         yield event.model_copy(update={"seq": number})
                     if page.state == "failed":
                         raise WorkerFailed

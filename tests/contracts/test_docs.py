@@ -32,16 +32,26 @@ def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) ->
     assert f"```mermaid\n{capsys.readouterr().out.strip()}\n```" in read("docs/architecture.md")
 
 
-def test_the_tests_of_faults_are_there() -> None:
-    """`docs/hardening.md` names files and functions of tests that exist."""
+@pytest.mark.parametrize(("document", "fewest"), [("docs/hardening.md", 200), ("SECURITY.md", 40)])
+def test_the_tests_that_hold_it_are_there(document: str, fewest: int) -> None:
+    """What was mended, and what is said of security, names files and functions of tests that exist."""
     tests = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")}
-    named = re.findall(r"`([\w/]*test_\w+\.py)((?:::\w+)*)", read("docs/hardening.md"))
-    assert len(named) > 200
+    named = re.findall(r"`([\w/]*test_\w+\.py)((?:::\w+)*)", read(document))
+    assert len(named) > fewest
     for file, functions in named:
         sources = [text for path, text in tests.items() if f"/{path}".endswith(f"/{file}")]
         assert sources, file
         for function in filter(None, functions.split("::")):
             assert any(re.search(rf"(def|class) {function}\b", text) for text in sources), f"{file}::{function}"
+
+
+def test_what_is_said_of_security_is_held() -> None:
+    """Each line of what the application does names a test, and each file of attacks holds some line."""
+    table = read("SECURITY.md").partition("## What the application does")[2].partition("\n## ")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")][2:]
+    assert [line for line in lines if "test_" not in line.split(" | ")[-1]] == []
+    attacks = [file.relative_to(ROOT).as_posix() for file in (ROOT / "tests/engine/attacks").glob("test_*.py")]
+    assert [attack for attack in attacks if attack not in read("SECURITY.md")] == []
 
 
 def test_the_reading_list_is_short() -> None:

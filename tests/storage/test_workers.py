@@ -106,7 +106,7 @@ def said_so_far(events: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.parametrize("is_short", [True, False])
 async def test_a_worker_that_is_stopped_loses_nothing(fresh: Callable[[], str], is_short: bool) -> None:
-    """A turn that ends soon is ended, a longer one is handed to another worker; it is answered once."""
+    """A turn that ends soon is ended, a longer one is handed to another worker; it is answered and counted once."""
     lines = [words(COUNT)] if is_short else [words(LONG), words(COUNT)]
     async with Provider.open(*lines, pace=0.1) as provider:
         fleet = before(provider, fresh())
@@ -117,9 +117,11 @@ async def test_a_worker_that_is_stopped_loses_nothing(fresh: Callable[[], str], 
                 other = fleet.command("worker")
                 await other.__aenter__()
             events = await asking
+            measures = (await client.get("/metrics")).text
             await other.__aexit__(None, None, None)
         assert said(events) == [COUNT]
         assert len(provider.bodies) == (1 if is_short else 2)
+        assert 'model_calls_total{model="openai:slow"} 1.0' in measures
         assert ("error", "model_retry") in [(event["type"], event.get("code")) for event in events] or is_short
         assert left(fleet.url) == [0, 0, 0]
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -109,6 +110,24 @@ def test_forget_deletes_what_it_says(
     with sqlite3.connect(tmp_path / "dialogs.db") as connection:
         kept = {prefix.split(".")[1] for (prefix,) in connection.execute("SELECT prefix FROM store")}
     assert kept == people
+
+
+def test_a_thread_that_cannot_be_read_is_forgotten_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A person goes from all their threads, read or not; the operator is told which could not be read."""
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
+    said_here(tmp_path / "dialogs.db", ("own", "ann"), ("shared", "ann"), ("shared", "bob"), ("other", "ann"))
+    with closing(sqlite3.connect(tmp_path / "dialogs.db")) as connection, connection:
+        connection.execute("UPDATE checkpoints SET checkpoint = x'c1' WHERE thread_id IN ('own', 'shared')")
+    assert command_line.main(["forget", "--user", "ann"]) == 0
+    assert all(f"thread '{thread}': its stored state cannot be read" in caplog.text for thread in ("own", "shared"))
+    capsys.readouterr()
+    assert command_line.main(["threads", "--json"]) == 0
+    assert [info["thread"] for info in json.loads(capsys.readouterr().out)] == ["shared"]
+    assert command_line.main(["history", "--thread", "shared"]) == 0
+    assert "ann was here" not in (history := capsys.readouterr().out)
+    assert "bob was here" in history
 
 
 @pytest.mark.parametrize(("typed", "code"), [("", 1), ("n", 1), ("forget", 1), ("y", 0), ("YES", 0)])

@@ -11,6 +11,7 @@ import pytest
 
 from agents.errors import ConfigError, DatabaseError
 from agents.models.script import Script
+from app.doors.telegram.updates.webhook import SECRET_HEADER
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Holding, Open
 from tests.support.telegram_server import BotApi
@@ -93,6 +94,28 @@ async def test_nobody_else_is_heard(door: Open, world: BotApi, hook: dict[str, s
         assert await telegram.updates.open(telegram.name) == []
         assert await post(message) == 200
         assert await world.until_sent(ANN, 1) == ["hello"]
+
+
+async def test_what_a_connection_may_take_is_bounded(
+    door: Open, world: BotApi, hook: dict[str, str], post: Post, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A head that has no end is refused; who sends nothing, or stops in a head or a body, is hung up on."""
+    monkeypatch.setattr("app.doors.telegram.updates.webhook.PATIENCE", 0.3)
+    monkeypatch.setattr("app.doors.telegram.updates.webhook.MOST_REQUESTS", 4)
+    async with door(Echo().models(ROLES), **hook):
+        head = f"POST {PATH} HTTP/1.1\r\nhost: us\r\n{SECRET_HEADER}: {SECRET}\r\ncontent-length: 9\r\n"
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        for (_, writer), sent in zip(silent, ("", head, f"{head}\r\n{{"), strict=True):
+            writer.write(sent.encode())
+        assert await post(update(world, "hello")) == 503
+        assert [await reader.read() for reader, _ in silent] == [b"", b"", b""]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(head.encode() + b"x" * 20_000)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 400")
+        writer.close()
+        assert await post(world.waiting[-1]) == 200
+        for _, writer in silent:
+            writer.close()
 
 
 async def test_what_is_not_stored_is_brought_again(

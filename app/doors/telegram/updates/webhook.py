@@ -11,13 +11,19 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Self
 from urllib.parse import urlsplit
 
-import h11
+import uvicorn
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from telegram import Update, WebhookInfo
 from telegram.error import InvalidToken, TelegramError
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
 from agents.errors import ConfigError
 from app.doors.telegram.bot import ServiceBot, is_readable, note
@@ -26,11 +32,11 @@ from app.process.tasks import Beside, cancel
 from app.settings import Settings
 
 LOG = logging.getLogger(__name__)
-SECRET_HEADER = b"x-telegram-bot-api-secret-token"
+SECRET_HEADER = "x-telegram-bot-api-secret-token"
 LARGEST_HEAD, LARGEST_BODY = 16_384, 1_000_000
 """Bytes of a request; an update is far below."""
 PATIENCE = 30.0
-"""Seconds that a request may take."""
+"""Seconds that a connection lasts, which has one request."""
 MOST_REQUESTS = 64
 """Connections at once; Telegram opens one at a time."""
 AT_THE_END = 5.0
@@ -94,25 +100,49 @@ class Keeper(Beside):
             await self._bot.set_webhook(url, max_connections=1, allowed_updates=WANTED, secret_token=secret)
 
 
+class _Connection(H11Protocol):
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the base has it
+        super().connection_made(transport)
+        self.loop.call_later(PATIENCE, transport.close)
+
+
 @asynccontextmanager
 async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[None]:
     """Have updates delivered during the block. Raises ConfigError if nobody can listen at the hook's place."""
-    tasks: set[asyncio.Task[None]] = set()
     order = asyncio.Lock()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        try:
-            if len(tasks) <= MOST_REQUESTS:
-                await _exchange(bot, take, hook, order, reader, writer)
-        finally:
-            tasks.discard(task)
-            writer.close()
+    async def status_of(request: Request) -> HTTPStatus:
+        if refusal := _refusal(request, hook):
+            return refusal
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LARGEST_BODY:
+                return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        async with order:
+            return await _deliver(bot, take, body)
 
+    async def exchange(scope: Scope, receive: Receive, send: Send) -> None:
+        # Whoever hangs up, or takes too long, gets no answer.
+        with suppress(ClientDisconnect):
+            status = await status_of(Request(scope, receive))
+            await Response(status_code=status, headers={"connection": "close"})(scope, receive, send)
+
+    config = uvicorn.Config(
+        exchange,
+        http=_Connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        limit_concurrency=MOST_REQUESTS,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+    )
+    config.load()
+    state = ServerState()
     try:
-        server = await asyncio.start_server(serve, hook.host, hook.port)
+        connect = partial(_Connection, config, state, {})
+        server = await asyncio.get_running_loop().create_server(connect, hook.host, hook.port)
     except OSError as fault:
         raise ConfigError(f"TELEGRAM_WEBHOOK_LISTEN: cannot listen there ({fault.strerror})") from None
     try:
@@ -120,67 +150,26 @@ async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[No
             yield
     finally:
         server.close()
-        await cancel(tasks)
+        for connection in state.connections:
+            connection.shutdown()
+        await cancel(state.tasks)
         # Telegram keeps for a day what comes until the next start.
         with suppress(TelegramError, TimeoutError):
             async with asyncio.timeout(AT_THE_END):
                 await bot.delete_webhook()
 
 
-async def _exchange(
-    bot: ServiceBot,
-    take: Take,
-    hook: Hook,
-    order: asyncio.Lock,
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-) -> None:
-    """Read one request and answer it; a connection that breaks off, or takes too long, gets no answer."""
-    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD)
-    with suppress(ConnectionError, TimeoutError):
-        async with asyncio.timeout(PATIENCE):
-            try:
-                status = _refusal(await _next(connection, reader), hook)
-                if status is None:
-                    body = await _body(connection, reader)
-                    async with order:
-                        status = await _deliver(bot, take, body)
-            except h11.RemoteProtocolError as wrong:
-                status = HTTPStatus(wrong.error_status_hint)
-            if connection.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                head = h11.Response(status_code=status, headers=[("content-length", "0"), ("connection", "close")])
-                writer.write((connection.send(head) or b"") + (connection.send(h11.EndOfMessage()) or b""))
-                await writer.drain()
-
-
-async def _next(connection: h11.Connection, reader: asyncio.StreamReader) -> object:
-    while (event := connection.next_event()) is h11.NEED_DATA:
-        connection.receive_data(await reader.read(LARGEST_HEAD))
-    if isinstance(event, h11.ConnectionClosed):
-        raise ConnectionResetError
-    return event
-
-
-def _refusal(request: object, hook: Hook) -> HTTPStatus | None:
+def _refusal(request: Request, hook: Hook) -> HTTPStatus | None:
     """Return why a request is not read; None if it comes from Telegram."""
-    if not isinstance(request, h11.Request) or request.target != hook.path:
+    if request.scope["raw_path"] != hook.path:
         return HTTPStatus.NOT_FOUND
-    if request.method != b"POST":
+    if request.method != "POST":
         return HTTPStatus.METHOD_NOT_ALLOWED
-    given = next((value for name, value in request.headers if name == SECRET_HEADER), b"")
+    given = request.headers.get(SECRET_HEADER, "").encode("latin-1")
     return None if hmac.compare_digest(given, hook.secret.encode()) else HTTPStatus.FORBIDDEN
 
 
-async def _body(connection: h11.Connection, reader: asyncio.StreamReader) -> bytes:
-    body = bytearray()
-    while isinstance(event := await _next(connection, reader), h11.Data):
-        body += event.data
-        if len(body) > LARGEST_BODY:
-            raise h11.RemoteProtocolError("too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-    return bytes(body)
-
-
-async def _deliver(bot: ServiceBot, take: Take, body: bytes) -> HTTPStatus:
+async def _deliver(bot: ServiceBot, take: Take, body: bytearray) -> HTTPStatus:
     """Take an update in. An unreadable one is passed over, because Telegram would bring it for ever."""
     try:
         facts = json.loads(body)

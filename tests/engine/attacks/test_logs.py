@@ -1,0 +1,105 @@
+"""What people, models and tools say is in no log, whatever fails; nor is a secret."""
+
+import asyncio
+import gc
+import json
+import logging
+import sys
+from io import StringIO
+
+import pytest
+
+from app.process.logs import log_on_stderr
+
+LOG = logging.getLogger("attacked")
+SAID = "my card is 4111 1111"
+TOKEN = "123:token"
+
+
+def fail() -> None:
+    """Fail with words of a user, caused by an exception that quotes them, too, and with a note of them."""
+    try:
+        raise KeyError(SAID)
+    except KeyError as cause:
+        failure = ValueError(f"cannot read {SAID!r}")
+        failure.add_note(SAID)
+        raise ExceptionGroup(SAID, [failure]) from cause
+
+
+def log_a_failure(level: int) -> None:
+    """Log what `fail` raises."""
+    try:
+        fail()
+    except ExceptionGroup:
+        LOG.log(level, "it failed", exc_info=True)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("detailed", [False, True])
+@pytest.mark.parametrize("level", [logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL])
+def test_an_exceptions_words_are_in_no_log(
+    level: int, detailed: bool, as_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where another handler has drawn them before, where others cause it, and where it is a group."""
+    drawn = StringIO()
+    first = logging.StreamHandler(drawn)
+    LOG.addHandler(first)
+    try:
+        with log_on_stderr(detailed=detailed, as_json=as_json):
+            logging.getLogger().setLevel(logging.DEBUG)
+            log_a_failure(level)
+    finally:
+        LOG.removeHandler(first)
+    told = capsys.readouterr().err
+    assert SAID in drawn.getvalue()
+    assert "it failed" in told
+    assert "ExceptionGroup" in told
+    assert "4111" not in told
+
+
+def test_an_operator_may_ask_for_the_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """With `LOG_CONTENT=1` they are there; another handler behind ours still draws an exception its own way."""
+    record = LOG.makeRecord(LOG.name, logging.ERROR, __file__, 1, "it failed", (), None)
+    try:
+        fail()
+    except ExceptionGroup:
+        record.exc_info = sys.exc_info()
+    for content in (True, False):
+        with log_on_stderr(detailed=True, content=content):
+            LOG.handle(record)
+        assert (SAID in capsys.readouterr().err) is content
+        assert SAID in logging.Formatter().format(record)
+        record.exc_text = None
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+async def test_a_task_that_nobody_awaits_says_nothing(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """The event loop logs the task and its exception as a text of its own."""
+
+    async def fail_unseen() -> None:
+        fail()
+
+    with log_on_stderr(detailed=True, as_json=as_json):
+        task = asyncio.create_task(fail_unseen())
+        await asyncio.wait([task])
+        del task
+        gc.collect()
+    told = capsys.readouterr().err
+    assert "never retrieved" in told
+    assert "ExceptionGroup" in told
+    assert "4111" not in told
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_secret_is_in_no_log(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither in a message nor in an exception's words, also where the operator asks for these."""
+    with log_on_stderr(detailed=True, content=True, as_json=as_json, secret=TOKEN):
+        LOG.error("no answer from https://api.telegram.org/bot%s/getMe", TOKEN)
+        try:
+            raise ConnectionError(f"bot{TOKEN} is not reached")
+        except ConnectionError:
+            LOG.exception("it failed")
+    told = capsys.readouterr().err
+    assert TOKEN not in told
+    assert told.count("<secret>") == 2
+    assert not as_json or all(json.loads(line)["level"] == "ERROR" for line in told.splitlines())

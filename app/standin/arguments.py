@@ -185,6 +185,8 @@ class Filler:
         if parameter.name == QUERIES:
             # A reminder is no to-do, but the word "reminders" may well be searched for.
             return not set(self.now.words.stems(raw)) - self.now.words.stop
+        if parameter.kind in REFERRING and self.now.words.means(raw, "references.all"):
+            return False
         points = parameter.kind in REFERRING and self.now.words.means(raw, "references.it")
         return points or (parameter.kind != "choice" and values.vague(raw, self.now.words))
 
@@ -313,7 +315,9 @@ def follow(now: Situation, plan: Plan, matches: tuple[Match, ...]) -> None:
         elif match.pattern.tool not in now.tools:
             plan.begun = True
         elif len(references.list_tools(now)) < 2 or not references.points(match, now.words):
-            Filler(now, match.pattern.tool).add(plan, match.slots)
+            names_entry = match.pattern.points and references.names_no_list(match, now.words)
+            elsewhere = references.tool_for(now, match) if names_entry else None
+            Filler(now, elsewhere or match.pattern.tool).add(plan, match.slots)
         elif (text := references.with_list(now, match)) and (named := now.phrases.wishes(text)):
             Filler(now, named[0].pattern.tool).add(plan, named[0].slots)
         else:

@@ -60,7 +60,7 @@ class Session(Part):
     about: str = ""
     lang: str = ""
     user: str = "me"
-    """Who talks, as the tools know them; "me" at the device "terminal" is the shop's demo customer."""
+    """Who talks, as the tools know them; everybody at the device "terminal" is the shop's demo customer."""
     device: str = "terminal"
     turns: tuple[DeskTurn, ...] = ()
     pool: tuple[Json, ...] = ()

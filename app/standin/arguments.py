@@ -27,7 +27,11 @@ _SPELLED = re.compile(r"[#№]?[^\s,;.!?\"«»“”]*\d[^\s,;!?\"«»“”]*[^
 
 
 class NeedsCall(Exception):
-    """An argument needs another tool first. The exception's argument is the call; None if no tool helps."""
+    """An argument needs another tool first: `call`. It is None if no tool helps; `asks` is then what stays open."""
+
+    def __init__(self, call: Call | None, asks: Mapping[str, object] | None = None) -> None:
+        super().__init__(call)
+        self.call, self.asks = call, asks
 
 
 class Unclear(Exception):
@@ -115,7 +119,7 @@ class Filler:
             Unclear: no value can be told from the words.
         """
         words, value = self.now.words, None
-        if parameter.kind in ("flag", "choice") or words.phrases(parameter.word_list):
+        if parameter.kind in ("flag", "choice") or self._is_closed(parameter):
             value = values.named(raw, parameter, words)
         elif parameter.kind == "time":
             value = values.time_in(raw, words)
@@ -134,13 +138,17 @@ class Filler:
         answered: dict[str, object] = {}
         parameters = self.parameters
         described = {name: text for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
+        places = {name: place for place, name in enumerate(parameters)}
         for name, parameter in parameters.items():
             getter = self._getter(parameter)
             if name in args or name in answered or getter is None or not (parameter.required or name in described):
                 continue
             results = [_object(result.text) for result in self.now.results if result.call.name == getter]
             if not results:
-                texts = [text for name, text in described.items() if not self._says_nothing(parameters[name], text)]
+                # An order is told by the items in it, which come behind it, but not by how it is paid.
+                own = [it for it in described if it == name]
+                inner = [it for it in described if places[it] > places[name] and not self._is_closed(parameters[it])]
+                texts = [described[it] for it in own + inner if not self._says_nothing(parameters[it], described[it])]
                 raise NeedsCall(self._getting(getter, {**args, **answered}, texts))
             single = name.removesuffix("s")
             if parameter.kind == "ids" and single in results[0]:
@@ -148,8 +156,12 @@ class Filler:
             elif name in results[0]:
                 answered |= results[0] if getter.startswith(ASK) else {name: results[0][name]}
             else:
-                raise NeedsCall(None)
+                # What may be chosen was shown where others do not read it, and the user says its identifier next.
+                raise NeedsCall(None, {"tool": self.tool, "slot": name, "args": {**args, **answered}})
         return {name: value for name, value in answered.items() if name in parameters}
+
+    def _is_closed(self, parameter: Parameter) -> bool:
+        return bool(self.now.words.phrases(parameter.word_list))
 
     def _getter(self, parameter: Parameter) -> str | None:
         kind = CHOOSE if parameter.kind in IDENTIFIERS else ASK
@@ -173,6 +185,8 @@ class Filler:
         if parameter.name == QUERIES:
             # A reminder is no to-do, but the word "reminders" may well be searched for.
             return not set(self.now.words.stems(raw)) - self.now.words.stop
+        if parameter.kind in REFERRING and self.now.words.means(raw, "references.all"):
+            return False
         points = parameter.kind in REFERRING and self.now.words.means(raw, "references.it")
         return points or (parameter.kind != "choice" and values.vague(raw, self.now.words))
 
@@ -301,7 +315,9 @@ def follow(now: Situation, plan: Plan, matches: tuple[Match, ...]) -> None:
         elif match.pattern.tool not in now.tools:
             plan.begun = True
         elif len(references.list_tools(now)) < 2 or not references.points(match, now.words):
-            Filler(now, match.pattern.tool).add(plan, match.slots)
+            names_entry = match.pattern.points and references.names_no_list(match, now.words)
+            elsewhere = references.tool_for(now, match) if names_entry else None
+            Filler(now, elsewhere or match.pattern.tool).add(plan, match.slots)
         elif (text := references.with_list(now, match)) and (named := now.phrases.wishes(text)):
             Filler(now, named[0].pattern.tool).add(plan, named[0].slots)
         else:

@@ -33,10 +33,11 @@ def speak_with_tools(now: Situation) -> Move:
             now = replace(now, heard=now.said)
             plan = understand(now)
     except NeedsCall as needed:
-        [call] = needed.args
+        call = needed.call
         if call and not any(result.call == call for result in now.results):
             return Move("", (call,))
-        return Move(in_words(now.results, (), now.lang)) if now.results else not_understood(now)
+        notes = {"asks": needed.asks} if needed.asks and not any(result.failed for result in now.results) else {}
+        return Move(in_words(now.results, (), now.lang), notes=notes) if now.results else not_understood(now)
     done = [result.call for result in now.results]
     if remaining := [call for call in plan.calls if call not in done]:
         return Move("", _first_of(now, remaining))
@@ -156,8 +157,8 @@ def speak_with_form(now: Situation) -> Move:
     try:
         plan = _understood(now, asked) if now.heard else Plan()
     except NeedsCall as needed:
-        if needed.args[0] and needed.args[0] not in done:
-            return Move("", needed.args)
+        if needed.call and needed.call not in done:
+            return Move("", (needed.call,))
         plan = Plan()
     if now.results and all(call in done for call in plan.calls):
         return _after(now)

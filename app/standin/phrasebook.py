@@ -23,7 +23,7 @@ MOST_PARTS = 12
 """Parts of a message between punctuation and conjunctions; a message with more parts is at most one wish."""
 SHORTEST_SLIP = 4
 """Letters that a word needs before a slip in it is put right."""
-SOCIAL = ("thanks", "greeting", "goodbye", "yes", "no", "how_are_you", "cancel")
+SOCIAL = ("thanks", "greeting", "goodbye", "wait", "yes", "no", "how_are_you", "cancel")
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
 _OPENED, _CLOSED = re.compile(r"[^\s\w,.;:!?]+$"), re.compile(r"[^\s\w,.;:!?]+")
 _FILLER = "~"
@@ -154,9 +154,12 @@ class Pattern:
         return any(word.endswith(told) and word[1:] not in words(self.example, 1) for word in said)
 
     def _when(self, raw: str, lang: str) -> str:
-        """Return the words of a time; for "snooze" a length of time is the delay."""
-        is_postponed = self.literals & vocabulary(self.lang).listed("edits.postpone")
-        return values.later(raw, vocabulary(lang)) if is_postponed else raw
+        """Return the words of a time; for "snooze" a length of time is the delay, and «напоминай» is no single time."""
+        lexicon = vocabulary(self.lang)
+        if self.literals & lexicon.listed("edits.repeat"):
+            for once, again in lexicon.table["edits"]["repeated"].items():
+                raw = raw.replace(once, again)
+        return values.later(raw, vocabulary(lang)) if self.literals & lexicon.listed("edits.postpone") else raw
 
     def _fit(self, text: Spoken) -> dict[str, str] | None:
         if (fit := self.regex.fullmatch(text.line)) is None:
@@ -369,6 +372,9 @@ class Phrasebook:
             # "Remind me to sleep at 25:00" names a time, though an impossible one.
             return False
         pointed = [it for slot, it in slots.items() if slot in REFERRING and not lexicon.means(it, "references.all")]
+        if pointed and candidate.literals and candidate.literals <= lexicon.listed("edits.clearing"):
+            # "Clear the list" deletes, "clear the table" does not.
+            return False
         if any(lexicon.asks(it) or (candidate.owner and not values.is_plain(it, "", lexicon)) for it in pointed):
             # «Кто тебя сделал» marks nothing as done, and "delete my whole life while you are at it" names nothing.
             return False

@@ -14,7 +14,7 @@ from agents.language.text.stems import plain
 from agents.state.message_notes import notes_of
 from app.standin.phrasebook import Match
 from app.standin.situation import PROTOCOL, Situation, results
-from app.standin.values import REFERRING, items
+from app.standin.values import REFERRING, items, vague
 from app.standin.vocabulary import StandinVocabulary
 
 CHOOSE, ASK = "choose_", "ask_"
@@ -64,9 +64,31 @@ def points(match: Match, words: StandinVocabulary) -> bool:
     """Tell whether a wish names entries but not their list: "delete the second one"."""
     raw = next((raw for slot, raw in match.slots.items() if slot in REFERRING), "")
     is_number = words.means(raw, "references.all") or plain_number(raw, words) is not None
+    return is_number and names_no_list(match, words)
+
+
+def names_no_list(match: Match, words: StandinVocabulary) -> bool:
+    """Tell whether a wish is a verb and one value: "delete dentist"."""
     literals = match.pattern.literals
     is_verb = len(literals) == 1 if words.spaced else literals <= words.listed("edits.alone")
-    return is_number and len(match.slots) == 1 and is_verb
+    return len(match.slots) == 1 and is_verb and not literals <= words.listed("edits.clearing")
+
+
+def tool_for(now: Situation, match: Match) -> str | None:
+    """Return the tool on whose list the named entry is, where a wish names no list; None if it is on none.
+
+    "Delete dentist" is said of to-dos and of reminders. The value is the first list that is not known yet, too.
+    """
+    [(slot, raw)] = match.slots.items()
+    verb, words, lists = match.pattern.tool.partition("_")[0], now.words, list_tools(now)
+    alike = [name for name, known in now.tools.items() if name.startswith(f"{verb}_") and slot in known]
+    for tool in sorted(alike, key=lambda name: name != match.pattern.tool):
+        if vague(raw, words) or not of_its_things(lists, tool):
+            continue
+        listing = entries_of(now, tool)
+        if listing is None or (listing and not refer(raw, listing, words).unknown):
+            return tool
+    return None
 
 
 def with_list(now: Situation, match: Match) -> str | None:

@@ -9,7 +9,7 @@ from app.standin.situation import HELP, PROTOCOL, SEARCH, Move, Result, Situatio
 from app.standin.vocabulary import sentence
 from prompts import FALLBACK, card, carded
 
-SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "wait", "thanks", "yes", "no")
 MOST_LINES = 10
 LONGEST_LINE = 200
 """Characters of a line of an object; the rest is cut."""

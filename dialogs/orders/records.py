@@ -160,5 +160,5 @@ ORDERS = _many(_object(order_id=ORDER_ID, status=TEXT, items=_many(TEXT), total=
 CHOSEN_ORDER = _object(order_id=ORDER_ID, status=TEXT, items=_many(TEXT))
 CHOSEN_ITEM = _object(item_id=ITEM_ID, product_id=PRODUCT_ID, name=TEXT, price=MONEY)
 CHOSEN_NEW_ITEM = _object(new_item_id=ITEM_ID, options=OPTIONS, price=MONEY)
-CHOSEN_PAYMENT = _object(payment_method_id=PAYMENT_ID, source=TEXT)
+CHOSEN_PAYMENT = _object(payment_method_id=PAYMENT_ID, source=TEXT, name=TEXT)
 CHOSEN_PRODUCT = _object(product_id=PRODUCT_ID, name=TEXT)

@@ -47,15 +47,20 @@ T = TypeVar("T")
 SERVE = "serve_customers"
 """The permission to act for every customer."""
 CATALOGUE = Path(__file__).with_name("catalogue.json")
-DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER = "me", "terminal", "ann_berg_1001"
-"""This user of a fresh terminal is this customer of the catalogue, through that door only."""
+EVERYBODY = "*"
+"""Stands for each user who is matched with no customer of their own."""
+DEMO_DEVICE, DEMO_CUSTOMER = "terminal", "ann_berg_1001"
+"""Everybody at a fresh terminal is this customer of the catalogue, through that door only."""
 MATCH = """
 INSERT INTO shop_customers (user, device, customer) VALUES (?, ?, ?)
 ON CONFLICT (user, device) DO UPDATE SET customer = excluded.customer
 """
 UNMATCH = "DELETE FROM shop_customers WHERE user = ?"
 MATCHES = "SELECT user, device, customer FROM shop_customers ORDER BY user, device"
-CUSTOMER = "SELECT customer FROM shop_customers WHERE user = ? AND device IN ('', ?) ORDER BY device"
+CUSTOMER = f"""
+SELECT customer FROM shop_customers WHERE user IN (?, '{EVERYBODY}') AND device IN ('', ?)
+ORDER BY user = '{EVERYBODY}', device
+"""
 
 
 class ShopError(Exception):
@@ -240,7 +245,7 @@ def fill_with_catalogue(db: Session) -> None:
     """Fill the shop with its catalogue, unless it is filled."""
     if not _is_filled(db):
         fill(db, json.loads(CATALOGUE.read_text("utf-8")))
-        db.execute(MATCH, (DEMO_USER, DEMO_DEVICE, DEMO_CUSTOMER))
+        db.execute(MATCH, (EVERYBODY, DEMO_DEVICE, DEMO_CUSTOMER))
 
 
 def read_records(path: Path) -> Database:

@@ -97,7 +97,8 @@ def product_view(product: Product, lang: str) -> CardList:
 
 
 def is_called(words: str, labels: Iterable[str], lang: str) -> bool:
-    """Tell whether one of the labels has all of the user's words that matter."""
+    """Tell whether one of the labels has all of the user's words that matter; "an order" may be each."""
     lexicon = vocabulary(listening(words, lang))
-    stems = set(lexicon.stems(words)) - lexicon.stop
+    things = lexicon.stems(" ".join(table(PHRASES, lexicon.lang)["things"]))
+    stems = set(lexicon.stems(words)) - lexicon.stop - {*things}
     return any(stems <= set(vocabulary(listening(label, lang)).stems(label)) for label in labels)

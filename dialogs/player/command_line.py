@@ -9,7 +9,7 @@ import typer
 from agents.errors import ConfigError, UsageError
 from agents.toolkit.commands import CommandResult, Device, Name, installation_of, services_of
 from dialogs.player.players import Player, PlayerError, Players, Title
-from dialogs.player.store import OWNER, MediaStore
+from dialogs.player.store import MediaStore
 from dialogs.player.wording import said
 
 Age = Annotated[int | None, typer.Option(metavar="YEARS", help="Play nothing for people who are older than this.")]
@@ -30,7 +30,7 @@ async def list_titles(context: typer.Context) -> CommandResult:
         ConfigError: Kodi does not answer.
     """
     async with services_of(context) as services:
-        titles = await _titles(services.get(Players).of(OWNER))
+        titles = await _titles(services.get(Players).of(""))
     rows = [
         {
             "id": title.id,

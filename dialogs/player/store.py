@@ -27,8 +27,8 @@ TABLES = Tables(
     ),
 )
 OF_PROFILE = ("media_plays", "media_marks", "media_playback")
-OWNER, OWNER_DEVICE = "me", "terminal"
-"""The user at the machine has a profile without being given one."""
+OWN_DEVICE = "terminal"
+"""At this door everybody has a profile of their own without being given one."""
 MARK = """
 INSERT INTO media_marks (profile, title, {column}) VALUES (?, ?, ?)
 ON CONFLICT (profile, title) DO UPDATE SET {column} = excluded.{column}
@@ -133,7 +133,7 @@ class MediaStore:
         rows = await self._connection.read(lambda database: database.execute(sql, (user, device)).fetchall())
         if rows:
             return Viewer(*rows[0])
-        return Viewer(OWNER) if (user, device) == (OWNER, OWNER_DEVICE) else None
+        return Viewer(user) if device == OWN_DEVICE else None
 
     async def viewers(self) -> list[tuple[str, str, str, int | None]]:
         """Return user, device (empty: every one), profile and age limit of all viewers."""

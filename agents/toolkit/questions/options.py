@@ -88,9 +88,12 @@ def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int 
 
 
 def _by_words(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
-    """Find "the blue one": the one option that has every word that matters."""
+    """Find "the blue one": the one option that has every word that matters; of several the one that begins so."""
     stems = _content(text, words) - words.stop
-    return _only(place for place, option in enumerate(options) if stems and stems <= _held(option, words))
+    fitting = [place for place, option in enumerate(options) if stems and stems <= _held(option, words)]
+    # "By card" is no gift card.
+    begun = [place for place in fitting if {*words.stems(options[place]["label"])[: len(stems)]} == stems]
+    return _only(fitting if len(fitting) == 1 else begun)
 
 
 def _held(option: OptionRow, words: Vocabulary) -> set[str]:

@@ -21,6 +21,7 @@ from app.doors.http import chores, exchange
 from app.doors.http.answers import Answer
 from app.doors.http.delivery import streamed, whole
 from app.doors.http.uploads import Upload, decoded, with_uploads
+from app.presentation.inline_data import inline_data
 from app.presentation.texts import say
 from app.security.api_keys import Key
 from prompts import FALLBACK
@@ -208,8 +209,7 @@ class Reply:
         """Yield what the next event adds. A chunk cannot be taken back."""
         match event:
             case Sources() | Images():
-                name = "sources" if isinstance(event, Sources) else "images"
-                yield {"inline_data": {name: event.plain()[name]}}
+                yield {"inline_data": inline_data(event)}
             case Token(text=text):
                 yield from self._add(text, is_new=not self._unfinished)
                 self._unfinished += text

@@ -16,6 +16,7 @@ from agents.state.citations import Citation
 from app.doors.terminal.tty import Canvas
 from app.doors.terminal.views import Cited, asked, drawn, source_list
 from app.doors.visit import Screen
+from app.presentation.inline_data import inline_data
 from app.presentation.texts import gallery, say, with_list
 
 FRAME = 1 / 15
@@ -55,8 +56,7 @@ class Chunks(JsonLines):
                 cited = {"citations": plain["citations"]} if plain.get("citations") else {}
                 self._write({"choices": [{"message": {"content": text, **cited}}]})
             case events.Sources() | events.Images():
-                key = "sources" if isinstance(event, events.Sources) else "images"
-                self._write({"choices": [{"message": {"inline_data": {key: event.plain()[key]}}}]})
+                self._write({"choices": [{"message": {"inline_data": inline_data(event)}}]})
             case events.Error(code=code, text=text) if code != events.RETRY:
                 self._write({"choices": [{"message": {"content": text}}]})
 

@@ -86,19 +86,27 @@ async def choose_new_item(item_id: ItemId, runtime: Runtime) -> Answer:
 @traits(kind="selector", result=records.CHOSEN_PAYMENT, private=True, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_payment_method(
-    order_id: OrderId, runtime: Runtime, purpose: Literal["return", "exchange", "modify"] | None = None
+    order_id: OrderId,
+    runtime: Runtime,
+    purpose: Literal["return", "exchange", "modify"] | None = None,
+    words: Words | None = None,
 ) -> Answer:
-    """Let the user choose how an order is paid, or where its money goes back to."""
+    """Let the user choose how an order is paid, or where its money goes back to. words: what they said of it."""
     lang = runtime.state["lang"]
 
     def fitting(shop: ShopRecords) -> Sequence[PaymentMethod]:
         order = shop.order(order_id)
         methods = shop.user(order["user_id"])["payment_methods"]
-        return [methods[id] for id in (refundable(shop, order) if purpose == "return" else methods)]
+        usable = [methods[id] for id in (refundable(shop, order) if purpose == "return" else methods)]
+        return _called(usable, words, lambda method, words: wording.is_called(words, labels(method), lang))
+
+    def labels(method: PaymentMethod) -> Sequence[str]:
+        return wording.method_label(method, lang), wording.method_label(method, FALLBACK), method["source"]
 
     def option(method: PaymentMethod) -> Option:
-        value = {"payment_method_id": method["id"], "source": method["source"]}
-        return Option(wording.method_label(method, lang), value, id=method["id"])
+        label = wording.method_label(method, lang)
+        value = {"payment_method_id": method["id"], "source": method["source"], "name": label}
+        return Option(label, value, id=method["id"])
 
     return choice(said("which_payment", lang), [*map(option, await read(runtime, fitting))])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import command_line
-from dialogs.orders.store import CATALOGUE, DEMO_CUSTOMER
+from dialogs.orders.store import CATALOGUE, DEMO_CUSTOMER, EVERYBODY
 from tests.dialogs.orders.files import digest
 from tests.doors.cli.conftest import Captured
 from tests.support.places import DATA
@@ -31,13 +31,13 @@ def run(capsys: Captured, *arguments: str) -> object:
 
 
 def test_users_are_matched_with_customers(capsys: Captured, database: Path) -> None:
-    """A fresh shop knows the terminal's user; a match is for every door unless one is named, and is taken back."""
-    seeded = {"user": "me", "device": "terminal", "customer": DEMO_CUSTOMER}
+    """A fresh shop knows who is at the terminal; a match is for every door unless one is named, and is taken back."""
+    seeded = {"user": EVERYBODY, "device": "terminal", "customer": DEMO_CUSTOMER}
     assert run(capsys) == [seeded]
     run(capsys, "match", "1001", "boris_orlov_1002")
     run(capsys, "match", "1002", "clara_meyer_1003", "--device", "telegram")
     everywhere = {"user": "1001", "device": "", "customer": "boris_orlov_1002"}
-    assert run(capsys) == [everywhere, {"user": "1002", "device": "telegram", "customer": "clara_meyer_1003"}, seeded]
+    assert run(capsys) == [seeded, everywhere, {"user": "1002", "device": "telegram", "customer": "clara_meyer_1003"}]
     run(capsys, "unmatch", "1001")
     run(capsys, "unmatch", "1002")
     assert run(capsys) == [seeded]

@@ -8,6 +8,7 @@ import pytest
 from agents.memory import open_memory
 from agents.models.script import Call, Line
 from app.assistant.clocks import Ring
+from app.composition import dialogs_of, tables_of
 from app.security.permissions import Permissions
 from dialogs.orders.store import SERVE, Shop
 from dialogs.orders.tools.price_watches import tell_watchers
@@ -159,6 +160,19 @@ async def test_a_stranger_sees_products_alone(chat: Chat, ann: Ann) -> None:
     assert "! This user is no customer of the shop here." in trace
     assert "! There is no such order here;" in trace
     assert trace.endswith("view: cards Products")
+
+
+async def test_everybody_at_a_terminal_is_the_shops_customer(chat: Chat, ann: Ann) -> None:
+    """Another user of the terminal has the orders, too, unless they are matched with a customer of their own."""
+    look = [Call("get_order_details", {"order_id": "D1001"}), "That is all."]
+    chat.expects(orders=look)
+    assert "view: cards Order D1001" in await ann.says("What about D1001 and the rest?", thread="other")
+
+    async with open_memory(f"sqlite:///{chat.path}", tables=tables_of(dialogs_of())) as memory:
+        await Shop(memory.database, memory.ledger).match("boris", "boris_orlov_1002")
+    chat.expects(supervisor=BEGIN, orders=look)
+    trace = await ann.says("What about D1001 and the rest?", thread="boris")
+    assert "! There is no such order here;" in trace
 
 
 async def test_an_operator_acts_for_every_customer(chat: Chat, ann: Ann) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.standin_table import outcomes, rows
+from tests.support.standin_table import outcomes, rows, standin
 
 FOLDER = Path(__file__).parent / "days_words"
 LANGUAGES = sorted(path.stem for path in FOLDER.glob("*.txt"))
@@ -22,3 +22,39 @@ async def test_each_text_writes_what_it_names(tmp_path: Path, lang: str) -> None
     """A text without a mark writes nothing: it asks, tells, or was not understood."""
     outcomes_seen = await outcomes(tmp_path / "said.db", lang, rows(lang, "", FOLDER))
     assert [(outcome.row.text, outcome.wrote) for outcome in outcomes_seen if not outcome.is_right] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lang", "text", "told"),
+    [
+        ("en", "what is on next week", "Friday, 27 November, 10 am  dentist"),
+        ("en", "what's on my calendar this week", "Tomorrow, Saturday, 21 November, 7 pm  call mom"),
+        ("en", "agenda for this month", "Friday, 27 November, 10 am  dentist"),
+        ("ru", "что намечено на следующей неделе", "Пятница, 27 ноября, 10:00  стоматолог"),
+        ("zh", "这周怎么安排", "明天, 11月21日星期六, 19:00  给妈妈打电话"),
+    ],
+)
+async def test_a_week_is_told_whole(tmp_path: Path, lang: str, text: str, told: str) -> None:
+    """Who asks for a week or a month is not served the present day without a model."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.prepare("ann", lang)
+        assert told in (await room.say("ann", text, lang)).splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lang", "wish", "aside", "time"),
+    [
+        ("en", "remind me to call the bank", "hang on", "at 9"),
+        ("ru", "напомни позвонить в банк", "погоди", "в 9"),
+        ("zh", "提醒我给银行打电话", "等一下", "九点"),
+    ],
+)
+async def test_a_moment_leaves_the_question_open(tmp_path: Path, lang: str, wish: str, aside: str, time: str) -> None:
+    """Who wants a moment is asked the same again, and a time alone answers it."""
+    async with standin(tmp_path / "said.db") as room:
+        question = await room.say("ann", wish, lang)
+        assert (await room.say("ann", aside, lang)).endswith(f"\n{question}")
+        await room.say("ann", time, lang)
+        assert [name.partition(" ")[0] for name in await room.numbers("ann")] == ["reminder"]

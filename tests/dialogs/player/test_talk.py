@@ -208,6 +208,15 @@ async def test_what_may_not_be_played_has_a_reason_and_a_code(
     assert named(await couch.now("family")) == ("", "stopped", 0)
 
 
+async def test_everybody_at_a_terminal_has_a_profile(chat: Chat, couch: Couch) -> None:
+    """Whoever sits at the machine plays without being given a profile; what plays is theirs alone."""
+    play: list[Line] = [Call("choose_title", {"words": "gertie"}), Call("play_title", {"title_id": 1}), "It plays."]
+    chat.expects(supervisor=BEGIN, player=play)
+    await couch.says("Is Gertie here? Let us see it", user="other")
+    assert named(await couch.now("other")) == ("Gertie the Dinosaur", "playing", 0)
+    assert named(await couch.now()) == ("", "stopped", 0)
+
+
 async def test_a_stranger_plays_nothing(chat: Chat, couch: Couch) -> None:
     """Who was given no profile has no player, and learns who can give one."""
     chat.expects(supervisor=BEGIN, player=[Call("search_titles", {"what": "film"}), "There is nothing for you."])

@@ -253,7 +253,7 @@ CITED = Citation(title="Milk", url="https://milk.example/", number=0, start=5, e
 
 @pytest.mark.parametrize("is_stream", [True, False])
 async def test_the_order_of_sources_and_annotations(is_stream: bool) -> None:
-    """Sources and images come before the text that cites them, annotations with the places of its numbers behind it."""
+    """Sources and images (under the names of `inline_data`) come before the text, annotations on it behind it."""
     events = [
         Message(speaker="supervisor", text="Yes."),
         Sources(sources={"0": SOURCE}),
@@ -279,7 +279,17 @@ async def test_the_order_of_sources_and_annotations(is_stream: bool) -> None:
     else:
         message = (await anext(reply.total()))["choices"][0]["message"]
         text, inline, annotations = message["content"], message["inline_data"], message["annotations"]
-    assert [next(iter(each)) for each in inline] == ["sources", "images"]
+    assert inline[0] == {"sources": {"0": SOURCE}}
+    [image] = inline[1]["images"]
+    assert image == {
+        "url": IMAGE["url"],
+        "title": "",
+        "thumbnail-link": "",
+        "original-width": None,
+        "original-height": None,
+        "mime-type": "",
+        "page": "",
+    }
     [place] = [each["url_citation"] for each in annotations]
     assert (text, text[place["start_index"] : place["end_index"]]) == ("Yes.\n\nMilk [1].", "[1]")
 

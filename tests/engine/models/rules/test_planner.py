@@ -38,7 +38,7 @@ IN_PLANNER: list[tuple[Lang, str, list[str]]] = [
         [call("planner.add_todos", items=["butter"]), call("supervisor.current_time")],
     ),
     ("en", "cheese", []),
-    ("en", "delete wine", []),
+    ("en", "delete wine", [call("planner.list_reminders")]),
     ("ru", "удали первое и третье", [call("planner.delete_todos", numbers=[1, 3])]),
     ("ru", "удали последнее", [call("planner.delete_todos", numbers=[3])]),
     ("ru", "убери всё", [call("planner.delete_todos", numbers=[1, 2, 3])]),
@@ -59,7 +59,7 @@ IN_PLANNER: list[tuple[Lang, str, list[str]]] = [
     ("ru", "надо сделать уроки", []),
     ("ru", "удали их все", [call("planner.delete_todos", numbers=[1, 2, 3])]),
     ("ru", "сыр", []),
-    ("ru", "удали вино", []),
+    ("ru", "удали вино", [call("planner.list_reminders")]),
 ]
 
 

@@ -1,0 +1,76 @@
+"""What `local:rules` understands of the shop: which order, which payment method, a choice where others read along."""
+
+import pytest
+
+from agents.models import Model, Models
+from app.standin import RulesModel
+from tests.conftest import Chat
+from tests.dialogs.orders.files import fill_with_catalogue, writes
+
+AT = {"thread": "me", "device": "terminal"}
+BOTH = "selector: Which order? [Order D1001, delivered, €143.50 | Order D1002, delivered, €149.00]"
+
+
+@pytest.fixture
+def shop(chat: Chat) -> Chat:
+    """The customer of a fresh terminal, before the shop of the catalogue, and the rules in every part."""
+    fill_with_catalogue(chat.path)
+    chat.as_shipped()
+    chat.models = Models(default=Model("local:rules", RulesModel()))
+    return chat
+
+
+@pytest.mark.parametrize("text", ["return an order", "I want to return an item", "return my order"])
+async def test_no_order_named_asks_which(shop: Chat, text: str) -> None:
+    """Words for whatever was ordered name none of it; a word of a title does."""
+    assert (await shop.says(text, **AT)).endswith(BOTH)
+    assert "selector: Which payment method?" in await shop.says("the headphones", **AT)
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "method"),
+    [
+        ("return the headphones to my gift card", "en", "goes back to gift card (€25.00)?"),
+        ("верни наушники на подарочную карту", "ru", "подарочная карта (25.00 €)?"),
+        ("把耳机退到礼品卡", "zh", "退回到礼品卡 (€25.00)"),
+    ],
+)
+async def test_a_payment_method_is_told_in_the_wish(shop: Chat, text: str, lang: str, method: str) -> None:
+    """A method that the wish names is not asked for, and is asked about with the rest."""
+    asked = (await shop.says(text, lang=lang, **AT)).splitlines()[-1]
+    assert asked.startswith("confirm: ")
+    assert method in asked
+
+
+@pytest.mark.parametrize(
+    ("lang", "wish", "method"), [("en", "return the headphones", "by card"), ("ru", "хочу вернуть наушники", "картой")]
+)
+async def test_a_card_is_no_gift_card(shop: Chat, lang: str, wish: str, method: str) -> None:
+    """Of two methods with the same word it is the one whose name begins with it."""
+    await shop.says(wish, lang=lang, **AT)
+    assert " visa 4242? [" in await shop.says(method, **AT)
+
+
+async def test_an_undo_names_the_payment_method(shop: Chat) -> None:
+    """What cannot be taken back is told in words, without identifiers of the shop."""
+    await shop.says("return the headphones to my gift card", "yes", **AT)
+    trace = await shop.says("undo", **AT)
+    assert "payment method: “gift card (€25.00)”): this cannot be taken back" in trace
+    assert writes(shop.path) == ["D1002"]
+
+
+async def test_a_choice_in_a_group_is_answered_by_its_identifier(shop: Chat) -> None:
+    """The orders are shown to their owner alone, who goes on with an identifier; nobody else has any."""
+    group = {"thread": "family", "is_group": True}
+    await shop.says("hello", user="bob", device="telegram", **group)
+    ann = {"user": "ann", "device": "terminal", **group}
+    trace = await shop.says("return an order", "D1001", "4100000031", "gift_card_5102", **ann)
+    shown = [line for line in trace.splitlines() if "D1002" in line]
+    assert "privately to ann: Which order?" in trace
+    assert shown == ["D1002. Order D1002, delivered, €149.00"]
+    assert "confirm: Return items of an order (order: “D1001”;" in trace
+    await shop.says("yes", **ann)
+    assert writes(shop.path) == ["D1001"]
+
+    trace = await shop.says("return an order", user="bob", device="telegram", **group)
+    assert "This user is no customer of the shop here." in trace

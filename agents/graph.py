@@ -32,18 +32,6 @@ Graph = CompiledStateGraph[State, Context, Any, Any]
 Node = Callable[[State, Runtime[Context]], Awaitable[Mapping[str, object]]]
 
 
-class Step:
-    """A node, and the choice of the next ones; LangGraph would run an edge as a task of its own."""
-
-    def __init__(self, node: Node, choose: Callable[[State], list[str]]) -> None:
-        self.node, self.choose = node, choose
-
-    async def __call__(self, state: State, runtime: Runtime[Context]) -> Command[str]:
-        """Return what the node writes, and where to go after it."""
-        update = await self.node(state, runtime)
-        return Command(update=update, goto=self.choose(updated(state, update)))
-
-
 class Wiring:
     """Choose the next nodes after each node."""
 
@@ -150,7 +138,12 @@ def build_graph(
     hands = [f"{name}.tools" for name in everyone]
 
     def add(name: str, node: Node, choose: Callable[[State], list[str]], targets: Sequence[str]) -> None:
-        graph.add_node(name, Step(node, choose), destinations=(*targets,))
+        # For LangGraph an edge would be a task of its own, which reads the whole state once more.
+        async def step(state: State, runtime: Runtime[Context]) -> Command[str]:
+            update = await node(state, runtime)
+            return Command(update=update, goto=choose(updated(state, update)))
+
+        graph.add_node(name, step, destinations=(*targets,))
 
     pre_checks = [f"{name}.pre_check" for name in watchers]
     recognisers = serving.recognise, serving.shortcuts.leading

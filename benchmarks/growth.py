@@ -1,4 +1,4 @@
-"""Measure whether a long thread costs more: CPU per turn, checkpoints per turn, bytes on disk.
+"""Measure whether a long thread costs more: CPU per turn, steps of the graph per turn, bytes on disk.
 
 `python -m benchmarks.growth`: one thread of 500 turns on a real SQLite file; the models answer at once.
 With `--profile` it prints where the time goes instead.
@@ -36,7 +36,7 @@ class Growth:
     sizes: list[int]
     """Bytes of the database and its side files after each turn, while it is open."""
     closed: int
-    checkpoints: int
+    steps: int
 
 
 def around(turn: int, of: Sequence[float]) -> float:
@@ -72,8 +72,8 @@ async def grow(path: Path, turns: int, profile: cProfile.Profile | None = None, 
             before = time.process_time(), time.thread_time(), time.perf_counter()
         if profile:
             profile.disable()
-        checkpoints = _checkpoints(path)
-    return Growth(cpu, loop, wall, sizes, bytes_of(path), checkpoints)
+        steps = _steps(path)
+    return Growth(cpu, loop, wall, sizes, bytes_of(path), steps)
 
 
 def bytes_of(path: Path) -> int:
@@ -82,8 +82,8 @@ def bytes_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _checkpoints(path: Path) -> int:
-    """Return how many checkpoints were ever written: LangGraph numbers the steps of a thread."""
+def _steps(path: Path) -> int:
+    """Return how many steps the graph has made: LangGraph numbers them in each thread."""
     with sqlite3.connect(path) as connection:
         step = "json_extract(CAST(metadata AS TEXT), '$.step')"
         rows = connection.execute(f"SELECT max({step}) + 2 FROM checkpoints").fetchone()
@@ -110,7 +110,7 @@ def table(growth: Growth) -> list[Row]:
         timed("CPU per turn, ms", growth.cpu_ms, f"ratio <= {MOST_GROWTH}"),
         timed("CPU of the event loop, ms", growth.loop_ms),
         timed("wall clock per turn, ms", growth.wall_ms),
-        row("checkpoints per turn", [*blank, growth.checkpoints / turns]),
+        row("steps of the graph per turn", [*blank, growth.steps / turns]),
         row("bytes on disk, open", [growth.sizes[mark - 1] for mark in marks], target=f"< {MOST_BYTES:,}"),
         row("bytes on disk, most so far", most, target=f"< {MOST_BYTES:,}"),
         row("bytes on disk, closed", [*blank, growth.closed], target=f"< {MOST_BYTES:,}"),

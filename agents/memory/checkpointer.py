@@ -4,7 +4,7 @@ import asyncio
 import json
 import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Literal, cast
 
@@ -23,6 +23,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.utils import search_where
+from langgraph.constants import START
 
 from agents.errors import BrokenState
 from agents.memory.connection import Connection, Row, Session, Tables
@@ -38,6 +39,8 @@ ROUNDS = 4
 """Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
 WITHIN = "\x1f"
 """Stands in the name of a thread that is a part of another one, behind the name of that one."""
+BEGUN = {START, "branch:to:route"}
+"""The channels of which one has a value until `route` is over; a turn makes again from its input what came so far."""
 NOES = "noes "
 LONGEST_VALUE = 64 * 1024 * 1024
 """Bytes that a value may unpack to: a forged one must not fill the memory."""
@@ -59,6 +62,7 @@ CREATE TABLE writes (
     ),
 )
 Stored = tuple[Row, list[Row]]
+Statement = tuple[str, Row]
 COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
 HERE = "thread_id = ?1 AND checkpoint_ns = ?2"
 LATEST = f"SELECT {COLUMNS} FROM checkpoints WHERE {HERE} ORDER BY position DESC LIMIT 1"
@@ -174,6 +178,8 @@ class Saver(BaseCheckpointSaver[int]):
         self.keep = keep
         self._followed = set[tuple[str, str, str | None]]()
         """The place and id of each checkpoint whose next checkpoint is being written."""
+        self._unsaved = dict[tuple[str, str, str | None], Callable[[], Iterator[Statement]]]()
+        """By place and id, what would save a checkpoint at the beginning of a turn: only an error is saved with it."""
         self._unpacked = deque[tuple[Stored, CheckpointTuple]](maxlen=1)
         """The checkpoint that was read last: each turn reads it twice, the second time by a copy of this saver."""
 
@@ -225,20 +231,26 @@ class Saver(BaseCheckpointSaver[int]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save a checkpoint; the first one of a turn drops what earlier turns no longer need."""
-        place, about = _place(config), dict(get_checkpoint_metadata(config, metadata))
-        root = metadata.get("parents", {}).get("")
-        kind, packed = self.serde.dumps_typed(checkpoint)
-        row = (*place, checkpoint["id"], get_checkpoint_id(config), kind, packed, json.dumps(about))
-        statements: list[tuple[str, Row]] = [(PUT, (*row, metadata.get("source"), about.get("run_id"), root))]
-        if self.keep != "all" and metadata.get("source") == "input":
-            thread = place[:1]
-            statements += [(STEPS, place), (OLD, (*place, self.keep + 1)), (INNER, thread), (ORPHANS, thread)]
-        parent = (*place, get_checkpoint_id(config))
-        self._followed.add(parent)
+        place, parent = _place(config), get_checkpoint_id(config)
+        # The first checkpoint of a turn that is saved takes the place of its input.
+        source = "input" if self._unsaved.pop(followed := (*place, parent), None) else metadata.get("source")
+        about, root = dict(get_checkpoint_metadata(config, metadata)), metadata.get("parents", {}).get("")
+
+        def statements() -> Iterator[Statement]:
+            row = (*place, checkpoint["id"], parent, *self.serde.dumps_typed(checkpoint), json.dumps(about))
+            yield PUT, (*row, source, about.get("run_id"), root)
+            if self.keep != "all" and source == "input":
+                yield from ((STEPS, place), (OLD, (*place, self.keep + 1)), (INNER, place[:1]), (ORPHANS, place[:1]))
+
+        self._followed.add(followed)
         try:
-            await self._run(*statements)
+            if self.keep != "all" and source == "input" and not BEGUN.isdisjoint(checkpoint["channel_values"]):
+                self._unsaved[(*place, checkpoint["id"])] = statements
+                await asyncio.sleep(0)
+            else:
+                await self._run(*statements())
         finally:
-            self._followed.discard(parent)
+            self._followed.discard(followed)
         return _config(*place, checkpoint["id"])
 
     async def aput_writes(
@@ -261,7 +273,7 @@ class Saver(BaseCheckpointSaver[int]):
             (*place, task_id, task_path, WRITES_IDX_MAP.get(channel, index), channel, *self.serde.dumps_typed(value))
             for index, (channel, value) in enumerate(writes)
         ]
-        await self._run(*((put, row) for row in rows))
+        await self._run(*self._unsaved.pop(place, tuple)(), *((put, row) for row in rows))
 
     async def drop_last_turn(self, thread: str) -> None:
         """Delete the checkpoints of a thread's last turn, because the latest one cannot be read."""
@@ -301,7 +313,7 @@ class Saver(BaseCheckpointSaver[int]):
                 return True
         return False
 
-    async def _run(self, *statements: tuple[str, Row]) -> None:
+    async def _run(self, *statements: Statement) -> None:
         """Run all statements in one transaction, or none."""
 
         def run(database: Session) -> None:

@@ -101,10 +101,10 @@ T = TypeVar("T")
 Work = Callable[[Session], T]
 
 BUSY_MS = 30_000
-WAL_PAGES = 64
-WAL_BYTES = 256 * 1024
+WAL_PAGES = 40
+WAL_BYTES = WAL_PAGES * 4096
 
-# A log of 64 pages keeps a short thread's files small; SQLite's own 1000 pages are 4 MB.
+# A log of 40 pages keeps a short thread's files small; SQLite's own 1000 pages are 4 MB.
 # secure_delete is on by default in some builds only; without it deleted text stays in free pages.
 PRAGMAS = f"""
 PRAGMA busy_timeout={BUSY_MS};

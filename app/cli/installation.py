@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from agents.conversation.gate import calibrate as fit
 from agents.conversation.gate import weights
 from agents.errors import ConfigError, ContractError
 from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
+from app.cli.calibration import calibrate as fit
 from app.composition import THRESHOLDS_ITEM, check_help, dialogs_of, discover, load_thresholds, open_assistant
 from app.composition.databases import open_database
 from app.composition.remote_tools import with_remote_tools

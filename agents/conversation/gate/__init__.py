@@ -4,25 +4,22 @@ Any `Gate` can take the trained one's place (`build_graph(gate=…)`). Below LOW
 HIGH the observers are asked before the dialog drafts an answer; in between both work side by side.
 
 The trained gate is a logistic regression whose weights come with the application: `python -m benchmarks.gate_training`
-writes them, and `python -m app calibrate` moves the thresholds for one installation.
+writes them, and `python -m app calibrate` (`app/cli/calibration.py`) moves the thresholds for one installation.
 """
 
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from heapq import nlargest
-from itertools import groupby
 from pathlib import Path
 
 from agents.conversation.gate.features import asks, features, last_question
 from agents.conversation.scene import Scene
-from agents.errors import UsageError
 from agents.language.text.stems import words
 from agents.language.text.vocabulary import is_said, listening, mentions, small_words, takes_leave, vocabulary, wishes
-from agents.memory.gate_log import Logged
 
 LOW = 0.2
 HIGH = 0.8
@@ -33,18 +30,6 @@ LONGEST_ANSWER = 12
 """Words of a plain answer to a question of a form."""
 MOST_REASONS = 3
 """Features that a guess names as its reason."""
-LEAST_SWITCHES = 50
-"""Confirmed changes of subject without which nothing is fitted."""
-LEAST_STAYS = 100
-"""Messages that were found to stay, without which nothing is fitted."""
-RECALL = 0.99
-"""The share of the confirmed changes of subject that must score `low` or more."""
-SURE = 0.85
-"""The share of messages from `high` on that must leave."""
-SPREAD = 0.5
-"""The least distance between the thresholds."""
-FARTHEST = 3.0
-"""How far the threshold may move from the one that comes with the application."""
 
 
 @dataclass(frozen=True)
@@ -144,54 +129,3 @@ def _is_plain_answer(scene: Scene) -> bool:
     beginnings = {word for phrases in others for phrase in phrases for word in words(phrase)[:1]}
     first = words(text)[0]
     return is_said("no", first) or first not in beginnings - small_words(lang)
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Thresholds for one installation, and what they rest on."""
-
-    thresholds: Thresholds
-    turns: int
-    switches: int
-    spared: float
-    """The share of these turns that the new thresholds spare the observers."""
-    spared_before: float
-    """The share that the thresholds in use spare."""
-
-
-def calibrate(log: Sequence[Logged], shipped: Thresholds, used: Thresholds) -> Calibration:
-    """Fit thresholds to a log.
-
-    `low` can rise as far as the observers' verdicts show that nothing is lost. It falls where dialogs gave messages
-    back that the gate had let pass.
-
-    Raises:
-        UsageError: the log is too short to tell.
-    """
-    scores = sorted(guess.score for guess in log if guess.leaves)
-    stays = sum(guess.watched and not guess.leaves for guess in log)
-    if len(scores) < LEAST_SWITCHES or stays < LEAST_STAYS:
-        raise UsageError(
-            f"The log has {len(scores)} changes of subject and {stays} messages that stayed; calibrating needs"
-            f" {LEAST_SWITCHES} and {LEAST_STAYS}. The thresholds are left as they are."
-        )
-    low = scores[int((1 - RECALL) * len(scores))]
-    low = max(shipped.low - FARTHEST, min(shipped.low + FARTHEST, low))
-    high = max(_surely_leaving(log, shipped.high), low + SPREAD)
-    return Calibration(Thresholds(low, high), len(log), len(scores), _spared(log, low), _spared(log, used.low))
-
-
-def _surely_leaving(log: Sequence[Logged], otherwise: float) -> float:
-    """Return the lowest score from which so many messages left that drafting an answer is a waste."""
-    leaving, number, best = 0, 0, otherwise
-    ranked = sorted(log, key=lambda guess: -guess.score)
-    for score, group in groupby(ranked, key=lambda guess: guess.score):
-        equal = list(group)
-        number, leaving = number + len(equal), leaving + sum(guess.leaves for guess in equal)
-        if number >= LEAST_SWITCHES // 2 and leaving >= SURE * number:
-            best = score
-    return best
-
-
-def _spared(log: Sequence[Logged], low: float) -> float:
-    return sum(guess.score < low for guess in log) / len(log)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.conversation.gate import LEAST_STAYS, LEAST_SWITCHES, Thresholds, weights
+from agents.conversation.gate import Thresholds, weights
 from agents.memory import open_memory
 from app.cli import command_line
+from app.cli.calibration import LEAST_STAYS, LEAST_SWITCHES
 from app.composition import THRESHOLDS_ITEM, load_thresholds
 from tests.doors.cli.conftest import Captured
 

@@ -51,7 +51,7 @@ async def killed(chat: Chat, driver: Driver, *before: str, text: str) -> AsyncIt
         if not outcome.killed:
             break
         assert step < MOST_STEPS
-    assert step > 5
+    assert step > 4
 
 
 async def calls_left(chat: Chat) -> list[str]:

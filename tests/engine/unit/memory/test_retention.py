@@ -15,8 +15,8 @@ from agents.memory import Memory
 from agents.memory.checkpointer import Saver
 from tests.support.tiny_graph import THREAD, count, graph, open_saver, say, words
 
-STEPS = 3
-"""Checkpoints of a turn: its input, and what follows."""
+STEPS = 2
+"""Checkpoints of a turn that are saved: its input alone is not."""
 TEXTS = [f"word {number} {'abc def ' * (number % 7)}" for number in range(12)]
 
 

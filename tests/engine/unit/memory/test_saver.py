@@ -12,12 +12,13 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.base import id as ids
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from agents.errors import BrokenState
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
-from tests.support.tiny_graph import THREAD, count, graph, letter, open_saver, say, words
+from tests.support.tiny_graph import THREAD, Words, count, graph, letter, open_saver, say, words
 
 
 class TestSaver:
@@ -116,6 +117,27 @@ class TestSaver:
         for word in ("one", "two"):
             await asyncio.gather(*(say(memory.saver, word, config) for config in configs))
         assert {tuple(await words(memory.saver, config)) for config in configs} == {("one", "ONE", "two", "TWO")}
+
+
+async def test_a_turn_is_saved_when_its_route_is_over_or_has_failed(memory: Memory) -> None:
+    """Until then the inbox has all of it; a failure is kept with what it was about."""
+    seen = list[CheckpointTuple | None]()
+
+    async def route(state: Words) -> Words:
+        seen.append(await memory.saver.aget_tuple(THREAD))
+        if state["words"][-1] == "fail":
+            raise LookupError
+        return {"words": ["heard"]}
+
+    built = StateGraph(Words).add_node("route", route).add_node("reply", lambda state: {"words": ["said"]})
+    conversation = built.add_edge(START, "route").add_edge("route", "reply").compile(checkpointer=memory.saver)
+    await conversation.ainvoke({"words": ["one"]}, THREAD, durability="sync")
+    with pytest.raises(LookupError):
+        await conversation.ainvoke({"words": ["fail"]}, THREAD, durability="sync")
+    assert [saved and saved.checkpoint["channel_values"]["words"] for saved in seen] == [None, ["one", "heard", "said"]]
+    failed = await newest(memory.saver)
+    assert failed.checkpoint["channel_values"]["words"] == ["one", "heard", "said", "fail"]
+    assert [channel for _, channel, _ in failed.pending_writes or []] == ["__error__"]
 
 
 async def newest(saver: Saver) -> CheckpointTuple:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from agents.conversation.gate import FARTHEST, LEAST_STAYS, LEAST_SWITCHES, SPREAD, Thresholds, calibrate
+from agents.conversation.gate import Thresholds
 from agents.errors import UsageError
 from agents.memory.gate_log import Logged
+from app.cli.calibration import FARTHEST, LEAST_STAYS, LEAST_SWITCHES, SPREAD, calibrate
 
 SHIPPED = Thresholds(low=-2.0, high=2.0)
 

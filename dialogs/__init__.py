@@ -11,10 +11,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import typer
 from langchain_core.tools import BaseTool
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from pydantic_settings import BaseSettings
@@ -131,7 +132,7 @@ def _misfit(agent: object) -> str:
     """Return why an agent graph cannot be a dialog; empty if it can."""
     if not isinstance(agent, Pregel):
         return f"must be a compiled LangGraph graph, found {agent!r}"
-    if "messages" not in agent.get_input_jsonschema().get("properties", {}):
+    if "messages" not in input_keys(agent):
         return "must take `messages` as its input"
     if agent.interrupt_before_nodes or agent.interrupt_after_nodes:
         return "has breakpoints (`interrupt_before`, `interrupt_after`): let a node call `interrupt()` instead"
@@ -141,6 +142,14 @@ def _misfit(agent: object) -> str:
     if name := next((tool.name for tool in tools if _promises(traits_of(tool))), ""):
         return f"calls {name}, whose traits promise what holds in `Dialog(tools=…)` alone: leave them out in a graph"
     return ""
+
+
+def input_keys(agent: Pregel[Any, Any, Any, Any]) -> set[str]:
+    """Return the keys that a graph takes as its input."""
+    # Its JSON schema names them, too, but is slow to make, and some types have none.
+    if isinstance(agent, CompiledStateGraph):
+        return {*agent.builder.schemas[agent.builder.input_schema]}
+    return {*agent.get_input_jsonschema().get("properties", {})}
 
 
 def _promises(traits: Traits) -> bool:

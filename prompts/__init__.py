@@ -246,9 +246,8 @@ def files(lang: str, pattern: str) -> dict[Path, Path]:
         path.relative_to(folder / lang): folder
         for folder in reversed(_folders())
         for path in (folder / lang).glob(pattern)
-        if path.relative_to(folder / lang).parts[0] not in OFF
     }
-    return dict(sorted(places.items()))
+    return dict(sorted(place for place in places.items() if place[0].parts[0] not in OFF))
 
 
 def named(path: Path) -> str:

@@ -1,5 +1,7 @@
 """Chat: a user before a scripted assistant, and the trace of what happens between them."""
 
+import gc
+import os
 import shutil
 import ssl
 import textwrap
@@ -15,7 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import prompts
 from agents.conversation.gate import Gate
 from agents.events import Event, trace
-from agents.memory import Memory
+from agents.language.tool_ranker.ranker import Shortcuts, ToolRanker
+from agents.memory import Memory, memory_in
 from agents.models import Models
 from agents.models.script import Line, Script
 from agents.state.limits import Limits
@@ -26,7 +29,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import dialogs_of, make_help, open_services, tables_of
+from app.composition import make_help, open_services, tables_of
 from app.composition.databases import open_database
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
@@ -36,18 +39,15 @@ from app.usage.usage import Usage
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
 from prompts import card
-from tests.support.compiled import compiled, discovered
+from tests.support.compiled import compiled, discovered, specialists
+from tests.support.made_tables import tables_copied
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_order import order_faults
-from tests.support.settings_cache import read_once
+from tests.support.settings_cache import read_once, without_file
 from tests.support.training import made_once, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
-
-
-without_file = read_once(lambda kind: kind(_env_file=None))
-"""Read settings from the environment alone."""
 
 
 class Chat:
@@ -105,8 +105,8 @@ class Chat:
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew, as a fresh process would."""
         async with (
-            open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(dialogs_of())) as memory,
-            open_services(dialogs_of(), memory, self._seats(memory), self._usage(memory), *self.services) as services,
+            open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(specialists())) as memory,
+            open_services(specialists(), memory, self._seats(memory), self._usage(memory), *self.services) as services,
         ):
             help = await make_help(self.settings, memory)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
@@ -181,14 +181,35 @@ def told(text: str) -> str:
     return textwrap.dedent(text).strip()
 
 
+def pytest_configure() -> None:
+    """Collect no garbage while tests are loaded: there is none."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, but seldom, and leave out what was loaded: a fifth of the time went into this."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
+
+
 @pytest.fixture(scope="session", autouse=True)
-def rankers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[None]:
+def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Train the ranker of the same tools once, not in each process: it takes a second or more."""
     base = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        folder = (base if worker_id == "master" else base.parent) / "rankers"
+        folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "rankers"
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
-        patch.setattr("agents.toolkit.shelf.ToolRanker", made_once())
+        patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ToolRanker))
+        patch.setattr("agents.nodes.tools.Shortcuts", made_once(Shortcuts))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Make the tables of a new database once in each process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agents.memory.memory_in", tables_copied(memory_in, tmp_path_factory.mktemp("tables")))
         yield
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -16,7 +15,7 @@ from agents.errors import BrokenState, ConfigError, DatabaseError, UnusableDatab
 from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
 from agents.memory.checkpointer import KEPT_TURNS, WITHIN, Keep, Saver
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
-from agents.memory.connection import ENGINE, PLAIN, Connection, Driver, Tables, connect, migrate
+from agents.memory.connection import ENGINE, PLAIN, Connection, Driver, Session, Tables, connect, migrate
 from agents.memory.feedback import Feedback
 from agents.memory.forgettings import Forgettings
 from agents.memory.inbox import TO
@@ -235,14 +234,18 @@ async def memory_in(
 ) -> AsyncIterator[Memory]:
     """Open the database of a storage; see `open_memory`. Raises ConfigError, DatabaseError or OSError."""
     locks = storage.locks
+
+    def make_tables(session: Session) -> None:
+        for each in (CHECKPOINTS, *TABLES, *tables):
+            migrate(each, session)
+
     async with AsyncExitStack() as stack:
         # Two processes that open a new database at once would run the same migrations.
         async with locks.hold(""):
             # A power cut may lose a step. The step is done again, because the turn's message is stored elsewhere.
             checkpoints = await stack.enter_async_context(storage.connect("NORMAL"))
             database = await stack.enter_async_context(storage.connect("FULL"))
-            for each in (CHECKPOINTS, *TABLES, *tables):
-                await database.read(partial(migrate, each))
+            await database.read(make_tables)
             for_writes = await stack.enter_async_context(storage.connect("FULL"))
         yield Memory(
             storage=storage,
@@ -266,14 +269,14 @@ class SqliteFile(Storage):
     """One SQLite file, with the lock file beside it."""
 
     def __init__(self, path: Path, driver: Driver = PLAIN) -> None:
-        self.path, self.locks, self._driver = path, ThreadLocks(path), driver
+        self.path, self.locks, self.driver = path, ThreadLocks(path), driver
         self._inode: tuple[int, int] | None = None
         """The opened file; another file may later have its name."""
 
     @asynccontextmanager
     async def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AsyncIterator[Connection]:
         """See `Storage`."""
-        async with connect(str(self.path), synchronous, self._driver) as connection:
+        async with connect(str(self.path), synchronous, self.driver) as connection:
             self._inode = _inode(self.path)
             try:
                 yield connection

@@ -38,6 +38,7 @@ from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.tool_code import handed_off, prompt_of
 from app.agent_graphs.interrupts import questions, resumed
 from app.agent_graphs.reports import Bound, Reports, UsedUp
+from dialogs import input_keys
 from prompts import phrase
 
 
@@ -193,9 +194,8 @@ class AgentRun:
 
     def _own_keys(self, values: Json) -> Json:
         """Return the values of the keys that the graph takes as its input, but for the messages."""
-        taken = self.graph.get_input_jsonschema().get("properties", {}) if len(values) > 1 else {}
         kept: Json = {}
-        for key in taken.keys() & values.keys() - {"messages"}:
+        for key in values.keys() & input_keys(self.graph) - {"messages"}:
             kept[key] = value = values[key]
             try:
                 is_json = json.loads(json.dumps(value)) == value

@@ -172,7 +172,8 @@ async def open_parts(
         )
         if remote and speakers is None:
             everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))
-            check_tools(everyone)
+            if settings.has_remote_tools:
+                check_tools(everyone)
             everyone, misfits = await fitting(everyone, models, settings.app_lang)
             for misfit in misfits:
                 LOG.warning("%s", misfit)

@@ -123,9 +123,9 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
     distinct = {id(tool): tool for same in tools.values() for tool in same}
     lines = [*_twice(speakers), *(fault for tool in distinct.values() for fault in _of_tool(tool))]
     for lang in languages:
-        for name in carded(lang):
-            if complete or name in tools or name in FINDING:
-                lines += _of_file(name, lang, tools.get(name, []))
+        for path in (folder / lang / name for name, folder in files(lang, "**/cards/*.md").items()):
+            if complete or path.stem in tools or path.stem in FINDING:
+                lines += _of_file(path, tools.get(path.stem, []))
         lines += [fault for name in sorted(tools) for fault in _of_source(tools[name][0], lang)]
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
         lines += _of_prompts(lang)
@@ -199,9 +199,8 @@ def _of_example(example: str, allowed: Sequence[str]) -> Iterator[str]:
             yield f"the example {example[:40]!r} names {{{slot}}}, which is no parameter; there are: {there_are}"
 
 
-def _of_file(name: str, lang: str, tools: Sequence[BaseTool]) -> list[str]:
-    path = card_file(name, lang)
-    if not tools and name not in AT_TIMES:
+def _of_file(path: Path, tools: Sequence[BaseTool]) -> list[str]:
+    if not tools and path.stem not in AT_TIMES:
         return [f"{named(path)} describes a tool that no speaker has"]
     try:
         text = path.read_text("utf-8-sig")

@@ -8,7 +8,7 @@ from agents.conversation.gate import Gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
 from agents.toolkit.speaker import Speakers
-from app.composition import discover
+from app.composition import dialogs_of, discover
 from app.seat.observing import calling
 from observers import Observer
 
@@ -34,6 +34,8 @@ class Cast:
 
 discovered = cache(discover)
 """The dialogs and observers of the application, found once."""
+specialists = cache(dialogs_of)
+"""The dialogs with what they declare, found once."""
 
 
 def compiled(

@@ -19,10 +19,11 @@ from app.assistant import Assistant, Turn
 from app.assistant.run import config_of
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import dialogs_of, make_help, open_services, tables_of
+from app.composition import make_help, open_services, tables_of
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
-from tests.support.compiled import compiled, discovered
+from tests.support.compiled import compiled, discovered, specialists
+from tests.support.settings_cache import without_file
 from tests.support.user_words import bare
 
 THREAD = "t"
@@ -40,11 +41,11 @@ async def stage(
     speakers, watching = discovered()
     speakers = change(speakers)
     async with (
-        open_memory(f"sqlite:///{path}", tables=tables_of(dialogs_of())) as memory,
-        open_services(dialogs_of(), memory) as services,
+        open_memory(f"sqlite:///{path}", tables=tables_of(specialists())) as memory,
+        open_services(specialists(), memory) as services,
     ):
         graph = compiled(memory, speakers, watching, untrained_gate)
-        help = await make_help(settings or Settings(_env_file=None), memory)
+        help = await make_help(settings or without_file(Settings), memory)
         languages = Languages("en", ("en", "ru"))
         yield Assistant(TurnPlayer(graph, memory, models, languages, help, services=services), speakers)
 

@@ -25,3 +25,7 @@ def read_once(read: Callable[[type[Kind]], Kind]) -> Callable[[type[Kind]], Kind
         return settings.model_copy()
 
     return reading
+
+
+without_file = read_once(lambda kind: kind(_env_file=None))
+"""Read settings from the environment alone."""

@@ -4,9 +4,12 @@ import hashlib
 import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from agents.language.tool_ranker.linear_model import Linear, Vector
-from agents.language.tool_ranker.ranker import Card, ToolRanker
+from agents.language.tool_ranker.ranker import Card
+
+T = TypeVar("T")
 
 
 def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], Linear]:
@@ -25,14 +28,14 @@ def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], 
     return linear
 
 
-def made_once() -> Callable[[Sequence[Card]], ToolRanker]:
-    """Return a replacement for `ToolRanker` that makes the ranker of the same cards once in this process."""
-    rankers: dict[str, ToolRanker] = {}
+def made_once(kind: Callable[[Sequence[Card]], T]) -> Callable[[Sequence[Card]], T]:
+    """Return a replacement for `ToolRanker` or `Shortcuts` that makes that of the same cards once in this process."""
+    made: dict[str, T] = {}
 
-    def ranker(cards: Sequence[Card]) -> ToolRanker:
+    def of_cards(cards: Sequence[Card]) -> T:
         written = repr(cards)
-        if written not in rankers:
-            rankers[written] = ToolRanker(cards)
-        return rankers[written]
+        if written not in made:
+            made[written] = kind(cards)
+        return made[written]
 
-    return ranker
+    return of_cards

@@ -71,7 +71,7 @@ VISITS = 4_000
 NEGLIGIBLE = 0.01  # A class that an example moves by less is not changed.
 
 _NOUGHT = repeat(0.0)
-Row = dict[str, float]
+Weights = dict[str, dict[int, float]]
 
 
 class Linear:
@@ -82,10 +82,13 @@ class Linear:
     """
 
     def __init__(self, classes: int, examples: Sequence[tuple[Vector, int]]) -> None:
-        rows = _means(classes, examples)
-        telling = {name: weights for name, weights in _by_feature(rows).items() if len(weights) <= TELLING}
-        for row in rows:
-            row.update({name: weight * SHARPNESS for name, weight in row.items()})
+        means = _by_feature(_means(classes, examples))
+        telling = {name: row for name, row in means.items() if len(row) <= TELLING}
+        # The weights of a feature lie together: an example has few features, and is compared with few classes.
+        self._weights: Weights = {"": {}}
+        for name, row in means.items():
+            self._weights[name] = {number: mean * SHARPNESS for number, mean in row.items()}
+        self._classes = classes
         chance = random.Random(len(examples))
         order = list(range(len(examples)))
         nearest: dict[int, list[int]] = {}
@@ -98,10 +101,7 @@ class Linear:
                 near = [right, *nearest[place]]
                 others = [number for number in range(classes) if number not in near]
                 far = chance.sample(others, min(FAR, len(others)))
-                _learn(rows, vector, near, far, math.log(len(others) / len(far)) if far else 0.0)
-        self._classes = classes
-        # A request asks for few features of all classes, a step of the training for all features of few classes.
-        self._weights = _by_feature(rows)
+                _learn(self._weights, vector, near, far, math.log(len(others) / len(far)) if far else 0.0)
 
     def scores(self, vector: Vector) -> list[float]:
         """Return the log-odds of each class, up to a constant: above zero for what is like an example of it."""
@@ -112,26 +112,26 @@ class Linear:
         return sums
 
 
-def _learn(rows: Sequence[Row], vector: Vector, near: Sequence[int], far: Sequence[int], many: float) -> None:
+def _learn(weights: Weights, vector: Vector, near: Sequence[int], far: Sequence[int], many: float) -> None:
     """Take a gradient step for the first of the near classes; each far one stands for exp(`many`) classes."""
     # Training spends nearly all its time here: chains of maps run without an interpreter step for each feature.
-    names, values = (*vector, ""), (*vector.values(), CONSTANT)
-    numbers = (*near, *far)
-    weights = [[*map(rows[number].get, names, _NOUGHT)] for number in numbers]
-    odds = [sum(map(mul, values, row)) for row in weights]
+    values, numbers = (*vector.values(), CONSTANT), (*near, *far)
+    rows = [weights[name] for name in (*vector, "")]
+    columns = [*zip(*(map(row.get, numbers, _NOUGHT) for row in rows), strict=True)]
+    odds = [sum(map(mul, values, column)) for column in columns]
     odds[len(near) :] = [value + many for value in odds[len(near) :]]
     highest = max(odds)
     shares = [math.exp(value - highest) for value in odds]
     total = sum(shares)
-    for place, number in enumerate(numbers):
-        gap = (place == 0) - shares[place] / total
-        if abs(gap) >= NEGLIGIBLE:
-            moved = map(add, weights[place], map(mul, values, repeat(STEP * gap)))
-            rows[number].update(zip(names, moved, strict=False))
+    gaps = [(place == 0) - share / total for place, share in enumerate(shares)]
+    moving = [place for place, gap in enumerate(gaps) if abs(gap) >= NEGLIGIBLE]
+    moved = [map(add, columns[place], map(mul, values, repeat(STEP * gaps[place]))) for place in moving]
+    for row, changed in zip(rows, zip(*moved, strict=True), strict=False):
+        row.update(zip([numbers[place] for place in moving], changed, strict=True))
 
 
-def _means(classes: int, examples: Sequence[tuple[Vector, int]]) -> list[Row]:
-    rows: list[Row] = [{} for _ in range(classes)]
+def _means(classes: int, examples: Sequence[tuple[Vector, int]]) -> list[Vector]:
+    rows: list[Vector] = [{} for _ in range(classes)]
     for vector, number in examples:
         row = rows[number]
         for name, value in vector.items():
@@ -142,7 +142,7 @@ def _means(classes: int, examples: Sequence[tuple[Vector, int]]) -> list[Row]:
     return rows
 
 
-def _by_feature(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
+def _by_feature(rows: Sequence[Vector]) -> Weights:
     weights: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for number, row in enumerate(rows):
         for name, weight in row.items():

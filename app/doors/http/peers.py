@@ -1,9 +1,9 @@
 """The paths of A2A. What speaks it is an extra, which only those who use it install."""
 
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
 
 from app.assistant import Assistant
 from app.doors.http.answers import Answers
@@ -23,18 +23,19 @@ def make_router(assistant: Assistant, answers: Answers, check: Any) -> APIRouter
             raise
         service = None
 
-    @router.get("/.well-known/agent-card.json")
-    async def agent_card(request: Request) -> Any:
-        """Tell other agents what the assistant can do, by the protocol A2A."""
+    def installed() -> Any:
         if service is None:
             raise HTTPException(501, NO_A2A)
-        return service.card(request)
+        return service
+
+    @router.get("/.well-known/agent-card.json")
+    async def agent_card(request: Request, speaking: Annotated[Any, Depends(installed)]) -> Any:
+        """Tell other agents what the assistant can do, by the protocol A2A."""
+        return speaking.card(request)
 
     @router.post("/a2a", dependencies=[check])
-    async def call(request: Request) -> Any:
+    async def call(request: Request, speaking: Annotated[Any, Depends(installed)]) -> Any:
         """Take the tasks of other agents and tell of them, by JSON-RPC."""
-        if service is None:
-            raise HTTPException(501, NO_A2A)
-        return await service.call(request)
+        return await speaking.call(request)
 
     return router

@@ -21,7 +21,7 @@ from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
 from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page.conversation import Conversation
-from app.doors.http.page.guard import SIGN_IN, PageRoute, Visiting
+from app.doors.http.page.guard import SIGN_IN, Visiting, new_router
 from app.doors.http.page.markup import draw
 from app.doors.http.page.session import Language, sign_in, sign_out, user_of
 from app.doors.http.questions import given
@@ -39,7 +39,7 @@ VOICE = "voice"
 _ID = re.compile(r"[\w.:-]{8,100}", re.ASCII)
 STATIC = {path.name: path.read_bytes() for path in sorted((Path(__file__).parent / "static").iterdir())}
 VERSION = hashlib.sha256(b"".join(STATIC.values())).hexdigest()[:12]
-router = APIRouter(route_class=PageRoute, include_in_schema=False, default_response_class=HTMLResponse)
+router = new_router()
 
 
 async def _talk(

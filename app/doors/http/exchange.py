@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.doors.http.answers import Answers
-from app.security.api_keys import Key
+from app.security.api_keys import Key, Scope
 from app.security.audit import Action, Audit
 
 DEVICE = "http"
@@ -56,12 +56,18 @@ def caller(request: Request) -> Key:
     return key
 
 
+def having(key: Key | None, scope: Scope) -> Key:
+    """Return a key that has a scope. Raises HTTPException: there is no key (401), or it has not (403)."""
+    if key is None:
+        raise HTTPException(401, "Send a key: Authorization: Bearer KEY.")
+    if not key.allows(scope):
+        raise HTTPException(403, f"This key may not {scope}.")
+    return key
+
+
 def operator(request: Request) -> Key:
     """Return who calls. Raises HTTPException: the key may not operate."""
-    key = caller(request)
-    if not key.allows("operate"):
-        raise HTTPException(403, "This key may not operate.")
-    return key
+    return having(caller(request), "operate")
 
 
 def who(key: Key) -> str:

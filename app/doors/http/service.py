@@ -33,7 +33,7 @@ from app.doors.http import agui, completions, exchange, peers, threads, turns
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
-from app.doors.http.measures import registry_of
+from app.doors.http.measures import Measures
 from app.doors.http.page import router as page
 from app.doors.http.page.guard import PageRoute, refused
 from app.doors.http.seat import page as seat_page
@@ -50,6 +50,8 @@ MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
 """Bytes of a request's body, and of one of the page, which may bring files."""
 RETRY_AFTER = "5"
 """Seconds after which a client may come again."""
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+"""The methods that are counted by name; a client may send any word for one."""
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -119,7 +121,8 @@ class Gate:
         finally:
             # The path of a route names nobody.
             path = getattr(scope.get("route"), "path", "other")
-            self._requests.labels(scope["method"], path, str(status)).inc()
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._requests.labels(method, path, str(status)).inc()
             self._seconds.observe(time.monotonic() - begun)
 
     def _problem(self, headers: dict[str, str], most: int) -> tuple[int, str] | None:
@@ -167,16 +170,9 @@ def allowed(scope: KeyScope, keys: Sequence[Key]) -> Any:
     """Return what lets only callers with a scope pass."""
 
     async def check(request: Request) -> None:
-        key = EVERYTHING
-        if keys:
-            kind, _, secret = request.headers.get("authorization", "").partition(" ")
-            holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
-            if holder is None:
-                raise HTTPException(401, "Send a key: Authorization: Bearer KEY.")
-            key = holder
-        if not key.allows(scope):
-            raise HTTPException(403, f"This key may not {scope}.")
-        request.state.key = key
+        kind, _, secret = request.headers.get("authorization", "").partition(" ")
+        holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
+        request.state.key = exchange.having(holder if keys else EVERYTHING, scope)
 
     return Depends(check)
 
@@ -191,7 +187,8 @@ def make_app(
 ) -> FastAPI:
     """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
     answers = Answers(assistant)
-    measures = registry_of(assistant, answers)
+    measures = CollectorRegistry()
+    measures.register(Measures(assistant, answers))
     app = FastAPI(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)

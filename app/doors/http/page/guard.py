@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
+from app.doors.http.exchange import having
 from app.doors.http.page.markup import draw
 from app.doors.http.page.session import accepted_language, visitor_of
 from app.security.api_keys import Key, Scope
@@ -57,12 +58,7 @@ def visiting(scope: Scope) -> Callable[[Request], Key]:
     """Return what gives the keys of those who look at a page and have the scope."""
 
     def visitor(request: Request) -> Key:
-        key = visitor_of(request, request.app.state.keys)
-        if key is None:
-            raise HTTPException(401)
-        if not key.allows(scope):
-            raise HTTPException(403)
-        return key
+        return having(visitor_of(request, request.app.state.keys), scope)
 
     return visitor
 

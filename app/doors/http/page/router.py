@@ -1,7 +1,6 @@
 """The paths of the page."""
 
 import hashlib
-import mimetypes
 import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
@@ -37,7 +36,8 @@ FIELD = "field."
 VOICE = "voice"
 """The name of what was recorded by the page."""
 _ID = re.compile(r"[\w.:-]{8,100}", re.ASCII)
-STATIC = {path.name: path.read_bytes() for path in sorted((Path(__file__).parent / "static").iterdir())}
+FILES = Path(__file__).parent / "static"
+STATIC = {path.name: path.read_bytes() for path in sorted(FILES.iterdir())}
 VERSION = hashlib.sha256(b"".join(STATIC.values())).hexdigest()[:12]
 router = new_router()
 
@@ -199,8 +199,7 @@ async def static(name: str) -> Response:
     """Return a file of the page; its address changes with it."""
     if name not in STATIC:
         raise HTTPException(404)
-    kind = mimetypes.guess_type(name)[0] or "text/plain"
-    return Response(STATIC[name], media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+    return FileResponse(FILES / name, headers={"Cache-Control": "public, max-age=31536000, immutable"})
 
 
 async def _listed(talk: Conversation, visitor: Visiting) -> Markup:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
-from app.doors.http.exchange import PathName, Served, audited
+from app.doors.http.exchange import PathName, Served, audited, having
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.guard import Visiting, new_router
 from app.doors.http.page.markup import draw
@@ -28,9 +28,7 @@ router = new_router(prefix=SEAT)
 
 def _operator(request: Request, visitor: Visiting) -> Person:
     """Return who the person is. Raises HTTPException: the key may not operate."""
-    if not visitor.allows("operate"):
-        raise HTTPException(403)
-    request.state.key = visitor
+    request.state.key = having(visitor, "operate")
     return person(visitor)
 
 

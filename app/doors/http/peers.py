@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 
 from app.assistant import Assistant
 from app.doors.http.answers import Answers
-from app.doors.http.exchange import FAULTS, described
+from app.doors.http.exchange import FAULTS
 
 NO_A2A = "A2A is an extra; install it: pip install --require-hashes -r requirements-a2a.txt"
 PACKAGES = ("a2a", "google", "sse_starlette")
@@ -15,7 +15,7 @@ PACKAGES = ("a2a", "google", "sse_starlette")
 
 def make_router(assistant: Assistant, answers: Answers, check: Any) -> APIRouter:
     """Return the paths; `check` lets only those pass who may talk. The card is for everybody."""
-    router = APIRouter(responses={**FAULTS, 501: described(NO_A2A)})
+    router = APIRouter(responses=FAULTS)
     try:
         service = import_module("app.doors.http.a2a").Service(assistant, answers)
     except ModuleNotFoundError as missing:

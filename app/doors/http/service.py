@@ -8,7 +8,6 @@ import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
-from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
@@ -68,18 +67,6 @@ HEADERS = {
     "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
 }
 """What every answer has, unless it says otherwise."""
-
-CODES = {
-    401: "no_key",
-    405: "no_such_method",
-    413: "too_large",
-    422: "invalid",
-    429: "too_many",
-    500: "internal",
-    501: "not_installed",
-    503: "busy",
-}
-"""What a fault is called where its status is not called so itself."""
 
 
 class Gate:
@@ -162,7 +149,7 @@ def _bounded(receive: Receive, most: int) -> Receive:
 def fault(status: int, message: str, code: str = "") -> JSONResponse:
     """Return an answer that tells of a fault."""
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER}}.get(status)
-    error = {"code": code or CODES.get(status) or HTTPStatus(status).name.lower(), "message": message}
+    error = {"code": code or exchange.CODES[status][0], "message": message}
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 

@@ -15,9 +15,9 @@ from app.assistant import Assistant
 from app.doors.http.exchange import Served, who
 from app.doors.http.page import guard
 from app.doors.http.page.conversation import Conversation
+from app.doors.http.page.guard import accepted_language, user_of
 from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION
-from app.doors.http.page.session import accepted_language, user_of
 from app.lab.agents import Workshop
 from app.lab.desk import Desk
 from app.lab.folder import Kind, LabFolder

@@ -1,6 +1,13 @@
-"""What every page has: who looks at it, the sign that the page itself calls, and a sentence for each fault."""
+"""Who looks at a page, the sign that the page itself calls, and a sentence for each fault.
 
-from collections.abc import Callable
+A cookie holds the name of a key, signed with the key's own secret: so a session outlives a restart, and dies with its
+key.
+"""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
@@ -9,10 +16,62 @@ from fastapi.routing import APIRoute
 
 from app.doors.http.exchange import having
 from app.doors.http.page.markup import draw
-from app.doors.http.page.session import accepted_language, visitor_of
-from app.security.api_keys import Key, Scope
-from prompts import table
+from app.security.api_keys import EVERYTHING, Key, Scope
+from prompts import FALLBACK, languages, table
 
+COOKIE = "dialogs_session"
+LASTS = 30 * 24 * 3600
+"""Seconds for which somebody stays signed in."""
+LOCAL = "local"
+"""The user where no keys are set: the one of the terminal."""
+
+
+def user_of(key: Key) -> str:
+    """Return the user as whom the holder of a key speaks on the page: each key has one, called like the key."""
+    return key.inside(key.name or LOCAL)
+
+
+def visitor_of(request: Request, keys: Sequence[Key]) -> Key | None:
+    """Return the key of who sends a request; None if they have to sign in."""
+    return _holder(request.cookies.get(COOKIE, ""), keys) if keys else EVERYTHING
+
+
+def sign_in(request: Request, response: Response, key: Key) -> None:
+    """Let the holder of a key stay signed in."""
+    is_secure, value = request.url.scheme == "https", _signed(key, str(int(time.time()) + LASTS))
+    response.set_cookie(COOKIE, value, max_age=LASTS, httponly=True, samesite="strict", secure=is_secure)
+
+
+def sign_out(response: Response) -> None:
+    """Let the browser forget the session."""
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+
+
+def _holder(cookie: str, keys: Sequence[Key]) -> Key | None:
+    name, _, rest = cookie.partition(".")
+    expires, key = rest.partition(".")[0], next((key for key in keys if key.name == name), None)
+    is_signed = key is not None and hmac.compare_digest(_plain(cookie), _plain(_signed(key, expires)))
+    # A time that is signed is one of ours.
+    return key if is_signed and time.time() < int(expires) else None
+
+
+def _signed(key: Key, expires: str) -> str:
+    secret, text = _plain(key.secret.get_secret_value()), f"page session\n{key.name}\n{expires}"
+    return f"{key.name}.{expires}.{hmac.new(secret, _plain(text), hashlib.sha256).hexdigest()}"
+
+
+def _plain(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def accepted_language(request: Request) -> str:
+    """Return the language of the page for a browser: the first one that it prefers and that there is."""
+    header = request.headers.get("accept-language", "")
+    preferred = (part.partition(";")[0].strip().partition("-")[0].lower() for part in header.split(","))
+    return next((lang for lang in preferred if lang in languages()), FALLBACK)
+
+
+Language = Annotated[str, Depends(accepted_language)]
 SIGN_IN = "/sign-in"
 
 

@@ -20,9 +20,8 @@ from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
 from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page.conversation import Conversation
-from app.doors.http.page.guard import SIGN_IN, Visiting, new_router
+from app.doors.http.page.guard import SIGN_IN, Language, Visiting, new_router, sign_in, sign_out, user_of
 from app.doors.http.page.markup import draw
-from app.doors.http.page.session import Language, sign_in, sign_out, user_of
 from app.doors.http.questions import given
 from app.doors.http.turns import UNDO
 from app.doors.http.uploads import Upload, with_uploads

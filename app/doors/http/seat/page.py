@@ -12,10 +12,9 @@ from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
 from app.doors.http.exchange import PathName, Served, audited, having
 from app.doors.http.page.drawing import Drawing
-from app.doors.http.page.guard import Visiting, new_router
+from app.doors.http.page.guard import Language, Visiting, new_router
 from app.doors.http.page.markup import draw
 from app.doors.http.page.router import MOST_LISTED, VERSION, NewId, Sent
-from app.doors.http.page.session import Language
 from app.doors.http.seat.paths import person
 from app.presentation.listing import first_line
 from app.seat import Operator as Person

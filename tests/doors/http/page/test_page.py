@@ -22,9 +22,9 @@ from app.assistant.file_reader import FileReader
 from app.doors.http import answers
 from app.doors.http.answers import Answers
 from app.doors.http.page.drawing import Drawing
+from app.doors.http.page.guard import COOKIE
 from app.doors.http.page.markup import draw, markdown
 from app.doors.http.page.router import STATIC
-from app.doors.http.page.session import COOKIE
 from app.seat import Operator
 from app.security.api_keys import EVERYTHING, read_keys
 from prompts import table
@@ -349,7 +349,7 @@ async def test_signing_in_and_out(assistant: Assistant, script: Script, monkeypa
             answer = await visitor.get(TALK, headers={"cookie": f"{COOKIE}={forged}"})
             assert answer.status_code == 401
         with monkeypatch.context() as later:
-            later.setattr("app.doors.http.page.session.time.time", lambda: int(expires) + 1.0)
+            later.setattr("app.doors.http.page.guard.time.time", lambda: int(expires) + 1.0)
             assert (await visitor.get(TALK, headers={"cookie": f"{COOKIE}={value}"})).status_code == 401
         assert "max-age=0" in (await visitor.post("/sign-out")).headers["set-cookie"].lower()
 

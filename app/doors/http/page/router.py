@@ -26,10 +26,13 @@ from app.doors.http.questions import given
 from app.doors.http.turns import UNDO
 from app.doors.http.uploads import Upload, with_uploads
 from app.presentation.listing import first_line
+from app.presentation.tool_card import openings
 from app.security.api_keys import holder_of
 
 MOST_LISTED = 100
 """Conversations in the list."""
+MOST_OPENINGS = 6
+"""Sentences to begin an empty conversation with."""
 FIELD = "field."
 """Begins the names of a question's fields, so that none is taken for another part of the form."""
 VOICE = "voice"
@@ -103,6 +106,7 @@ async def page(talk: Talk, visitor: Visiting, reader: Reader) -> str:
     log, mark = await talk.log()
     listed, operates = await _listed(talk, visitor), visitor.allows("operate")
     facts = {"name": visitor.name, "operates": operates, "takes": reader.kinds, "version": VERSION}
+    facts |= {"openings": openings(talk.assistant.speakers, talk.lang)[:MOST_OPENINGS]}
     return draw("page", talk.lang, log=log, mark=mark, listed=listed, address=talk.address, **facts)
 
 

@@ -97,6 +97,8 @@ async def test_a_message_its_answer_and_a_reload(client: httpx.AsyncClient, scri
     """A message is answered by a stream; the same id does nothing twice; a reload shows both, and the list the talk."""
     script.add(supervisor=["Good **morning**."])
     assert (await client.get("/")).headers["location"].startswith("/talk/page-")
+    assert "Help me plan my day" in (await client.get(TALK)).text
+    assert "帮我安排一天" in (await client.get(TALK, headers={"Accept-Language": "zh"})).text
     for _ in "12":
         stream = await said(client, text="hello & <i>you</i>")
         assert "Good <strong>morning</strong>." in stream

@@ -3,13 +3,14 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from agents.errors import UsageError
 from app.process.files import replace_file
+from app.remote.yaml_file import first_fault, read_yaml
 
 Kind = Literal["cases", "desk", "mocks", "queries", "runs", "users", "variants"]
 """The folders of files that a team writes and deletes one by one."""
@@ -89,11 +90,9 @@ def parsed(text: str, model: type[Part], where: str) -> Part:
     """
     try:
         # A few aliases can stand for more than fits into memory.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            raise UsageError(f"{where}: write no aliases (*name)")
-        data: Any = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as broken:
-        raise UsageError(f"{where}: {' '.join(str(broken).split())[:300]}") from None
+        data = read_yaml(text, aliases=False)
+    except ValueError as broken:
+        raise UsageError(f"{where}: {broken}") from None
     return validated(model, {} if data is None else data, where)
 
 
@@ -102,12 +101,10 @@ def validated(model: type[Part], data: object, where: str = "") -> Part:
     try:
         return model.model_validate(data)
     except ValidationError as wrong:
-        first = wrong.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(": ".join(filter(None, [where, place, first["msg"]]))) from None
+        raise UsageError(": ".join(filter(None, [where, *first_fault(wrong, data)]))) from None
 
 
-class _Plain(yaml.SafeDumper):
+class _Plain(yaml.CSafeDumper):
     """Writes everything out where it stands."""
 
     def ignore_aliases(self, data: object) -> bool:

@@ -1,5 +1,7 @@
 """Runs: cases played with several variants, several times; judged by checks, by a person, and by a model."""
 
+import asyncio
+import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ MOST_TIMES, MOST_VARIANTS = 20, 6
 Judge = Literal["checks", "person", "model"]
 Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
+_JUDGING = threading.Lock()
 
 
 class TurnResult(Part):
@@ -172,6 +175,11 @@ def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> 
     Raises:
         UsageError: there is no such run, or no such result.
     """
+    with _JUDGING:
+        return _judged(folder, name, place, verdict)
+
+
+def _judged(folder: LabFolder, name: str, place: int, verdict: Verdict) -> Result:
     run = folder.read("runs", name, Run)
     if not 0 <= place < len(run.results):
         raise UsageError(f"the run {name!r} has {len(run.results)} results")
@@ -217,8 +225,9 @@ async def run_files(settings: Settings, order: Order, tell: Tell) -> tuple[str, 
     """
     folder = LabFolder(settings.lab_folder)
     mocks = [folder.read("mocks", name, Mock) for name in order.mocks]
-    run = await run_cases(settings, folder.every("cases", Case, *order.cases), order, mocks, tell)
-    return folder.add("runs", named_after(run.begun.partition("+")[0]), run), run
+    cases = await asyncio.to_thread(folder.every, "cases", Case, *order.cases)
+    run = await run_cases(settings, cases, order, mocks, tell)
+    return await asyncio.to_thread(folder.add, "runs", named_after(run.begun.partition("+")[0]), run), run
 
 
 async def _played(

@@ -74,6 +74,13 @@ def owned_tools(speakers: Speakers) -> dict[str, list[tuple[Speaker, BaseTool]]]
     return owned
 
 
+def openings(speakers: Speakers, lang: str) -> list[str]:
+    """Return a sentence to begin with for each dialog: the first example on its card; none where it has no example."""
+    examples = {tool.name: texts_of(tool, lang)[1] for tool in tools_of(speakers.supervisor, speakers)}
+    firsts = [next(iter(examples.get(dialog.tool, ())), "") for dialog in speakers.dialogs.values()]
+    return [first[0].upper() + first[1:] for first in firsts if first and "{" not in first]
+
+
 def slots(tools: Sequence[BaseTool]) -> list[str]:
     """Return what an example may have in braces: the parameters of the tools that share a card."""
     return list(dict.fromkeys(name for tool in tools for name in parameters(tool).get("properties", {})))

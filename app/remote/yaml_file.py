@@ -14,6 +14,8 @@ from agents.errors import ConfigError
 from prompts import FALLBACK
 
 Read = TypeVar("Read", bound=BaseModel)
+DEEPEST = 100
+"""Levels of lists and maps that a file may have."""
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
@@ -67,18 +69,38 @@ def read_files(setting: str, path: Path, kind: type[Read]) -> list[tuple[str, Re
 
 def _read(setting: str, file: Path, kind: type[Read]) -> Read:
     try:
-        raw = yaml.safe_load(file.read_text("utf-8"))
+        raw = read_yaml(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as trouble:
         reason = trouble.strerror if isinstance(trouble, OSError) else "it is not UTF-8"
         raise ConfigError(f"{setting}: {file} cannot be read: {reason}") from None
-    except (yaml.YAMLError, RecursionError) as broken:
-        raise ConfigError(f"{file}: not YAML: {' '.join(str(broken).split())}") from None
+    except ValueError as broken:
+        raise ConfigError(f"{file}: not YAML: {broken}") from None
     try:
         return kind.model_validate(raw if raw is not None else {})
     except ValidationError as wrong:
-        first = wrong.errors()[0]
-        message = re.sub(r"^(Value|Assertion) error, ", "", first["msg"])
-        raise fault(str(file), place(first["loc"], raw), message) from None
+        raise fault(str(file), *first_fault(wrong, raw)) from None
+
+
+def read_yaml(text: str, *, aliases: bool = True) -> Any:
+    """Return what a text in YAML says. Raises ValueError: it is no YAML, too deep, or has aliases that it may not."""
+    depth = 0
+    try:
+        # The loader in C ends the process where a text is deeper than its stack.
+        for event in yaml.parse(text, yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+            if isinstance(event, yaml.AliasEvent) and not aliases:
+                raise ValueError("write no aliases (*name)")
+        return yaml.load(text, yaml.CSafeLoader)
+    except yaml.YAMLError as broken:
+        raise ValueError(" ".join(str(broken).split())[:300]) from None
+
+
+def first_fault(wrong: ValidationError, raw: Any) -> tuple[str, str]:
+    """Return the place of the first thing that is wrong in some data, and what is wrong with it."""
+    first = wrong.errors()[0]
+    return place(first["loc"], raw), re.sub(r"^(Value|Assertion) error, ", "", first["msg"])
 
 
 def fault(file: str, where: str, message: str) -> ConfigError:

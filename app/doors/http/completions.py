@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -10,21 +11,25 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, HTTPException, Response
 from fastapi.sse import format_sse_event
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.errors import ModelUnavailable
 from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, PrivateMessage, Sources, Token, TurnEnd
 from agents.language.text.clean import safe_json
 from agents.memory.store import namespace_of
+from agents.models.reply import Listener, reply
 from agents.sources.attachments import MOST_PICTURES
+from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
-from app.doors.http import chores, exchange
-from app.doors.http.answers import Answer
+from app.doors.http import exchange
+from app.doors.http.answers import Answer, Busy
 from app.doors.http.delivery import streamed, whole
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from app.presentation.inline_data import inline_data
 from app.presentation.texts import say
 from app.security.api_keys import Key
-from prompts import FALLBACK
+from prompts import FALLBACK, phrase
 
 MODEL = "dialog-supervisor"
 """The name of the assistant as a model."""
@@ -69,12 +74,6 @@ class ChatMessage(BaseModel):
         return [Upload(content, kind="photo") for content in contents]
 
 
-class StreamOptions(BaseModel):
-    """What a stream has beside the answer."""
-
-    include_usage: bool = False
-
-
 class Completion(BaseModel):
     """A request; whatever else a client sets is for models, and left alone."""
 
@@ -82,11 +81,20 @@ class Completion(BaseModel):
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=exchange.MOST_MESSAGES)]
     stream: bool = False
-    stream_options: StreamOptions | None = None
+    stream_options: Mapping[str, bool] | None = None
     n: Literal[1] | None = None
     user: exchange.Name | None = None
 
 
+# What front ends ask and no user: Open WebUI's tasks and LibreChat's titles, as their templates begin.
+TASK = re.compile(
+    r"\s*(### Task:.*<(chat_history|text)>"
+    r"|(please )?(provide|generate) a concise,? .{0,80}\btitle\b.{0,40}\bconversation\b"
+    r"|analyze this conversation and provide:)",
+    re.DOTALL | re.IGNORECASE,
+)
+FIRST_WORDS = re.compile(r"^\s*(?:user|human)\s*:\s*((?:\S+[ \t]*){1,5})", re.MULTILINE | re.IGNORECASE)
+NOTHING_SAID = "💬"
 Keep = Callable[[str], Awaitable[None]]
 """Notes what was answered."""
 ThreadId = Annotated[str | None, Header(alias="X-Thread-Id", max_length=exchange.LONGEST_NAME)]
@@ -99,7 +107,7 @@ async def models() -> dict[str, Any]:
     return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": MODEL}]}
 
 
-@router.post("/chat/completions", responses={**exchange.STREAMED, 429: exchange.described("Too many messages.")})
+@router.post("/chat/completions", responses=exchange.STREAMED)
 async def complete(
     body: Completion,
     key: exchange.Caller,
@@ -119,10 +127,10 @@ async def complete(
     if not last.text.strip() and not last.pictures:
         raise HTTPException(422, exchange.EMPTY)
     histories, user = Histories(assistant, key), key.user(body.user)
-    if chores.TASK.match(last.text):
+    if TASK.match(last.text):
         # It belongs to no thread, and counts among the messages of its user, or of its key.
         turn = Turn(thread="", text=last.text, user=user or f"http:{key.name}")
-        reply, headers = Reply(Answer.over(turn, await chores.do(assistant, turn))), dict[str, str]()
+        reply, headers = Reply(Answer.over(turn, await _chore(assistant, turn))), dict[str, str]()
     else:
         name = key.inside(thread) if thread else await histories.thread(spoken[:-1])
         id = idempotency_key or uuid.uuid4().hex
@@ -135,9 +143,42 @@ async def complete(
         keep = partial(histories.keep, spoken, name)
         reply, headers = Reply(answer, remarks, lang, keep), {"X-Thread-Id": key.outside(name) or ""}
     if body.stream:
-        with_usage = body.stream_options is not None and body.stream_options.include_usage
+        with_usage = (body.stream_options or {}).get("include_usage", False)
         return streamed(reply.stream(with_usage=with_usage), headers)
     return whole(reply.total(), headers)
+
+
+async def _chore(assistant: Assistant, turn: Turn) -> list[Event]:
+    """Return the events of an answer by the model that leads, without tools or memory; it counts as the user's.
+
+    A model that reads no prompts gives the first words of the user that stand in the text.
+
+    Raises:
+        Busy: no further turn of the user is taken on now.
+        HTTPException: the text is too long (422), too much was sent (429), or the model does not answer (503).
+    """
+    if assistant.is_too_long(turn):
+        raise HTTPException(422, "The text is too long.")
+    if assistant.is_crowded(turn.owner):
+        raise Busy
+    if assistant.refuses(turn):
+        raise HTTPException(429, "Too many messages were sent; come again later.")
+    events, answer, text = list[Event](), NOTHING_SAID, turn.text or ""
+    if assistant.reads:
+        messages: list[AnyMessage] = [SystemMessage(phrase("chore", FALLBACK)), HumanMessage(text)]
+        try:
+            async with assistant.counted(turn.owner) as note:
+
+                def take(event: Event) -> None:
+                    note(event)
+                    events.append(event)
+
+                answer = str((await reply(assistant.leading, messages, [], Listener(SUPERVISOR, take))).text)
+        except ModelUnavailable:
+            raise HTTPException(503, "The model does not answer.") from None
+    elif first := FIRST_WORDS.search(text):
+        answer = first[1].strip()
+    return [*(event for event in events if isinstance(event, ModelEnd)), Message(speaker=SUPERVISOR, text=answer)]
 
 
 async def _forget(answer: str) -> None:

@@ -1,6 +1,6 @@
 """What the paths share: the names that callers may use, who calls, and how faults are described."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, HTTPException, Path, Query, Request
@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.doors.http.answers import Answers
-from app.security.api_keys import Key
+from app.security.api_keys import Key, Scope
 from app.security.audit import Action, Audit
 
 DEVICE = "http"
@@ -56,12 +56,18 @@ def caller(request: Request) -> Key:
     return key
 
 
+def having(key: Key | None, scope: Scope) -> Key:
+    """Return a key that has a scope. Raises HTTPException: there is no key (401), or it has not (403)."""
+    if key is None:
+        raise HTTPException(401, "Send a key: Authorization: Bearer KEY.")
+    if not key.allows(scope):
+        raise HTTPException(403, f"This key may not {scope}.")
+    return key
+
+
 def operator(request: Request) -> Key:
     """Return who calls. Raises HTTPException: the key may not operate."""
-    key = caller(request)
-    if not key.allows("operate"):
-        raise HTTPException(403, "This key may not operate.")
-    return key
+    return having(caller(request), "operate")
 
 
 def who(key: Key) -> str:
@@ -92,23 +98,26 @@ Caller = Annotated[Key, Depends(caller)]
 Operator = Annotated[Key, Depends(operator)]
 
 
+CODES: Mapping[int, tuple[str, str]] = {
+    400: ("bad_request", "The body cannot be read."),
+    401: ("no_key", "A key is needed."),
+    403: ("forbidden", "The key has not this scope, or a page of another site calls."),
+    404: ("not_found", "There is no such thread."),
+    405: ("no_such_method", "The path has not this method."),
+    409: ("conflict", "The id belongs to another message, or nothing is asked."),
+    413: ("too_large", "The body is too large."),
+    422: ("invalid", "The body is not as it should be."),
+    429: ("too_many", "Too many messages were sent."),
+    500: ("internal", "Something went wrong here."),
+    501: ("not_installed", "It is an extra, which is not installed."),
+    503: ("busy", "Too much is being done at the moment, or the database cannot be used."),
+}
+"""What a fault is called, and what it means, by the status of its answer."""
 _TEXTS = {"type": "object", "properties": {name: {"type": "string"} for name in ("code", "message")}}
 FAULT = {"type": "object", "required": ["error"], "properties": {"error": _TEXTS}}
 """The form of every answer that tells of a fault."""
-
-
-def described(description: str) -> dict[str, Any]:
-    """Return the description of an answer that tells of a fault."""
-    return {"description": description, "content": {"application/json": {"schema": FAULT}}}
-
-
 FAULTS: dict[int | str, dict[str, Any]] = {
-    400: described("The body cannot be read."),
-    401: described("A key is needed."),
-    403: described("The key has not this scope, or a page of another site calls."),
-    404: described("There is no such thread."),
-    409: described("The id belongs to another message, or nothing is asked."),
-    413: described("The body is too large."),
-    422: described("The body is not as it should be."),
-    503: described("Too much is being done at the moment, or the database cannot be used."),
+    status: {"description": about, "content": {"application/json": {"schema": FAULT}}}
+    for status, (_, about) in CODES.items()
 }
+"""The description of those answers."""

@@ -1,9 +1,8 @@
 """What an operator can watch of a process, for Prometheus; requests are counted where they come in."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Gauge
-from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from app.assistant import Assistant
@@ -12,28 +11,18 @@ from app.usage import MILLION
 from app.usage.usage import Usage
 
 
-def registry_of(assistant: Assistant, answers: Answers) -> CollectorRegistry:
-    """Return the measures of models, answers and turns."""
-    registry = CollectorRegistry()
-    registry.register(ModelMeasures(assistant.services.get(Usage)))
-    gauges: dict[str, tuple[str, Callable[[], int]]] = {
-        "answers_running": ("Answers that are being made, those that wait among them.", lambda: answers.running),
-        "turns_running": ("Turns that run.", lambda: assistant.queue.running),
-        "turns_waiting": ("Turns that wait until they may run.", lambda: assistant.queue.waiting),
-    }
-    for name, (description, read) in gauges.items():
-        Gauge(name, description, registry=registry).set_function(read)
-    return registry
+class Measures(Collector):
+    """What this process does at the moment, and what it has used of models since it began."""
 
-
-class ModelMeasures(Collector):
-    """What this process has used of models since it began."""
-
-    def __init__(self, usage: Usage) -> None:
-        self._usage = usage
+    def __init__(self, assistant: Assistant, answers: Answers) -> None:
+        self._queue, self._answers, self._usage = assistant.queue, answers, assistant.services.get(Usage)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the counts of each model."""
+        """Yield how many answers and turns there are, and the counts of each model."""
+        about_answers = "Answers that are being made, those that wait among them."
+        yield GaugeMetricFamily("answers_running", about_answers, self._answers.running)
+        yield GaugeMetricFamily("turns_running", "Turns that run.", self._queue.running)
+        yield GaugeMetricFamily("turns_waiting", "Turns that wait until they may run.", self._queue.waiting)
         calls = CounterMetricFamily("model_calls", "Calls of models.", labels=["model"])
         tokens = CounterMetricFamily("model_tokens", "Tokens of models.", labels=["model", "kind"])
         money = CounterMetricFamily("model_money", "What models cost, by LLM_PRICES.", labels=["model"])

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
-from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
@@ -19,6 +18,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from pydantic.json_schema import models_json_schema
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,13 +28,16 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
-from app.doors.http import agui, completions, exchange, peers, seats, threads, turns
+from app.doors.http import agui, completions, exchange, peers, threads, turns
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
-from app.doors.http.measures import registry_of
+from app.doors.http.measures import Measures
 from app.doors.http.page import router as page
-from app.doors.http.page import seat
+from app.doors.http.page.guard import PageRoute, refused
+from app.doors.http.seat import page as seat_page
+from app.doors.http.seat import paths as seat_paths
+from app.lab.work import FAULTS
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
 from app.security.api_keys import EVERYTHING, Key, holder_of
@@ -46,20 +49,24 @@ MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
 """Bytes of a request's body, and of one of the page, which may bring files."""
 RETRY_AFTER = "5"
 """Seconds after which a client may come again."""
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+"""The methods that are counted by name; a client may send any word for one."""
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
-
-
-CODES = {
-    401: "no_key",
-    405: "no_such_method",
-    413: "too_large",
-    422: "invalid",
-    429: "too_many",
-    500: "internal",
-    501: "not_installed",
-    503: "busy",
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # The address of a conversation is nobody else's business; a form of the page still tells its origin.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
 }
-"""What a fault is called where its status is not called so itself."""
+"""What every answer has, unless it says otherwise."""
 
 
 class Gate:
@@ -87,7 +94,9 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", id.encode())]
+                shown = MutableHeaders(raw=message["headers"])
+                for name, value in (*HEADERS.items(), ("X-Request-Id", id)):
+                    shown.setdefault(name, value)
             await send(message)
 
         try:
@@ -99,7 +108,8 @@ class Gate:
         finally:
             # The path of a route names nobody.
             path = getattr(scope.get("route"), "path", "other")
-            self._requests.labels(scope["method"], path, str(status)).inc()
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._requests.labels(method, path, str(status)).inc()
             self._seconds.observe(time.monotonic() - begun)
 
     def _problem(self, headers: dict[str, str], most: int) -> tuple[int, str] | None:
@@ -139,7 +149,7 @@ def _bounded(receive: Receive, most: int) -> Receive:
 def fault(status: int, message: str, code: str = "") -> JSONResponse:
     """Return an answer that tells of a fault."""
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER}}.get(status)
-    error = {"code": code or CODES.get(status) or HTTPStatus(status).name.lower(), "message": message}
+    error = {"code": code or exchange.CODES[status][0], "message": message}
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
@@ -147,16 +157,9 @@ def allowed(scope: KeyScope, keys: Sequence[Key]) -> Any:
     """Return what lets only callers with a scope pass."""
 
     async def check(request: Request) -> None:
-        key = EVERYTHING
-        if keys:
-            kind, _, secret = request.headers.get("authorization", "").partition(" ")
-            holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
-            if holder is None:
-                raise HTTPException(401, "Send a key: Authorization: Bearer KEY.")
-            key = holder
-        if not key.allows(scope):
-            raise HTTPException(403, f"This key may not {scope}.")
-        request.state.key = key
+        kind, _, secret = request.headers.get("authorization", "").partition(" ")
+        holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
+        request.state.key = exchange.having(holder if keys else EVERYTHING, scope)
 
     return Depends(check)
 
@@ -171,15 +174,16 @@ def make_app(
 ) -> FastAPI:
     """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
     answers = Answers(assistant)
-    measures = registry_of(assistant, answers)
+    measures = CollectorRegistry()
+    measures.register(Measures(assistant, answers))
     app = FastAPI(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
-    for router in (turns.router, threads.router, seats.router, completions.router, agui.router):
+    for router in (turns.router, threads.router, seat_paths.router, completions.router, agui.router):
         app.include_router(router, dependencies=[allowed("talk", keys)])
     app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
     app.include_router(page.router)
-    app.include_router(seat.router)
+    app.include_router(seat_page.router)
     app.state.closing = [answers]
     if settings:
         lab.add_to(app, settings)
@@ -209,31 +213,35 @@ def _add_operations(app: FastAPI, measures: CollectorRegistry) -> None:
         return Response(generate_latest(measures), media_type=CONTENT_TYPE_LATEST)
 
 
-FAILURES = (StarletteHTTPException, RequestValidationError, UsageError, Busy, DatabaseError, OSError, BrokenState)
+FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, OSError, BrokenState)
 
 
 def _tell_faults(app: FastAPI) -> None:
-    """Answer every failure in the one form, without anything that a caller must not see."""
+    """Answer every failure in the one form, without anything that a caller must not see; on a page in a sentence."""
 
     async def told(request: Request, failure: Exception) -> Response:
+        status, message, code = 500, "Something went wrong here.", ""
         match failure:
             case StarletteHTTPException():
-                return fault(failure.status_code, str(failure.detail))
+                status, message = failure.status_code, str(failure.detail)
             case RequestValidationError():
                 first = failure.errors()[0]
-                return fault(422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+                status, message = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             case UsageError():
-                return fault(409, str(failure))
+                status, message = 409, str(failure)
             case Busy():
-                return fault(503, "Too many turns are being played; come again in some seconds.")
+                status, message = 503, "Too many turns are being played; come again in some seconds."
             case DatabaseError() | OSError() | BrokenState():
                 kind = type(failure).__name__
                 LOG.error("request %s: the database cannot be used (%s)", request.state.request_id, kind)
-                return fault(503, "The database cannot be used.", "storage")
-        LOG.error("request %s failed", request.state.request_id, exc_info=failure)
-        return fault(500, "Something went wrong here.")
+                status, message, code = 503, "The database cannot be used.", "storage"
+            case _:
+                LOG.error("request %s failed", request.state.request_id, exc_info=failure)
+        if isinstance(route := request.scope.get("route"), PageRoute):
+            return refused(request, route, status, failure)
+        return fault(status, message, code)
 
-    for kind in (*FAILURES, Exception):
+    for kind in (*FAULTY, *FAULTS, Exception):
         app.add_exception_handler(kind, told)
 
 
@@ -270,7 +278,7 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
             callbacks = Callbacks(assistant.memory, str(url), settings.memory_callback_secret)
             await callbacks.prepare()
             await stack.enter_async_context(callbacks)
-        await stack.enter_async_context(seats.clock_of(assistant))
+        await stack.enter_async_context(seat_paths.clock_of(assistant))
         app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
         for part in app.state.closing:
             stack.push_async_callback(part.close)

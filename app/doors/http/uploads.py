@@ -1,7 +1,7 @@
 """Files that come within a request: they are read for its turn, and kept nowhere."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agents.state.person import Origin, Quoted, QuotedKind
@@ -20,22 +20,22 @@ class Upload:
     is_recorded: bool = False
     """Whether the user has just spoken it; whoever speaks in another recording may be a stranger."""
 
-    def quoted(self, place: int) -> Quoted:
-        """Return the file as a message refers to it."""
+    @property
+    def quoted(self) -> Quoted:
+        """The file as a message refers to it."""
         kind = self.kind or kind_of(self.data)
         origin = Origin.USER if kind == "photo" or self.is_recorded else Origin.FILE
-        # What is sent is not stored, so that nothing finds it again by its place.
-        return Quoted(kind=kind, by=self.name, text="", origin=origin, file=str(place))
+        return Quoted(kind=kind, by=self.name, text="", origin=origin)
 
 
 async def with_uploads(reader: FileReader, turn: Turn, uploads: Sequence[Upload], lang: str) -> Reading:
     """Return a message with what its files hold. Nothing is fetched from the network."""
-    contents: Mapping[str, bytes] = {str(place): upload.data for place, upload in enumerate(uploads)}
 
     async def fetch(part: Quoted) -> bytes:
-        return contents[part.get("file", "")]
+        return uploads[int(part.get("file", ""))].data
 
-    quoted = [upload.quoted(place) for place, upload in enumerate(uploads)]
+    # What is sent is not stored, so that nothing finds it again by its place.
+    quoted = [Quoted(**upload.quoted, file=str(place)) for place, upload in enumerate(uploads)]
     return await reader.read(replace(turn, quoted=quoted), fetch, lang)
 
 

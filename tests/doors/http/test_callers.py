@@ -172,11 +172,14 @@ async def test_every_answer_has_a_number(client: httpx.AsyncClient) -> None:
 
 
 async def test_what_is_counted(client: httpx.AsyncClient) -> None:
-    """Requests are counted by their path's form, so that no name of a thread is told."""
+    """Requests are counted by their path's form, so that no name of a thread is told; unknown methods as one."""
     await client.get("/threads/secret-name")
+    for method in ("PROPFIND", "SEARCH"):
+        await client.request(method, "/threads/secret-name")
     text = (await client.get("/metrics")).text
     assert 'http_requests_total{method="GET",path="/threads/{thread}",status="404"} 1.0' in text
-    assert "secret-name" not in text
+    assert 'http_requests_total{method="other",path="/threads/{thread}",status="405"} 2.0' in text
+    assert not re.search("secret-name|PROPFIND|SEARCH", text)
 
 
 async def test_what_models_use_is_counted(client: httpx.AsyncClient, assistant: Assistant) -> None:

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from agents.models.script import Script
 from app.assistant import Assistant
-from app.doors.http.seats import person
+from app.doors.http.seat.paths import person
 from app.security.api_keys import Key
 from prompts import sentence
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, served

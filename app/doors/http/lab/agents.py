@@ -26,7 +26,7 @@ THREAD = "trial"
 
 
 @router.get("/lab/agents")
-async def agents(visit: Visiting) -> str:
+def agents(visit: Visiting) -> str:
     """List the visitor's agents, and the shared ones."""
     return visit.page("agents", workshop=visit.workshop)
 
@@ -76,7 +76,7 @@ async def delete(visit: Visiting, file: Text) -> Response:
 
 
 @router.get("/lab/agent/changes")
-async def changes(visit: Visiting, name: AgentName, old: int, new: int) -> str:
+def changes(visit: Visiting, name: AgentName, old: int, new: int) -> str:
     """Show in what two versions differ."""
     return visit.draw("changes", lines=visit.workshop.changes(name, old, new))
 

@@ -25,13 +25,13 @@ class ReplyForm(BaseModel):
 
 
 @router.get("/lab/desk")
-async def sessions(visit: Visiting) -> str:
+def sessions(visit: Visiting) -> str:
     """List the sessions."""
     return visit.page("desk", sessions=visit.folder.every("desk", Session))
 
 
 @router.post("/lab/desk")
-async def begin(visit: Visiting, form: Nested) -> Response:
+def begin(visit: Visiting, form: Nested) -> Response:
     """Begin a session."""
     session = validated(Session, {key: form[key] for key in ("about", "lang", "user", "device") if key in form})
     if session.lang not in languages():

@@ -12,14 +12,14 @@ router = new_router()
 
 
 @router.get("/lab/mocks")
-async def mocks(visit: Visiting) -> str:
+def mocks(visit: Visiting) -> str:
     """List the mocks."""
     tools = {tool.name for speaker in visit.assistant.speakers for tool in speaker.tools}
     return visit.page("mocks", mocks=visit.folder.every("mocks", Mock), tools=tools)
 
 
 @router.get("/lab/mock")
-async def mock(visit: Visiting, name: FileName = "") -> str:
+def mock(visit: Visiting, name: FileName = "") -> str:
     """Show a mock to be edited; without a name a new one."""
     tools = sorted({tool.name for speaker in visit.assistant.speakers for tool in speaker.tools})
     shown = visit.folder.read("mocks", name, Mock) if name else Mock(tool="new_tool", outcomes=(Outcome(text="ok"),))
@@ -27,7 +27,7 @@ async def mock(visit: Visiting, name: FileName = "") -> str:
 
 
 @router.post("/lab/mock")
-async def save(visit: Visiting, form: Nested) -> Response:
+def save(visit: Visiting, form: Nested) -> Response:
     """Write a mock."""
     mock = mock_of(form)
     if file := form.get("file"):
@@ -38,7 +38,7 @@ async def save(visit: Visiting, form: Nested) -> Response:
 
 
 @router.post("/lab/mock/try")
-async def attempt(visit: Visiting, form: Nested) -> str:
+def attempt(visit: Visiting, form: Nested) -> str:
     """Show what the mock on the page would answer to a call."""
     mock, args = mock_of(form), form.get("args")
     return visit.draw("tried", outcome=mock.outcome(args if isinstance(args, dict) else {}), mock=mock)

@@ -22,7 +22,7 @@ KINDS: Mapping[Written, type[BaseModel]] = {"cases": Case, "users": User}
 
 
 @router.get("/lab/runs")
-async def runs(visit: Visiting) -> str:
+def runs(visit: Visiting) -> str:
     """Show the cases, the users and the runs."""
     folder = visit.folder
     return visit.page(
@@ -37,14 +37,14 @@ async def runs(visit: Visiting) -> str:
 
 
 @router.get("/lab/file")
-async def file(visit: Visiting, kind: Written, name: FileName = "") -> str:
+def file(visit: Visiting, kind: Written, name: FileName = "") -> str:
     """Show a case or a simulated user to be edited; without a name a new one."""
     text = written(visit.folder.read(kind, name, KINDS[kind])) if name else visit.draw(f"new_{kind}")
     return visit.page("runs/file", kind=kind, file=name, text=text)
 
 
 @router.post("/lab/file")
-async def save(visit: Visiting, kind: Annotated[Written, Form()], file: Text, text: Text) -> Response:
+def save(visit: Visiting, kind: Annotated[Written, Form()], file: Text, text: Text) -> Response:
     """Write a case or a simulated user."""
     visit.folder.write(kind, file, parsed(text, KINDS[kind], "YAML"))
     return led_to("/lab/runs")
@@ -95,7 +95,7 @@ async def progress(visit: Visiting, id: str) -> Response | str:
 
 
 @router.get("/lab/run")
-async def show_run(visit: Visiting, name: FileName) -> str:
+def show_run(visit: Visiting, name: FileName) -> str:
     """Show what came of a run."""
     shown = visit.folder.read("runs", name, Run)
     return visit.page(
@@ -104,7 +104,7 @@ async def show_run(visit: Visiting, name: FileName) -> str:
 
 
 @router.post("/lab/run/judge")
-async def judge(visit: Visiting, file: Text, place: Number, verdict: Annotated[Verdict, Form()]) -> str:
+def judge(visit: Visiting, file: Text, place: Number, verdict: Annotated[Verdict, Form()]) -> str:
     """Keep what a person thinks of a result."""
     result = judge_result(visit.folder, file, place, verdict)
     return visit.draw("verdicts", result=result, place=place, file=file)

@@ -18,13 +18,13 @@ CardText = Annotated[str, Form(), AfterValidator(lambda text: text.replace("\r",
 
 
 @router.get("/lab/tools")
-async def tools(visit: Visiting) -> str:
+def tools(visit: Visiting) -> str:
     """List the cards."""
     return visit.page("tools", cards=cards(visit.assistant.speakers, languages()))
 
 
 @router.get("/lab/tool")
-async def tool(visit: Visiting, name: ToolName, lang: ToolName) -> str:
+def tool(visit: Visiting, name: ToolName, lang: ToolName) -> str:
     """Show a card to be edited."""
     every_card = cards(visit.assistant.speakers, languages())
     card = next((card for card in every_card if card.name == name), None)

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
 from markupsafe import Markup
 
 from app.assistant import Assistant
 from app.doors.http.exchange import Served, who
+from app.doors.http.page import guard
 from app.doors.http.page.conversation import Conversation
-from app.doors.http.page.guard import PageRoute, visiting
+from app.doors.http.page.guard import accepted_language, user_of
 from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION
-from app.doors.http.page.session import accepted_language, user_of
 from app.lab.agents import Workshop
 from app.lab.desk import Desk
 from app.lab.folder import Kind, LabFolder
@@ -89,7 +89,7 @@ class Visit:
         return self.draw(part.replace("/", "_"), **frame, languages=languages(), **values)
 
 
-async def _visit(request: Request, visitor: Annotated[Key, Depends(visiting("lab"))], assistant: Served) -> Visit:
+async def _visit(request: Request, visitor: Annotated[Key, Depends(guard.visiting("lab"))], assistant: Served) -> Visit:
     preferred = (await assistant.preferences(user_of(visitor))).lang
     lang = preferred or accepted_language(request)
     state = request.app.state
@@ -110,15 +110,15 @@ Nested = Annotated[Mapping[str, Any], Depends(_nested)]
 FileName = Annotated[str, Query(max_length=61)]
 
 
-class LabRoute(PageRoute):
+class LabRoute(guard.PageRoute):
     """A path of the lab; what a person there can put right is told in its own words."""
 
-    faults = FAULTS
+    own_words = FAULTS
 
 
 def new_router() -> APIRouter:
     """Return a router for pages of the lab."""
-    return APIRouter(route_class=LabRoute, include_in_schema=False, default_response_class=HTMLResponse)
+    return guard.new_router(LabRoute)
 
 
 def led_to(address: str) -> Response:

@@ -13,7 +13,7 @@ from agents.state.citations import Citation, shifted
 from agents.toolkit.questions import hints
 from agents.toolkit.questions.options import naming
 from app.assistant.recording import Step, event_of, line_of
-from app.doors.http.page.markup import draw, has_template
+from app.doors.http.page.markup import draw
 from app.presentation.texts import references, say, tool_title
 from prompts import title_of
 
@@ -118,8 +118,7 @@ class Drawing:
             case events.Images(images=images):
                 return draw("images", self.lang, images=images)
             case View(kind=kind):
-                name = f"views/{kind}"
-                return draw(name if has_template(name) else "views/text", self.lang, view=event)
+                return draw(f"views/{kind}", self.lang, view=event)
             case events.Error(code=code, text=text):
                 way_on = "" if code in (events.REBUILT, *NOT_TAKEN) else "continue" if code in events.CUT else "retry"
                 return draw("error", self.lang, text=text, way_on=way_on)

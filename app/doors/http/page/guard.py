@@ -1,74 +1,113 @@
-"""What stands before every path of the page: headers, the sign that the page itself calls, and who looks at it."""
+"""Who looks at a page, the sign that the page itself calls, and a sentence for each fault.
 
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Annotated, Any
+A cookie holds the name of a key, signed with the key's own secret: so a session outlives a restart, and dies with its
+key.
+"""
 
-from fastapi import Depends, HTTPException, Request, Response
-from fastapi.exceptions import RequestValidationError
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
-from agents.errors import UsageError
-from app.doors.http.answers import Busy
+from app.doors.http.exchange import having
 from app.doors.http.page.markup import draw
-from app.doors.http.page.session import accepted_language, visitor_of
-from app.security.api_keys import Key, Scope
-from prompts import table
+from app.security.api_keys import EVERYTHING, Key, Scope
+from prompts import FALLBACK, languages, table
 
+COOKIE = "dialogs_session"
+LASTS = 30 * 24 * 3600
+"""Seconds for which somebody stays signed in."""
+LOCAL = "local"
+"""The user where no keys are set: the one of the terminal."""
+
+
+def user_of(key: Key) -> str:
+    """Return the user as whom the holder of a key speaks on the page: each key has one, called like the key."""
+    return key.inside(key.name or LOCAL)
+
+
+def visitor_of(request: Request, keys: Sequence[Key]) -> Key | None:
+    """Return the key of who sends a request; None if they have to sign in."""
+    return _holder(request.cookies.get(COOKIE, ""), keys) if keys else EVERYTHING
+
+
+def sign_in(request: Request, response: Response, key: Key) -> None:
+    """Let the holder of a key stay signed in."""
+    is_secure, value = request.url.scheme == "https", _signed(key, str(int(time.time()) + LASTS))
+    response.set_cookie(COOKIE, value, max_age=LASTS, httponly=True, samesite="strict", secure=is_secure)
+
+
+def sign_out(response: Response) -> None:
+    """Let the browser forget the session."""
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+
+
+def _holder(cookie: str, keys: Sequence[Key]) -> Key | None:
+    name, _, rest = cookie.partition(".")
+    expires, key = rest.partition(".")[0], next((key for key in keys if key.name == name), None)
+    is_signed = key is not None and hmac.compare_digest(_plain(cookie), _plain(_signed(key, expires)))
+    # A time that is signed is one of ours.
+    return key if is_signed and time.time() < int(expires) else None
+
+
+def _signed(key: Key, expires: str) -> str:
+    secret, text = _plain(key.secret.get_secret_value()), f"page session\n{key.name}\n{expires}"
+    return f"{key.name}.{expires}.{hmac.new(secret, _plain(text), hashlib.sha256).hexdigest()}"
+
+
+def _plain(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def accepted_language(request: Request) -> str:
+    """Return the language of the page for a browser: the first one that it prefers and that there is."""
+    header = request.headers.get("accept-language", "")
+    preferred = (part.partition(";")[0].strip().partition("-")[0].lower() for part in header.split(","))
+    return next((lang for lang in preferred if lang in languages()), FALLBACK)
+
+
+Language = Annotated[str, Depends(accepted_language)]
 SIGN_IN = "/sign-in"
-STATUSES: Mapping[type[Exception], int] = {RequestValidationError: 422, UsageError: 409, Busy: 503}
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    # The address of a conversation is nobody else's business; a form of the page still tells its origin.
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
-}
 
 
 class PageRoute(APIRoute):
-    """A path of the page; a writing one is called by the page alone."""
+    """A path of the page, whose faults are told in a sentence."""
 
-    faults: tuple[type[Exception], ...] = ()
-    """The failures that are told in their own words."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler with what stands before it."""
-        handle = super().get_route_handler()
-
-        async def guarded(request: Request) -> Response:
-            try:
-                # A form of another site cannot set this header.
-                if request.method != "GET" and "hx-request" not in request.headers:
-                    raise HTTPException(403)
-                response = await handle(request)
-            except self.faults as failure:
-                response = _refused(request, 409, str(failure))
-            except HTTPException as refusal:
-                response = _refused(request, refusal.status_code)
-            except (RequestValidationError, UsageError, Busy) as failure:
-                response = _refused(request, STATUSES[type(failure)])
-            for name, value in HEADERS.items():
-                response.headers.setdefault(name, value)
-            return response
-
-        return guarded
+    own_words: tuple[type[Exception], ...] = ()
+    """The failures that say themselves what is to be put right."""
 
 
-def _refused(request: Request, status: int, words: str = "") -> Response:
+def new_router(kind: type[PageRoute] = PageRoute, prefix: str = "") -> APIRouter:
+    """Return a router for pages."""
+    return APIRouter(
+        prefix=prefix,
+        route_class=kind,
+        dependencies=[Depends(_of_page)],
+        include_in_schema=False,
+        default_response_class=HTMLResponse,
+    )
+
+
+def _of_page(request: Request) -> None:
+    # A form of another site cannot set this header.
+    if request.method != "GET" and "hx-request" not in request.headers:
+        raise HTTPException(403)
+
+
+def refused(request: Request, route: PageRoute, status: int, failure: Exception) -> Response:
     """Tell the user in a sentence that a request is refused; who is not signed in is led to the form for it."""
     is_of_page, lang = "hx-request" in request.headers, accepted_language(request)
     if status == 401 and not is_of_page:
         return RedirectResponse(SIGN_IN, 303)
     sentences = table("page", lang)["refused"]
-    text = words or sentences.get(str(status), sentences["rest"])
+    text = sentences.get(str(status), sentences["rest"])
+    if isinstance(failure, route.own_words):
+        status, text = 409, str(failure)
     if is_of_page:
         return PlainTextResponse(text, status, {"HX-Redirect": SIGN_IN} if status == 401 else None)
     return HTMLResponse(draw("refused", lang, text=text), status)
@@ -78,12 +117,7 @@ def visiting(scope: Scope) -> Callable[[Request], Key]:
     """Return what gives the keys of those who look at a page and have the scope."""
 
     def visitor(request: Request) -> Key:
-        key = visitor_of(request, request.app.state.keys)
-        if key is None:
-            raise HTTPException(401)
-        if not key.allows(scope):
-            raise HTTPException(403)
-        return key
+        return having(visitor_of(request, request.app.state.keys), scope)
 
     return visitor
 

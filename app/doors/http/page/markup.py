@@ -31,13 +31,9 @@ def draw(name: str, lang: str, /, **values: object) -> Markup:
 
 
 def drawn(templates: Environment, name: str, lang: str, text: Callable[..., str], /, **values: object) -> Markup:
-    """Return a template of these as HTML; `text` gives it the sentences of the language."""
-    return Markup(templates.get_template(f"{name}.html").render(lang=lang, t=text, **values))
-
-
-def has_template(name: str) -> bool:
-    """Tell whether there is a template of that name."""
-    return f"{name}.html" in _TEMPLATES.list_templates()
+    """Return a template of these as HTML, else `other` of its folder; `text` gives it the sentences."""
+    files = [f"{name}.html", f"{Path(name).parent}/other.html"]
+    return Markup(templates.select_template(files).render(lang=lang, t=text, **values))
 
 
 def markdown(text: str, citations: Sequence[Citation] = ()) -> Markup:

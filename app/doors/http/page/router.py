@@ -1,7 +1,6 @@
 """The paths of the page."""
 
 import hashlib
-import mimetypes
 import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
@@ -21,25 +20,28 @@ from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
 from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page.conversation import Conversation
-from app.doors.http.page.guard import SIGN_IN, PageRoute, Visiting
+from app.doors.http.page.guard import SIGN_IN, Language, Visiting, new_router, sign_in, sign_out, user_of
 from app.doors.http.page.markup import draw
-from app.doors.http.page.session import Language, sign_in, sign_out, user_of
 from app.doors.http.questions import given
 from app.doors.http.turns import UNDO
 from app.doors.http.uploads import Upload, with_uploads
 from app.presentation.listing import first_line
+from app.presentation.tool_card import openings
 from app.security.api_keys import holder_of
 
 MOST_LISTED = 100
 """Conversations in the list."""
+MOST_OPENINGS = 6
+"""Sentences to begin an empty conversation with."""
 FIELD = "field."
 """Begins the names of a question's fields, so that none is taken for another part of the form."""
 VOICE = "voice"
 """The name of what was recorded by the page."""
 _ID = re.compile(r"[\w.:-]{8,100}", re.ASCII)
-STATIC = {path.name: path.read_bytes() for path in sorted((Path(__file__).parent / "static").iterdir())}
+FILES = Path(__file__).parent / "static"
+STATIC = {path.name: path.read_bytes() for path in sorted(FILES.iterdir())}
 VERSION = hashlib.sha256(b"".join(STATIC.values())).hexdigest()[:12]
-router = APIRouter(route_class=PageRoute, include_in_schema=False, default_response_class=HTMLResponse)
+router = new_router()
 
 
 async def _talk(
@@ -104,6 +106,7 @@ async def page(talk: Talk, visitor: Visiting, reader: Reader) -> str:
     log, mark = await talk.log()
     listed, operates = await _listed(talk, visitor), visitor.allows("operate")
     facts = {"name": visitor.name, "operates": operates, "takes": reader.kinds, "version": VERSION}
+    facts |= {"openings": openings(talk.assistant.speakers, talk.lang)[:MOST_OPENINGS]}
     return draw("page", talk.lang, log=log, mark=mark, listed=listed, address=talk.address, **facts)
 
 
@@ -199,8 +202,7 @@ async def static(name: str) -> Response:
     """Return a file of the page; its address changes with it."""
     if name not in STATIC:
         raise HTTPException(404)
-    kind = mimetypes.guess_type(name)[0] or "text/plain"
-    return Response(STATIC[name], media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+    return FileResponse(FILES / name, headers={"Cache-Control": "public, max-age=31536000, immutable"})
 
 
 async def _listed(talk: Conversation, visitor: Visiting) -> Markup:

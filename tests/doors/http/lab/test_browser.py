@@ -19,7 +19,7 @@ from app.doors.telegram.bot import ServiceBot
 from app.lab.folder import LabFolder
 from app.lab.simulation import User
 from app.settings import Settings
-from tests.doors.http.page.test_browser import AXE_SOURCE, DESKTOP, PHONE, browsing
+from tests.doors.http.page.test_browser import AXE_SOURCE, DESKTOP, PHONE, browsing, too_small
 from tests.support.telegram_server import BotApi
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
@@ -151,12 +151,12 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await is_sound(page)
         await page.get_by_role("button", name="Run", exact=True).click()
         await expect(page.locator("table")).to_contain_text("2 / 2", timeout=60_000)
-        await page.locator("details.sheet summary").first.click()
+        await page.locator(".results summary").first.click()
         await page.locator(".verdicts").first.get_by_role("button", name="good", exact=True).click()
         await expect(page.locator(".verdicts").first.locator("[aria-pressed=true]")).to_have_count(1)
         await page.reload()
         await expect(page.get_by_text("Checks = You: 1 / 1")).to_be_visible()
-        await page.locator("details.sheet summary").first.click()
+        await page.locator(".results summary").first.click()
         await is_sound(page)
         await picture(page, "run")
         await page.get_by_role("link", name="Runs", exact=True).click()
@@ -192,9 +192,11 @@ async def test_on_a_phone_in_russian(assistant: Assistant, settings: Settings) -
             await page.locator("#drawer").get_by_role("link", name=name).click()
             await expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
             await is_sound(page)
+            assert await too_small(page) == []
         for path in ("/lab/thread?name=shop:ann", "/lab/agent", "/lab/mock?name=x", "/lab/file?kind=cases"):
             await page.goto(re.sub("/lab.*", path, page.url))
             await is_sound(page)
+            assert await too_small(page) == []
         await page.goto(re.sub("/lab.*", "/lab/thread?name=shop:ann", page.url))
         await picture(page, "phone")
 

@@ -2,17 +2,21 @@
 
 import asyncio
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.doors.http.lab.router import PAGES
 from app.doors.http.lab.visit import PARTS
+from app.lab.cases import Case, CaseTurn
 from app.lab.folder import LabFolder
-from app.lab.runs import Run
+from app.lab.runs import Result, Run
+from app.remote.yaml_file import read_yaml
 from app.settings import Settings
 from prompts import table
 from tests.doors.http.lab.conftest import LAB, OTHER_LAB, visiting
@@ -68,6 +72,26 @@ async def test_a_thread_is_looked_at(lab: httpx.AsyncClient) -> None:
     wrong = await lab.post("/lab/thread/replay", data={"name": "shop:ann", "variant.model": "nonsense"})
     assert (wrong.status_code, "LLM_MODEL" in wrong.text) == (409, True)
     assert (await lab.get("/lab/thread?name=nobody")).status_code == 409
+
+
+async def test_files_are_read_beside_the_loop(
+    lab: httpx.AsyncClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that shows many files, or a long one, keeps nobody's answer waiting."""
+    folder, threads = LabFolder(settings.lab_folder), list[threading.Thread]()
+    folder.write("cases", "hello", Case(turns=(CaseTurn(user="hello"),)))
+    folder.write("mocks", "clock", Mock(tool="current_time"))
+    folder.write("runs", "one", Run(begun="2026-11-20", results=(Result(case="hello", variant="as set"),)))
+
+    def read(text: str, *, aliases: bool) -> object:
+        threads.append(threading.current_thread())
+        return read_yaml(text, aliases=aliases)
+
+    monkeypatch.setattr("app.lab.folder.read_yaml", read)
+    for path in ("runs", "run?name=one", "file?kind=cases&name=hello", "mocks", "mock?name=clock", "desk"):
+        assert (await lab.get(f"/lab/{path}")).status_code == 200
+    assert len(threads) == 5
+    assert threading.main_thread() not in threads
 
 
 async def test_time_travel(lab: httpx.AsyncClient, assistant: Assistant) -> None:
@@ -134,7 +158,7 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     wrong = await lab.post("/lab/file", data={"kind": "cases", "file": "../../x", "text": "turns: [{user: a}]"})
     assert (wrong.status_code, "small letters" in wrong.text) == (409, True)
     assert (await lab.post("/lab/file", data={"kind": "cases", "file": "x", "text": "turns: 5"})).status_code == 409
-    deep = await lab.post("/lab/file", data={"kind": "cases", "file": "x", "text": "[" * 5_000 + "]" * 5_000})
+    deep = await lab.post("/lab/file", data={"kind": "cases", "file": "x", "text": "[" * 100_000 + "]" * 100_000})
     assert deep.status_code == 409
     assert (await lab.post("/lab/delete", data={"name": "shop-ann", "kind": "cases"})).status_code == 204
     assert LabFolder(settings.lab_folder).names("cases") == []

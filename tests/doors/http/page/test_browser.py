@@ -76,6 +76,18 @@ async def browsing(
         assert faults == []
 
 
+async def too_small(page: Page) -> list[str]:
+    """Return what a finger would miss: what is narrower or lower than 44 pixels and stands in no text."""
+    found: list[str] = await page.evaluate(
+        """() => [...document.querySelectorAll("a, button, input, select, textarea, summary")]
+            .filter((each) => each.checkVisibility({ visibilityProperty: true }) && !each.closest("p, .said, .skip"))
+            .map((each) => each.closest("label") ?? each)
+            .filter((each) => Math.min(each.offsetWidth, each.offsetHeight) < 44)
+            .map((each) => `${each.offsetWidth}x${each.offsetHeight} ${each.outerHTML.slice(0, 120)}`)"""
+    )
+    return found
+
+
 async def say(page: Page, text: str) -> None:
     """Type a message and send it: on a desktop by the keyboard, on a phone by the button."""
     await page.fill("#text", text)
@@ -134,15 +146,17 @@ async def test_a_reload_amid_an_answer_and_stop(assistant: Assistant, script: Sc
 
 
 async def test_a_switch_on_a_phone(assistant: Assistant, script: Script) -> None:
-    """In Russian, in the dark, on a small screen: a dialog takes over, and another conversation begins."""
+    """In Russian, in the dark, on a small screen: a sentence to begin with, a dialog that takes over, a new talk."""
     script.add(supervisor=[Call("plan_things", {"brief": "список"})], planner=["Что записать?"])
     async with browsing(assistant, PHONE, "ru-RU", is_dark=True) as page:
-        await say(page, "веди мой список")
+        assert await too_small(page) == []
+        await page.get_by_role("button", name="Помоги спланировать день").tap()
         await expect(page.locator(".speaker")).to_be_visible()
         await expect(page.locator("#log")).to_contain_text("Что записать?")
         await expect(page.locator(".turn.running")).to_have_count(0)
         await page.locator("header").get_by_role("button", name="Разговоры").click()
-        await expect(page.locator("#drawer")).to_contain_text("веди мой список")
+        await expect(page.locator("#drawer")).to_contain_text("Помоги спланировать день")
+        assert await too_small(page) == []
         await page.keyboard.press("Escape")
         await expect(page.locator("#drawer")).to_be_hidden()
         is_wide = await page.locator("body").evaluate("(body) => body.scrollWidth > innerWidth")
@@ -204,6 +218,20 @@ async def test_try_again(assistant: Assistant, script: Script) -> None:
         await expect(page.locator("#log")).to_contain_text("Here I am.")
         await expect(page.locator(".heard")).to_have_count(1)
         await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+async def test_code_is_copied(assistant: Assistant, script: Script) -> None:
+    """A block of code has a button that copies it; it says so, also for an answer of before."""
+    script.add(supervisor=["Run this:\n```\nmake chat\n```"])
+    async with browsing(assistant) as page:
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await say(page, "how?")
+        for _ in "12":
+            await page.get_by_role("button", name="Copy").click()
+            await expect(page.get_by_role("button", name="Copied")).to_be_visible()
+            assert await page.evaluate("navigator.clipboard.readText()") == "make chat\n"
+            await page.evaluate("navigator.clipboard.writeText('')")
+            await page.reload()
 
 
 async def test_go_on(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ from app.assistant.file_reader import FileReader
 from app.doors.http import answers
 from app.doors.http.answers import Answers
 from app.doors.http.page.drawing import Drawing
+from app.doors.http.page.guard import COOKIE
 from app.doors.http.page.markup import draw, markdown
 from app.doors.http.page.router import STATIC
-from app.doors.http.page.session import COOKIE
 from app.seat import Operator
 from app.security.api_keys import EVERYTHING, read_keys
 from prompts import table
@@ -97,6 +97,8 @@ async def test_a_message_its_answer_and_a_reload(client: httpx.AsyncClient, scri
     """A message is answered by a stream; the same id does nothing twice; a reload shows both, and the list the talk."""
     script.add(supervisor=["Good **morning**."])
     assert (await client.get("/")).headers["location"].startswith("/talk/page-")
+    assert "Help me plan my day" in (await client.get(TALK)).text
+    assert "帮我安排一天" in (await client.get(TALK, headers={"Accept-Language": "zh"})).text
     for _ in "12":
         stream = await said(client, text="hello & <i>you</i>")
         assert "Good <strong>morning</strong>." in stream
@@ -349,7 +351,7 @@ async def test_signing_in_and_out(assistant: Assistant, script: Script, monkeypa
             answer = await visitor.get(TALK, headers={"cookie": f"{COOKIE}={forged}"})
             assert answer.status_code == 401
         with monkeypatch.context() as later:
-            later.setattr("app.doors.http.page.session.time.time", lambda: int(expires) + 1.0)
+            later.setattr("app.doors.http.page.guard.time.time", lambda: int(expires) + 1.0)
             assert (await visitor.get(TALK, headers={"cookie": f"{COOKIE}={value}"})).status_code == 401
         assert "max-age=0" in (await visitor.post("/sign-out")).headers["set-cookie"].lower()
 

@@ -69,7 +69,7 @@ if (log) {
     if (log.childElementCount === before) question.disabled = false;
     else { form.classList.add("answered"); text.focus(); }
   });
-  log.addEventListener("click", async (event) => {
+  scroller.addEventListener("click", async (event) => {
     const again = event.target.closest("[data-again]"), words = event.target.closest("[data-say]");
     if (again) {
       const turn = again.closest(".turn");
@@ -91,6 +91,23 @@ if (log) {
   toEnd();
 }
 
+// A block of code gets a button where the browser lets a page copy.
+htmx.onLoad((added) => {
+  if (!navigator.clipboard) return;
+  for (const code of added.querySelectorAll(".parts .said pre, .answer > .said pre")) {
+    if (code.parentElement.matches(".copied-from")) continue;
+    const block = document.createElement("div"), button = document.createElement("button");
+    block.className = "copied-from";
+    Object.assign(button, { type: "button", className: "copy", textContent: body.dataset.copy });
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(code.textContent); } catch { return; }
+      button.textContent = body.dataset.copied;
+      setTimeout(() => { button.textContent = body.dataset.copy; }, 2000);
+    });
+    code.replaceWith(block);
+    block.append(code, button);
+  }
+});
 function hasWords() { return text.value.trim() || files?.files.length || voice?.files.length; }
 function showChosen() {
   if (!chosen) return;

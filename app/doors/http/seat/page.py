@@ -3,34 +3,31 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
-from app.doors.http.exchange import PathName, Served, audited
+from app.doors.http.exchange import PathName, Served, audited, having
 from app.doors.http.page.drawing import Drawing
-from app.doors.http.page.guard import PageRoute, Visiting
+from app.doors.http.page.guard import Language, Visiting, new_router
 from app.doors.http.page.markup import draw
 from app.doors.http.page.router import MOST_LISTED, VERSION, NewId, Sent
-from app.doors.http.page.session import Language
-from app.doors.http.seats import person
+from app.doors.http.seat.paths import person
 from app.presentation.listing import first_line
 from app.seat import Operator as Person
 
 MOST_LINES = 200
 """Lines of a conversation that are shown."""
 SEAT = "/seat"
-router = APIRouter(prefix=SEAT, route_class=PageRoute, include_in_schema=False, default_response_class=HTMLResponse)
+router = new_router(prefix=SEAT)
 
 
 def _operator(request: Request, visitor: Visiting) -> Person:
     """Return who the person is. Raises HTTPException: the key may not operate."""
-    if not visitor.allows("operate"):
-        raise HTTPException(403)
-    request.state.key = visitor
+    request.state.key = having(visitor, "operate")
     return person(visitor)
 
 

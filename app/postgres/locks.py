@@ -11,7 +11,7 @@ import psycopg
 
 from agents.errors import DatabaseError
 from agents.memory.locks import FIRST_WAIT, LONGEST_WAIT, ThreadLocks, number_of
-from app.postgres.session import Lease, patiently
+from app.postgres.session import Lease, patiently, reason
 from app.process.tasks import cancel
 
 BEAT = 1.0
@@ -151,7 +151,7 @@ class AdvisoryLocks(ThreadLocks):
             try:
                 holder = await self._connected()
             except psycopg.OperationalError as fault:
-                raise DatabaseError(" ".join(str(fault).split())) from fault
+                raise DatabaseError(reason(fault)) from fault
             try:
                 if await self._tried(holder, key):
                     return holder

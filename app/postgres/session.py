@@ -31,6 +31,12 @@ class Lost(psycopg.OperationalError):
     """The connection was lost, and with it a transaction or the lock of a thread."""
 
 
+def reason(fault: Exception) -> str:
+    """Return why the server refused something, on a line; what it quotes of a row behind that is left out."""
+    primary = fault.diag.message_primary if isinstance(fault, psycopg.Error) else None
+    return primary or " ".join(str(fault).split()) or type(fault).__name__
+
+
 class Lease:
     """The time for which this process holds locks of threads: it ends when one of its connections is lost.
 
@@ -172,10 +178,10 @@ class PostgresSession(Session):
         rows = Rows(connection)
         try:
             work(rows)
-        except psycopg.Error:
+        except psycopg.Error as fault:
             if connection.closed:
                 self._lost()
-            raise
+            raise type(fault)(reason(fault)) from fault
         return rows
 
     def _opened(self) -> psycopg.Connection[TupleRow]:

@@ -18,7 +18,7 @@ from agents.memory.locks import number_of
 from app.postgres import handed_turns
 from app.postgres.dialect import FUNCTIONS, LAST_FUNCTION
 from app.postgres.locks import AdvisoryLocks, present_hold
-from app.postgres.session import Lost, PostgresSession, conninfo_of
+from app.postgres.session import Lost, PostgresSession, conninfo_of, reason
 
 T = TypeVar("T")
 FOLDER = Path("var")
@@ -107,8 +107,7 @@ async def connected(url: str) -> AsyncIterator[Connection]:
 
 
 def _unusable(url: str, fault: Exception) -> UnusableDatabase:
-    reason = " ".join(str(fault).split())
-    return UnusableDatabase(f"DATABASE_URL: cannot use {files_beside(url).stem} ({reason}). {ADVICE}")
+    return UnusableDatabase(f"DATABASE_URL: cannot use {files_beside(url).stem} ({reason(fault)}). {ADVICE}")
 
 
 async def _prepared(conninfo: str) -> str:

@@ -26,7 +26,7 @@ from agents.events import Event
 from agents.memory.connection import Values
 from agents.memory.locks import number_of
 from app.assistant import Turn
-from app.postgres.session import PATIENCE, conninfo_of, patiently
+from app.postgres.session import PATIENCE, conninfo_of, patiently, reason
 from app.process.tasks import Beside
 from app.worker.wire import events_as_json, events_of, turn_as_json, turn_of
 
@@ -247,4 +247,4 @@ def _told() -> Iterator[None]:
     try:
         yield
     except FAULTS as fault:
-        raise DatabaseError(" ".join(str(fault).split()) or type(fault).__name__) from fault
+        raise DatabaseError(reason(fault)) from fault

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from pydantic_settings import BaseSettings
 
+from agents.memory import feedback, forgettings, gate_log, notices, updates
 from app.cli import command_line
 from app.composition import dialogs_of
+from app.seat import seats
 from app.settings import Settings
 from app.settings import read as read_settings_of
 from tests.support import pages, screenshots
 from tests.support.places import ROOT
 
+DAY_MS = 24 * 3600 * 1000
 FOLDERS = ("agents", "app", "benchmarks", "dialogs", "docs", "observers", "prompts", "tests")
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "dialogs").glob("*/README.md")]
 
@@ -52,6 +55,23 @@ def test_what_is_said_of_security_is_held() -> None:
     assert [line for line in lines if "test_" not in line.split(" | ")[-1]] == []
     attacks = [file.relative_to(ROOT).as_posix() for file in (ROOT / "tests/engine/attacks").glob("test_*.py")]
     assert [attack for attack in attacks if attack not in read("SECURITY.md")] == []
+
+
+@pytest.mark.parametrize(
+    ("row", "period"),
+    [
+        ("updates", f"{updates.KEPT_MS // DAY_MS} days"),
+        ("feedback", f"{feedback.KEPT_MS // DAY_MS} days"),
+        ("gate log", f"{gate_log.KEPT:,} messages"),
+        ("notices", f"{notices.KEPT_MS // DAY_MS} days"),
+        ("seat", f"{seats.KEPT_MS // DAY_MS} days"),
+        ("forgettings", f"{forgettings.KEPT_MS // DAY_MS} day"),
+    ],
+)
+def test_it_is_kept_as_long_as_is_said(row: str, period: str) -> None:
+    """The table of what is remembered has the periods of the code."""
+    [line] = [line for line in read("docs/architecture.md").splitlines() if f" | {row} | " in line]
+    assert period in line
 
 
 def test_the_reading_list_is_short() -> None:

@@ -191,3 +191,10 @@ async def test_a_cancelled_wait_keeps_no_lock(url: str) -> None:
             task.cancel()
             async with asyncio.timeout(5), theirs.locks.hold("t"):
                 pass
+
+
+async def test_a_row_that_is_refused_is_not_quoted(memory: Memory) -> None:
+    """The server tells the whole row behind its reason; the reason alone goes into the log."""
+    with pytest.raises(DatabaseError, match="null value in column") as refused:
+        await memory.database.execute("INSERT INTO inbox (thread, text) VALUES (?, ?)", ("t", "my card is 4111 1111"))
+    assert "4111" not in str(refused.value)

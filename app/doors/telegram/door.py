@@ -138,15 +138,6 @@ class TelegramDoor:
             self._no_administrators = {**still_valid, (chat, asker): _now() + MEMBER_LASTS}
         return is_administrator
 
-    def do_beside(self, work: Awaitable[None], update: int) -> None:
-        """Do what needs no order, and close the row of the update that asks for it."""
-
-        async def do() -> None:
-            await work
-            await self.updates.close(update)
-
-        self.chats.start(do())
-
     async def lang(self, place: Place) -> str:
         """Return the language of this door's own sentences in a chat."""
         state = await self.assistant.state(place.thread, place.owner) or {}
@@ -160,17 +151,6 @@ class TelegramDoor:
         """Say a sentence of `telegram.toml`. Raises Gone if the chat cannot be written to."""
         text = sentence("telegram", key, await self.lang(place), **variables)
         await self.sender.say(place, text, is_markdown=False)
-
-    async def receive(self, place: Place, turn: Turn, update: int, play: Job | None = None) -> bool:
-        """Store a message and have it played in the order of its chat; False if it was answered before.
-
-        `update` is its row. Raises DatabaseError if it cannot be stored.
-        """
-        if not await self.assistant.receive(turn, [update]):
-            await self.updates.close(update)
-            return False
-        self.attend(place, play or partial(self.play, place, turn, [update]))
-        return True
 
     async def play(
         self, place: Place, turn: Turn, rows: Sequence[int] = (), whole: Callable[[], Awaitable[Turn]] | None = None

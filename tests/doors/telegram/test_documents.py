@@ -7,8 +7,8 @@ from agents.memory.updates import StoredUpdate
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import send_document
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates import commands
-from app.doors.telegram.updates.commands import STORED, Answer, give
+from app.doors.telegram.updates import row
+from app.doors.telegram.updates.row import STORED, Answer, UpdateRow
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_http import Upload
 from tests.support.telegram_people import ANN, Echo, Open
@@ -34,13 +34,13 @@ async def test_a_command_answers_with_a_document(door: Open, world: BotApi, monk
         def cut(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(commands, "send_document", cut)
+        monkeypatch.setattr(row, "send_document", cut)
         with pytest.raises(KeyboardInterrupt):
-            await give(telegram, Place(ANN), stored, find)
+            await UpdateRow(telegram, Place(ANN), stored).give(find)
         monkeypatch.undo()
         assert world.texts(ANN) == ["Here is all of it."]
         [waiting] = await updates.open("telegram 1234567")
-        await give(telegram, Place(ANN), waiting, never)
+        await UpdateRow(telegram, Place(ANN), waiting).give(never)
         assert await updates.open("telegram 1234567") == []
     assert world.texts(ANN) == ["Here is all of it.", "talk.md"]
     [sent] = [call["document"] for method, call in world.calls if method == "sendDocument"]
@@ -54,7 +54,8 @@ async def test_a_document_that_telegram_refuses_is_told_of(door: Open, world: Bo
         updates = telegram.assistant.memory.updates
         stored = await updates.take("telegram 1234567", "tap 1", "{}")
         world.fail("sendDocument", refusal(400, "Bad Request: wrong file"))
-        await give(telegram, Place(ANN), StoredUpdate(stored.id, "{}", STORED.dump_json(EXPORT).decode()), never)
+        answered = StoredUpdate(stored.id, "{}", STORED.dump_json(EXPORT).decode())
+        await UpdateRow(telegram, Place(ANN), answered).give(never)
         assert not await send_document(telegram.sender, Place(ANN), "big.txt", bytes(50_000_001))
     assert world.texts(ANN) == ["Here is all of it.", "Telegram does not take the file talk.md."]
     assert world.methods().count("sendDocument") == 1

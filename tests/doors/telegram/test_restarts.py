@@ -15,7 +15,7 @@ from app.assistant import Turn
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates.commands import Answer, give
+from app.doors.telegram.updates.row import Answer, UpdateRow
 from app.process.tasks import cancel
 from app.settings import Settings
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
@@ -176,7 +176,7 @@ async def test_an_answer_that_is_stored_is_not_found_out_again(door: Open, world
         async def find() -> Answer:
             raise AssertionError("found out again")
 
-        await give(telegram, Place(ANN), waiting, find)
+        await UpdateRow(telegram, Place(ANN), waiting).give(find)
         assert await updates.open("telegram 1234567") == []
     assert world.texts(ANN) == ["It was done."]
 
@@ -203,12 +203,12 @@ async def test_pages_of_a_commands_answer_are_sent_once(
             return await send(*page, is_first=is_first)
 
         monkeypatch.setattr(telegram.sender, "_page", stuck)
-        task = asyncio.create_task(give(telegram, Place(ANN), stored, find))
+        task = asyncio.create_task(UpdateRow(telegram, Place(ANN), stored).give(find))
         await third.wait()
         await cancel([task])
         monkeypatch.setattr(telegram.sender, "_page", send)
         [waiting] = await updates.open("telegram 1234567")
-        await give(telegram, Place(ANN), waiting, find)
+        await UpdateRow(telegram, Place(ANN), waiting).give(find)
     assert [text.split(" word")[0] for text in world.texts(ANN)] == ["Part 0", "Part 1", "Part 2"]
 
 

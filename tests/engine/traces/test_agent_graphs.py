@@ -1,5 +1,6 @@
 """Agent graphs as dialogs: what they wait for is asked, their state is kept, and their hand-offs are hand-overs."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,7 +14,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMidd
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, RetryPolicy, interrupt
 
 from agents.errors import ContractError
 from agents.events import Error, Interrupt, ModelEnd, ToolEnd
@@ -247,6 +248,35 @@ async def test_a_graph_that_hides_failures_stops_all_the_same(chat: Chat) -> Non
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 1.0})])
     assert (await chat.says("Pay Bob 1")).endswith(f"desk: {phrase('turn_spent', 'en', most=2)}")
+
+
+async def test_retries_and_timeouts_of_a_graph_hold(chat: Chat) -> None:
+    """A node that fails is tried again as its graph says, one that is too slow ends in an apology; then it goes on."""
+    tried: list[str] = []
+
+    async def book(state: MessagesState) -> dict[str, Any]:
+        tried.append("book")
+        if len(tried) == 1:
+            raise ConnectionError("nobody there")
+        return {}
+
+    async def confirm(state: MessagesState) -> dict[str, Any]:
+        tried.append("confirm")
+        if tried.count("confirm") == 1:
+            await asyncio.sleep(60)
+        return {"messages": [AIMessage("It is booked.")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("book", book, retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
+    graph.add_node("confirm", confirm, timeout=0.5)
+    graph.add_edge(START, "book")
+    graph.add_edge("book", "confirm")
+    seat(chat, graph.compile())
+    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
+    await chat.says("Book it", id="1")
+    assert [event.code for event in chat.events if isinstance(event, Error)] == ["internal"]
+    assert (await chat.says("Book it", id="1")).endswith("desk: It is booked.")
+    assert tried == ["book", "book", "confirm", "confirm"]
 
 
 async def test_the_keys_of_a_graph_are_kept(chat: Chat) -> None:

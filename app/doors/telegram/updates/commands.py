@@ -1,12 +1,10 @@
-"""Answers of the door itself to slash commands, each found out once, also over a restart; and the menus."""
+"""Slash commands in a chat: each run as a visit that lasts for one command; and the menus of them."""
 
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
-from pydantic import TypeAdapter
 from telegram import (
     BotCommand,
     BotCommandScope,
@@ -14,113 +12,22 @@ from telegram import (
     BotCommandScopeAllGroupChats,
     BotCommandScopeAllPrivateChats,
     BotCommandScopeChat,
-    InlineKeyboardButton,
-    InlineKeyboardMarkup,
 )
 from telegram.error import InvalidToken, TelegramError
 
-from agents.events import Event, Message
-from agents.memory.updates import StoredUpdate
-from agents.state import SUPERVISOR
+from agents.events import Event
 from app.assistant import Turn
 from app.assistant.system_messages import hand_down
 from app.doors import slash_commands
 from app.doors.slash_commands import Command, Scope, offered
 from app.doors.telegram.delivery.buttons import OF
-from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.screen import send_document
-from app.doors.telegram.delivery.sender import Gone
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.place import DOOR, Place, chat_of, go_to_conversation
+from app.doors.telegram.place import DOOR, Place, go_to_conversation
+from app.doors.telegram.updates.row import Answer, UpdateRow
 from app.doors.visit import Visit, stop_when_begun
 from prompts import languages, phrase, sentence
 
 LOG = logging.getLogger(__name__)
-MOST_IN_A_ROW = 3
-WIDEST_ROW = 45
-"""Characters that a row of buttons shows without cutting them."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A text, the buttons below it (label and command), and what only the user may see."""
-
-    text: str
-    buttons: tuple[tuple[str, str], ...] = ()
-    document: tuple[str, str] | None = None
-    """The name of a file, and what stands in it; without a name it is a message. In a group the user gets it first."""
-
-    def keyboard(self) -> InlineKeyboardMarkup | None:
-        """Return the buttons as Telegram takes them."""
-        buttons = [InlineKeyboardButton(label, callback_data=data) for label, data in self.buttons]
-        in_a_row = MOST_IN_A_ROW if sum(len(button.text) for button in buttons[:MOST_IN_A_ROW]) <= WIDEST_ROW else 1
-        rows = [buttons[begin : begin + in_a_row] for begin in range(0, len(buttons), in_a_row)]
-        return InlineKeyboardMarkup(rows) if rows else None
-
-
-STORED = TypeAdapter(Answer)
-Find = Callable[[], Awaitable[Answer | None]]
-"""Finds the answer to an update; None if a turn brings it."""
-
-
-async def give(door: TelegramDoor, place: Place, update: StoredUpdate, find: Find) -> None:
-    """Send the answer to an update, which may be stored from before a restart, and close the update.
-
-    Nothing is done for an update that has become a message: it is closed with that.
-    """
-    updates = door.updates
-    try:
-        if update.answer is None:
-            answer = await find()
-            if answer is None:
-                return
-            await updates.answer(update.id, STORED.dump_json(answer).decode())
-        else:
-            answer = STORED.validate_json(update.answer)
-        if answer.document and place.is_group:
-            # The row holds what is still to be sent.
-            answer = Answer(await _hand(door, place, *answer.document) or answer.text, answer.buttons)
-            await updates.answer(update.id, STORED.dump_json(answer).decode())
-        if answer.text.strip():
-            await _say(door, place, update, answer)
-        if answer.document:
-            rest = Answer("", document=answer.document)
-            await updates.answer(update.id, STORED.dump_json(rest).decode())
-            if refusal := await _hand(door, place, *answer.document):
-                await door.sender.say(place, refusal, is_markdown=False)
-    except Exception:
-        # An update that fails is not tried again at every start.
-        await updates.close(update.id)
-        raise
-    await updates.close(update.id)
-
-
-async def _say(door: TelegramDoor, place: Place, update: StoredUpdate, answer: Answer) -> None:
-    """Send the text of an answer; after a restart only the pages that have not arrived."""
-    receipts = Receipts(door.assistant.memory.store, place.thread, f"update {update.id}")
-    await receipts.read()
-    receipts.begin(Message(speaker=SUPERVISOR, text=answer.text))
-    await door.sender.say(place, answer.text, is_markdown=False, keyboard=answer.keyboard(), receipts=receipts)
-    await receipts.clear()
-
-
-async def _hand(door: TelegramDoor, place: Place, name: str, text: str) -> str:
-    """Send a user what only they may see, in a group to their own chat. Return why it did not arrive, or nothing."""
-    lang, own = await door.lang(place), chat_of(place.owner)
-    to = Place(own) if place.is_group and own else place
-    try:
-        if to.is_group:
-            raise Gone
-        if not name:
-            await door.sender.say(to, text, is_markdown=False)
-        elif not await send_document(door.sender, to, name, text.encode("utf-8", "replace")):
-            return sentence("telegram", "document_refused", lang, name=name)
-    except Gone:
-        if not place.is_group:
-            raise
-        key = "nobody_alone" if place.is_anonymous else "open_chat"
-        return sentence("telegram", key, lang, link=door.sender.bot.link)
-    return ""
 
 
 class CommandDoor:
@@ -129,8 +36,8 @@ class CommandDoor:
     name = DOOR
     is_traced, has_pages = False, True
 
-    def __init__(self, door: TelegramDoor, place: Place, stored: StoredUpdate, is_over: Callable[[], bool]) -> None:
-        self._door, self._place, self._stored, self._is_over = door, place, stored, is_over
+    def __init__(self, row: UpdateRow, is_over: Callable[[], bool]) -> None:
+        self._row, self._door, self._place, self._is_over = row, row.door, row.place, is_over
         self.handed: tuple[str, str] | None = None
         self.has_played = False
 
@@ -144,7 +51,7 @@ class CommandDoor:
         id = failed.message_id if failed else ""
         own = self._place.turn(turn.text, id=id, source=turn.source, quoted=turn.quoted)
         own = replace(own, lang=self._place.lang if is_new else None)
-        await self._door.receive(self._place, own, self._stored.id)
+        await self._row.at(self._place).receive(own)
         return True
 
     async def stop(self, thread: str) -> bool:
@@ -154,7 +61,7 @@ class CommandDoor:
     async def begin(self, visit: Visit, name: str) -> str:
         """Go to another conversation of the chat."""
         store, names, before = self._door.assistant.memory.store, self._door.names, self._place.thread
-        self._place = await go_to_conversation(store, names, self._place, name, self._stored.id)
+        self._place = await go_to_conversation(store, names, self._place, name, self._row.stored.id)
         await hand_down(store, before, self._place.thread)
         return self._place.thread
 
@@ -185,31 +92,16 @@ def is_for_administrators(command: Command, argument: str, place: Place) -> bool
     return place.is_group and concerns_all is not None and argument.lower().startswith(concerns_all)
 
 
-async def begin(door: TelegramDoor, place: Place, stored: StoredUpdate, find: Find) -> None:
-    """Run a command that begins a turn, unless it was run before a restart; what it answers instead is sent in order.
-
-    Raises DatabaseError if the turn cannot be stored.
-    """
-    if stored.answer is None:
-        answer = await find()
-        if answer is None:
-            return
-        stored = replace(stored, answer=STORED.dump_json(answer).decode())
-        await door.updates.answer(stored.id, stored.answer or "")
-    door.attend(place, partial(give, door, place, stored, find))
-
-
-async def run(
-    door: TelegramDoor, place: Place, name: str, argument: str, stored: StoredUpdate, is_over: Callable[[], bool]
-) -> Answer | None:
-    """Run a command and return its answer, None if a turn brings it; `stored` is the row that asked for it.
+async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bool]) -> Answer | None:
+    """Run a command and return its answer, None if a turn brings it; `row` is the update that asks for it.
 
     `is_over` tells whether all is over that was asked before it.
     """
+    door, place = row.door, row.place
     command = slash_commands.commands().get(name)
     if command and is_for_administrators(command, argument, place) and not await door.administers(place):
         return Answer(sentence("telegram", "for_administrators", await door.lang(place)))
-    here = CommandDoor(door, place, stored, is_over)
+    here = CommandDoor(row, is_over)
     visit = Visit(door.assistant, here, place.thread, place.user, is_shared=place.is_group)
     await visit.state()
     lang = await door.lang(place)

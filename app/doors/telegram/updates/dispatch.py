@@ -9,7 +9,6 @@ from telegram import CallbackQuery, ChatMember, ChatMemberUpdated, Message, Upda
 from telegram.constants import ChatType
 
 from agents.language.text.vocabulary import is_said
-from agents.memory.updates import StoredUpdate
 from agents.state.person import FORWARDED
 from agents.toolkit.questions import PAGE, leads_to
 from app.doors.slash_commands import commands, parse
@@ -17,10 +16,10 @@ from app.doors.telegram.delivery.buttons import OF, Tap
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import anonymous_of, attached_to, is_foreign, key_of_message, quoted_in
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates import commands as chat_commands
-from app.doors.telegram.updates.commands import Answer, Find, give
+from app.doors.telegram.updates.commands import run
 from app.doors.telegram.updates.incoming import Incoming
 from app.doors.telegram.updates.operator import OPERATOR_ANSWERS, STATS, Faults, is_operator
+from app.doors.telegram.updates.row import Find, UpdateRow
 from app.doors.telegram.updates.taps import (
     ANEW,
     answer,
@@ -51,88 +50,90 @@ class Dispatch:
         self._incoming = Incoming(door)
         self._albums: deque[str] = deque(maxlen=MOST_ALBUMS)
 
-    async def take(self, place: Place, update: Update, stored: StoredUpdate, text: str | None) -> None:
+    async def take(self, row: UpdateRow, update: Update, text: str | None) -> None:
         """Have an update done, in the order of its chat; `text` is what is addressed to the bot."""
         if query := update.callback_query:
-            self._incoming.seal(place)
-            await self._tap(place, query, stored)
+            self._incoming.seal(row.place)
+            await self._tap(row, query)
         elif text is not None and (message := update.edited_message):
-            await self._change(place, message, text, stored)
+            await self._change(row, message, text)
         elif text is not None and (message := update.message):
-            await self._read(place, message, text, stored)
+            await self._read(row, message, text)
         elif change := update.my_chat_member:
-            await self._enter(place, change, stored)
+            await self._enter(row, change)
         elif reaction := update.message_reaction:
-            await take_reaction(self._door, place, reaction, stored)
+            await take_reaction(row, reaction)
 
-    async def _change(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
-        is_old = time.time() - place.sent > CHANGES_FOR
-        if not place.is_group or is_old or await was_heard(self._door, message):
-            await take_edit(self._door, self._incoming, place, message, text, stored)
+    async def _change(self, row: UpdateRow, message: Message, text: str) -> None:
+        is_old = time.time() - row.place.sent > CHANGES_FOR
+        if not row.place.is_group or is_old or await was_heard(self._door, message):
+            await take_edit(row, self._incoming, message, text)
             return
         # The change has made it a message to the bot.
-        await self._read(place, message, text, stored)
-        await self._close(await self._door.updates.take(self._door.name, key_of_message(message), "{}"))
+        await self._read(row, message, text)
+        heard = await self._door.updates.take(self._door.name, key_of_message(message), "{}")
+        await replace(row, stored=heard).close()
 
-    async def _enter(self, place: Place, change: ChatMemberUpdated, stored: StoredUpdate) -> None:
+    async def _enter(self, row: UpdateRow, change: ChatMemberUpdated) -> None:
         was_out, is_out = (member.status in OUT for member in (change.old_chat_member, change.new_chat_member))
         if change.chat.type not in GROUPS or not was_out or is_out:
-            await self._close(stored)
+            await row.close()
         elif self._door.access.admits(change.from_user.id):
-            self._tell(place, "group_hello", stored, name=self._door.sender.bot.username)
+            row.tell("group_hello", name=self._door.sender.bot.username)
         else:
-            self._tell(place, "stranger", stored, id=change.from_user.id)
+            row.tell("stranger", id=change.from_user.id)
 
-    async def _read(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
+    async def _read(self, row: UpdateRow, message: Message, text: str) -> None:
+        place = row.place
         if message.web_app_data:
-            await self._incoming.take(place, place.turn(message.web_app_data.data, source=PAGE), stored.id)
+            await self._incoming.take(row, place.turn(message.web_app_data.data, source=PAGE))
         elif is_foreign(message) or (call := self._call(place, message, text)) is None:
             # What somebody else wrote is no command.
-            await self._hear(place, message, text, stored)
+            await self._hear(row, message, text)
         else:
             name, argument = call
             address = f"{self._door.sender.bot.link}?start={argument}"
             self._incoming.seal(place)
             if name == "start" and argument and await self._returns_by(place, address):
-                await self._incoming.take(place, place.turn(address, source=PAGE), stored.id)
+                await self._incoming.take(row, place.turn(address, source=PAGE))
             else:
-                await self._command(place, name, argument, stored)
+                await self._command(row, name, argument)
 
     def _call(self, place: Place, message: Message, text: str) -> tuple[str, str] | None:
         """Return the command that a message gives. While its writer is being answered, a typed "stop" is one."""
         is_stop = message.text is not None and self._door.chats.is_busy(place.queue) and is_said("halt", text)
         return ("stop", "") if is_stop else parse(text)
 
-    async def _hear(self, place: Place, message: Message, text: str, stored: StoredUpdate) -> None:
+    async def _hear(self, row: UpdateRow, message: Message, text: str) -> None:
         is_of_album = self._is_of_album(message)
         if text.strip() or any(map(self._door.files.takes, attached_to(message))):
             source = FORWARDED if is_foreign(message) else "message"
-            turn = place.turn(text, source=source, quoted=quoted_in(message, self._door.sender.bot.bot))
-            await self._incoming.take(place, turn, stored.id, message.media_group_id)
+            turn = row.place.turn(text, source=source, quoted=quoted_in(message, self._door.sender.bot.bot))
+            await self._incoming.take(row, turn, message.media_group_id)
         elif (message.effective_attachment or message.checklist or message.api_kwargs) and not is_of_album:
-            self._tell(place, "only_text", stored)
+            row.tell("only_text")
         else:
-            await self._close(stored)
+            await row.close()
 
-    async def _tap(self, place: Place, query: CallbackQuery, stored: StoredUpdate) -> None:
+    async def _tap(self, row: UpdateRow, query: CallbackQuery) -> None:
         tap = Tap.read(query.data or "")
         data, _, asked = (query.data or "").partition(OF)
-        place = await self._on_behalf(place, tap.asked if tap else asked, query.from_user)
+        row = row.at(place := await self._on_behalf(row.place, tap.asked if tap else asked, query.from_user))
         if tap:
-            await take_tap(self._door, place, query, tap, stored)
+            await take_tap(row, query, tap)
         elif asked != place.owner:
             # In a group anybody can tap.
             remark = sentence("telegram", "not_yours", await self._door.lang(place))
-            self._door.do_beside(answer(query, remark), stored.id)
+            row.do_beside(answer(query, remark))
         elif data == ANEW:
-            is_there = await answer_anew(self._door, self._incoming, query, stored, self._command)
+            is_there = await answer_anew(row, self._incoming, query, self._command)
             late = None if is_there else sentence("telegram", "too_late", await self._door.lang(place))
             self._door.chats.start(settle(query, late))
         elif call := parse(data):
             self._door.chats.start(settle(query))
-            await self._command(place, *call, stored)
+            await self._command(row, *call)
         else:
-            self._door.do_beside(settle(query), stored.id)
+            row.do_beside(settle(query))
 
     async def _on_behalf(self, place: Place, asked: str, user: User) -> Place:
         """Return the place of the group's administrators, if they were asked and the tapping user is one."""
@@ -144,32 +145,22 @@ class Dispatch:
         question = await self._door.assistant.question(place.thread, place.owner)
         return question is not None and leads_to(link, question.back)
 
-    async def _command(self, place: Place, name: str, argument: str, stored: StoredUpdate) -> None:
-        door, command = self._door, commands().get(name)
+    async def _command(self, row: UpdateRow, name: str, argument: str) -> None:
+        door, place, command = self._door, row.place, commands().get(name)
         is_over = door.chats.until_now(place.queue)
-        find: Find = partial(chat_commands.run, door, place, name, argument, stored, is_over)
+        find: Find = partial(run, row, name, argument, is_over)
         if name in OPERATOR_ANSWERS and is_operator(door, place) and not (name == STATS and place.is_group):
             find = partial(OPERATOR_ANSWERS[name], door, self._faults, place, argument)
         if name in ENDING:
             self._incoming.make_room(place, is_asked=name == "retry")
         if command and command.begins_turn:
             # Its turn has to be stored before the next message.
-            await chat_commands.begin(door, place, stored, find)
+            await row.begin(find)
         elif command and command.is_at_once and (name in UNDELAYED or place.queue in door.answers):
             # It must not wait for the turn that it stops or tells about.
-            door.attend_at_once(place, partial(give, door, place, stored, find))
+            door.attend_at_once(place, partial(row.give, find))
         else:
-            door.attend(place, partial(give, door, place, stored, find))
-
-    def _tell(self, place: Place, key: str, stored: StoredUpdate, **variables: object) -> None:
-
-        async def find() -> Answer:
-            return Answer(sentence("telegram", key, await self._door.lang(place), **variables))
-
-        self._door.attend(place, partial(give, self._door, place, stored, find))
-
-    async def _close(self, stored: StoredUpdate) -> None:
-        await self._door.updates.close(stored.id)
+            row.answer(find)
 
     def _is_of_album(self, message: Message) -> bool:
         album = message.media_group_id

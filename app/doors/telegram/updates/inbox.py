@@ -25,6 +25,7 @@ from app.doors.telegram.updates.dispatch import Dispatch
 from app.doors.telegram.updates.operator import Faults
 from app.doors.telegram.updates.operator_chat import OperatorChat
 from app.doors.telegram.updates.polling import STOPPED
+from app.doors.telegram.updates.row import UpdateRow
 from app.doors.telegram.updates.taps import settle
 from app.process.tasks import cancel
 
@@ -116,16 +117,17 @@ class Inbox:
         if stored.body is None or stored.id in self._begun:
             return
         self._begun.add(stored.id)
+        row = UpdateRow(self._door, place, stored)
         try:
             self._door.reached(place)
-            await self._dispatch.take(place, update, stored, text)
+            await self._dispatch.take(row, update, text)
         except (DatabaseError, asyncio.CancelledError):
             self._begun.remove(stored.id)
             raise
         except Exception:
             # One update that is not understood must not keep the others waiting for ever.
             LOG.exception("update %s: something went wrong", update.update_id)
-            await self._door.updates.close(stored.id)
+            await row.close()
 
     def _resume(self, place: Place, update: Update, entry: InboxEntry) -> None:
         """Play a message again: what was answered may not have been shown. In a group others' messages complete it."""

@@ -11,6 +11,7 @@ from app.doors.telegram.delivery.screen import ChatScreen
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import LONGEST_QUOTE
 from app.doors.telegram.place import Place
+from app.doors.telegram.updates.row import UpdateRow
 
 WINDOW = 0.4
 """Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
@@ -49,16 +50,17 @@ class Incoming:
         self._waiting: dict[str, Gathering] = {}
         """The messages whose turns have not begun, by their ids."""
 
-    async def take(self, place: Place, turn: Turn, update: int, album: str | None = None) -> bool:
+    async def take(self, row: UpdateRow, turn: Turn, album: str | None = None) -> bool:
         """Store a message and have it answered, or make it a part of the one before; False if it was answered before.
 
-        All parts of an album are one message. `update` is the row of the update that brings it.
+        All parts of an album are one message. `row` is the update that brings it.
         """
+        place, update = row.place, row.stored.id
         if await self._joins(place, turn, update, album):
             return True
         until = _now() + await self._window(turn, album)
         gathering = Gathering(turn, place.sent, until, turn.text or "", [update], album)
-        if not await self._door.receive(place, turn, update, partial(self._play, place, gathering)):
+        if not await row.receive(turn, partial(self._play, place, gathering)):
             return False
         self._gathered[turn.thread, turn.owner] = self._waiting[turn.id] = gathering
         self.make_room(place)

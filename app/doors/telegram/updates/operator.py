@@ -10,7 +10,7 @@ from agents.memory.inbox import now_ms
 from app.assistant.system_messages import LONGEST, SystemMessages
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place, chat_of
-from app.doors.telegram.updates.commands import Answer
+from app.doors.telegram.updates.row import Answer
 from app.security.audit import Audit
 from app.usage.usage import Usage
 from prompts import sentence

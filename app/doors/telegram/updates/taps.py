@@ -10,32 +10,30 @@ from telegram.error import TelegramError
 
 from agents.events import Interrupt
 from agents.memory.feedback import ShownTurn
-from agents.memory.updates import StoredUpdate
 from agents.toolkit.questions import CHOICE
 from app.doors.slash_commands import parse
 from app.doors.telegram.delivery.buttons import CANCEL, OF, OTHER, RETRY_COMMAND, Tap, keyboard
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import addressed, is_foreign, key_of_message, place_of, quoted_in
 from app.doors.telegram.place import Place
-from app.doors.telegram.updates.commands import Answer, give
 from app.doors.telegram.updates.incoming import Incoming
 from app.doors.telegram.updates.operator import BAD
+from app.doors.telegram.updates.row import Answer, UpdateRow
 from prompts import sentence
 
 ANEW = "~"
 """What the button sends that has a changed message answered again."""
-Run = Callable[[Place, str, str, StoredUpdate], Awaitable[None]]
+Run = Callable[[UpdateRow, str, str], Awaitable[None]]
 """Runs a command, by its name and argument."""
 
 
-async def take_tap(
-    door: TelegramDoor, place: Place, query: CallbackQuery, tap: Tap, stored: StoredUpdate, *, is_late: bool = False
-) -> None:
+async def take_tap(row: UpdateRow, query: CallbackQuery, tap: Tap, *, is_late: bool = False) -> None:
     """Store the answer of a tap as a message of the user, once, and play it; a tap that is too late gets a remark.
 
     Only the user who was asked can answer. The tap's row is closed with the message, or when the remark was made.
     Raises DatabaseError if it cannot be stored.
     """
+    door, place = row.door, row.place
     lang = await door.lang(place)
     # "Cancel" is a message; otherwise only an offered option is an answer.
     source = "message" if tap.choice == CANCEL else CHOICE
@@ -44,19 +42,19 @@ async def take_tap(
     if question and question.id != tap.mark:
         question = None
     if tap.asked != turn.owner:
-        door.do_beside(answer(query, sentence("telegram", "not_yours", lang)), stored.id)
+        row.do_beside(answer(query, sentence("telegram", "not_yours", lang)))
     elif await door.assistant.message(turn.thread, turn.id):
-        door.do_beside(settle(query), stored.id)
+        row.do_beside(settle(query))
     elif question and (tap.page is not None or tap.choice == OTHER):
-        door.do_beside(_turn_page(query, question, tap, place, lang), stored.id)
+        row.do_beside(_turn_page(query, question, tap, place, lang))
     elif question and (text := tap.says(question, lang)):
-        await door.receive(place, replace(turn, text=text), stored.id)
+        await row.receive(replace(turn, text=text))
         door.chats.start(settle(query))
     elif door.chats.is_busy(place.queue) and not is_late:
         # The turn that is being played may ask this question before it ends.
-        door.attend(place, partial(take_tap, door, place, query, tap, stored, is_late=True))
+        door.attend(place, partial(take_tap, row, query, tap, is_late=True))
     else:
-        door.do_beside(settle(query, sentence("telegram", "too_late", lang)), stored.id)
+        row.do_beside(settle(query, sentence("telegram", "too_late", lang)))
 
 
 async def settle(query: CallbackQuery, remark: str | None = None) -> None:
@@ -83,10 +81,9 @@ async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place:
         await query.edit_message_reply_markup(keyboard(question, tap.asked, lang, tap.page))
 
 
-async def take_edit(
-    door: TelegramDoor, incoming: Incoming, place: Place, message: Message, text: str, stored: StoredUpdate
-) -> None:
+async def take_edit(row: UpdateRow, incoming: Incoming, message: Message, text: str) -> None:
     """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on."""
+    door, place = row.door, row.place
     turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
     entry = await door.assistant.message(turn.thread, turn.id)
     is_command = not is_foreign(message) and parse(text) is not None
@@ -96,7 +93,7 @@ async def take_edit(
     heard = (entry.text or "").split("\n\n") if entry else []
     is_nothing = not (entry or is_command) or not text.strip() or text in heard
     if is_nothing or (not is_command and await incoming.revise(turn)):
-        await door.updates.close(stored.id)
+        await row.close()
         return
 
     async def find() -> Answer:
@@ -104,7 +101,7 @@ async def take_edit(
         button = sentence("telegram", "anew", lang), f"{ANEW}{OF}{place.owner}"
         return Answer(sentence("telegram", "edited", lang), (button,))
 
-    door.attend(place, partial(give, door, replace(place, refers=True), stored, find))
+    row.at(replace(place, refers=True)).answer(find)
 
 
 async def was_heard(door: TelegramDoor, message: Message) -> bool:
@@ -112,18 +109,16 @@ async def was_heard(door: TelegramDoor, message: Message) -> bool:
     return await door.updates.knows(door.name, key_of_message(message))
 
 
-async def answer_anew(
-    door: TelegramDoor, incoming: Incoming, query: CallbackQuery, stored: StoredUpdate, run: Run
-) -> bool:
+async def answer_anew(row: UpdateRow, incoming: Incoming, query: CallbackQuery, run: Run) -> bool:
     """Have the message answered, as it is now, that the tapped offer refers to; False if it is not there any more.
 
     `run` runs the command that the message may be.
     """
-    offer = query.message
+    door, offer = row.door, query.message
     message = offer.reply_to_message if isinstance(offer, Message) else None
     text = addressed(message, door.sender.bot.bot, door.wake_words) if message else None
     if message is None or not text:
-        await door.updates.close(stored.id)
+        await row.close()
         return False
     changed = int(message.edit_date.timestamp()) if message.edit_date else 0
     place = replace(place_of(message, query.from_user, door.names), edition=f"~{changed}")
@@ -131,28 +126,27 @@ async def answer_anew(
     if (call := parse(text)) and not is_foreign(message):
         # A second tap does nothing.
         once = await door.updates.take(door.name, f"{key_of_message(message)}{place.edition}", "{}")
-        await (run(place, *call, stored) if once.body else door.updates.close(stored.id))
+        await (run(row.at(place), *call) if once.body else row.close())
         await door.updates.close(once.id)
         return True
     if await door.assistant.message(turn.thread, turn.id):
         # It was tapped before.
-        await door.updates.close(stored.id)
+        await row.close()
         return True
-    return await incoming.take(place, turn, stored.id)
+    return await incoming.take(row.at(place), turn)
 
 
-async def take_reaction(
-    door: TelegramDoor, place: Place, reaction: MessageReactionUpdated, stored: StoredUpdate
-) -> None:
+async def take_reaction(row: UpdateRow, reaction: MessageReactionUpdated) -> None:
     """Keep a reaction to an answer; offer another answer to users who dislike theirs, and to nobody else."""
+    door, place = row.door, row.place
     turn = await door.assistant.memory.feedback.turn(door.name, place.chat, place.message)
     shown_at = door.names.place(turn.thread) if turn else None
     if turn is None or shown_at is None:
-        await door.updates.close(stored.id)
+        await row.close()
         return
     # Telegram does not say in which topic the message stands.
     place = replace(place.at(turn.thread), topic=shown_at.topic)
-    door.attend(place, partial(give, door, place, stored, partial(_rate, door, place, reaction, turn)))
+    row.at(place).answer(partial(_rate, door, place, reaction, turn))
 
 
 async def _rate(door: TelegramDoor, place: Place, reaction: MessageReactionUpdated, turn: ShownTurn) -> Answer:

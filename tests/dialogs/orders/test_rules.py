@@ -1,5 +1,7 @@
 """What `local:rules` understands of the shop: which order, which payment method, a choice where others read along."""
 
+from typing import Any
+
 import pytest
 
 from agents.models import Model, Models
@@ -7,7 +9,7 @@ from app.standin import RulesModel
 from tests.conftest import Chat
 from tests.dialogs.orders.files import fill_with_catalogue, writes
 
-AT = {"thread": "me", "device": "terminal"}
+AT: dict[str, Any] = {"thread": "me", "device": "terminal"}
 BOTH = "selector: Which order? [Order D1001, delivered, €143.50 | Order D1002, delivered, €149.00]"
 
 
@@ -61,9 +63,9 @@ async def test_an_undo_names_the_payment_method(shop: Chat) -> None:
 
 async def test_a_choice_in_a_group_is_answered_by_its_identifier(shop: Chat) -> None:
     """The orders are shown to their owner alone, who goes on with an identifier; nobody else has any."""
-    group = {"thread": "family", "is_group": True}
+    group: dict[str, Any] = {"thread": "family", "is_group": True}
     await shop.says("hello", user="bob", device="telegram", **group)
-    ann = {"user": "ann", "device": "terminal", **group}
+    ann: dict[str, Any] = {"user": "ann", "device": "terminal", **group}
     trace = await shop.says("return an order", "D1001", "4100000031", "gift_card_5102", **ann)
     shown = [line for line in trace.splitlines() if "D1002" in line]
     assert "privately to ann: Which order?" in trace

@@ -164,7 +164,7 @@ async def test_a_stranger_sees_products_alone(chat: Chat, ann: Ann) -> None:
 
 async def test_everybody_at_a_terminal_is_the_shops_customer(chat: Chat, ann: Ann) -> None:
     """Another user of the terminal has the orders, too, unless they are matched with a customer of their own."""
-    look = [Call("get_order_details", {"order_id": "D1001"}), "That is all."]
+    look: list[Line] = [Call("get_order_details", {"order_id": "D1001"}), "That is all."]
     chat.expects(orders=look)
     assert "view: cards Order D1001" in await ann.says("What about D1001 and the rest?", thread="other")
 

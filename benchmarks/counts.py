@@ -32,7 +32,7 @@ class Calls:
     @property
     def characters(self) -> int:
         """Return the size of all prompts: texts, tool-call arguments and tool schemas."""
-        return sum(call.characters for call in self.asked)
+        return sum(len(call.prefix) for call in self.asked)
 
     @property
     def repeated(self) -> int:
@@ -113,8 +113,9 @@ def made_of(call: Asked) -> dict[str, int]:
     """Return the parts of a prompt, in characters."""
     tools = len(json.dumps(call.tools, ensure_ascii=False)) if call.tools else 0
     first, last = len(call.messages[0].text), len(call.messages[-1].text)
-    history = call.characters - tools - first - last
-    return {"tools": tools, "role text": first, "history": history, "last message": last, "characters": call.characters}
+    whole = len(call.prefix)
+    history = whole - tools - first - last
+    return {"tools": tools, "role text": first, "history": history, "last message": last, "characters": whole}
 
 
 def summary(calls: Calls, cached: float = CACHED) -> list[Row]:

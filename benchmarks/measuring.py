@@ -50,7 +50,7 @@ class Measuring:
             before = time.process_time(), time.perf_counter()
             await self._play(step, "script")
             cpu, wall = time.process_time() - before[0], time.perf_counter() - before[1]
-            characters = sum(plain(call).characters for call in self._player.asked)
+            characters = sum(len(plain(call).prefix) for call in self._player.asked)
             # Holding what the models were asked would cost memory and collections.
             self._player.asked.clear()
             for of, value in zip(

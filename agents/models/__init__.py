@@ -100,10 +100,6 @@ class Model:
         host = parts.netloc.rpartition("@")[2]
         return f"{self.name} at {parts.scheme}://{host}{parts.path}"
 
-    def keeps_one_prompt_with(self, other: "Model") -> bool:
-        """Whether it is the other model, on a server that keeps the beginning of one prompt only."""
-        return self.place == other.place and self.habits.get("slots") == 1
-
     @property
     def is_headless(self) -> bool:
         """Whether the model's next text is expected to begin inside the thinking."""
@@ -201,7 +197,3 @@ class Models:
         """Return the models to try for a role, in order."""
         first = self.roles.get(role, self.default)
         return [first] if self.fallback is None else [first, self.fallback]
-
-    def see(self, role: str) -> bool:
-        """Tell whether a model that may be asked for a role sees pictures."""
-        return any(model.sees for model in self.chain(role))

@@ -10,25 +10,20 @@ if the user or a tool spoke of it. A mark that one of them wrote is text everywh
 Some chat templates open the thinking in the prompt; a text then begins inside it and only has the closing tag.
 """
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
+import regex
+
 from agents.errors import GarbledReply
-from agents.models.text_calls import Offer, TextCall, forms, value_at
+from agents.models.text_calls import Offer, TextCall, any_of, forms, value_at
 
 ECHO = 40
 """Characters in a row by which an answer is known to repeat our instructions."""
 LONGEST_FORMING = 200
 """Characters at the end of a text that are looked through for what may become a mark."""
-_FORMING = re.compile(
-    r"(?:`{1,2}|```\w*\s*(?:[<\[][^<>\[\]{}`]{0,30}[>\]]?\s*)?)?(?:\[\s*)?(?:\{\s*(?:\"\w*(?:\"\s*)?)?)?\Z"
-)
-"""What may become a fence, or the beginning of a call in JSON."""
-
-
-_PART = r"[\w/.=#-]"
-"""What stands before a name that is only a part of something longer."""
+LINE, NO_PART = r"(?<![^\n])[ \t]*", r"(?<![\w/.=#-])"
+"""Where a line begins, and a name that is no part of something longer."""
 
 
 class _Marks:
@@ -36,46 +31,34 @@ class _Marks:
 
     def __init__(self, names: Sequence[str]) -> None:
         table = forms()
-        pairs = [*table["thinking"], *table["blocks"]]
+        pairs = [*table["thinking"], *table["blocks"], *((f"<{tag}>", f"</{tag}>") for tag in table["tags"])]
         self.closing = {opening.casefold(): closing.casefold() for opening, closing in pairs}
-        self.thinking = frozenset(tag.casefold() for pair in table["thinking"] for tag in pair)
-        self.ends, self.calls = (frozenset(map(str.casefold, table[kind])) for kind in ("ends", "calls"))
-        tags = [tag for pair in pairs for tag in pair]
-        marks = [mark.casefold() for mark in (*table["around"], *table["ends"], *table["calls"], *tags)]
-        keys = "|".join(key for kind in ("named", "given", "wrapped") for key in table[kind])
-        call = rf'(?:```\w*\s*)?(?:\[\s*)?\{{\s*"(?:{keys})"\s*:|```\w*\s*(?:{_any(self.calls)})'
+        thinking = [pair for pair in pairs if pair not in table["blocks"]]
+        self.thinking = frozenset(tag.casefold() for pair in thinking for tag in pair)
+        self.ends, self.around = (frozenset(map(str.casefold, table[kind])) for kind in ("ends", "around"))
+        marks = [*table["around"], *table["ends"], *(tag for pair in pairs for tag in pair)]
+        calls = "|".join([*table["calls"], *(LINE + form for form in table["lines"])])
+        keys = "|".join([*(key for kind in ("named", "given", "wrapped") for key in table[kind]), "NAME"])
         kinds = {
-            "call": call,
-            "mark": _any(marks),
-            "code": "```|`|\n",
-            "name": rf"(?<!{_PART})(?:{_any(names)})(?!\w)",
+            "json": rf"(?:```\w*\s*)?(?:\[\s*)?\{{\s*[\"'](?:{keys})[\"']\s*:|```\w*\s*(?:{calls})",
+            "call": calls,
+            "mark": f"{any_of(marks)}|{table['special']}",
+            "name": rf"{NO_PART}(?:{any_of([name for name in names if '_' in name])})(?!\w)",
         }
-        self.token = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in kinds.items() if form), re.IGNORECASE)
-        self.end = re.compile(_any(self.ends), re.IGNORECASE)
-        self.thought = re.compile(_any([closing for _, closing in table["thinking"]]), re.IGNORECASE)
-        self._beginnings = _beginnings(mark[:-1] for mark in marks)
-        self._names = _beginnings(map(str.casefold, names))
-        self._longest = max(map(len, [*marks, *names]))
+        forming = "|".join(kinds.values())
+        token = "|".join(f"(?P<{kind}>{form})" for kind, form in (*kinds.items(), ("code", "```|`|\n")))
+        self.token, self._forming = (
+            regex.compile(form.replace("NAME", f"(?:{any_of(names)})"), regex.IGNORECASE)
+            for form in (token, f"(?:{forming})(?!)")
+        )
+        self.end = regex.compile(any_of([*self.ends, *table["results"]]), regex.IGNORECASE)
+        self.thought = regex.compile(any_of([closing for _, closing in thinking]), regex.IGNORECASE)
 
     def forming(self, text: str, before: str = "") -> int:
         """Return how many characters at the end of a text may become a mark; `before` is what stands before it."""
-        end = (before + text)[-self._longest - 1 :].casefold()
-        sizes = range(min(len(end), len(text)), 0, -1)
-        size = next((size for size in sizes if end[-size:] in self._beginnings or self._begins_name(end, size)), 0)
-        code = _FORMING.search(tail := text[-LONGEST_FORMING:])
-        return max(size, len(tail) - code.start() if code else 0)
-
-    def _begins_name(self, end: str, size: int) -> bool:
-        # Within a word no name begins.
-        return end[-size:] in self._names and not re.fullmatch(_PART, end[-size - 1 : -size])
-
-
-def _beginnings(marks: Iterable[str]) -> frozenset[str]:
-    return frozenset(mark[:size] for mark in marks for size in range(1, len(mark) + 1))
-
-
-def _any(texts: Iterable[str]) -> str:
-    return "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True)) or r"(?!)"
+        start = max(len(before), len(before + text) - LONGEST_FORMING)
+        begun = self._forming.search(before + text, start, partial=True)
+        return len(before + text) - begun.start() if begun else 0
 
 
 _marks = cache(_Marks)
@@ -97,22 +80,18 @@ class AnswerText:
         """Whether there was thinking; whether what comes now is no answer; whether it is a call."""
         self.calls: Sequence[TextCall] = ()
         self._offer = offer or Offer((), "")
-        self._marks = _marks(tuple(name for name in self._offer.schemas if "_" in name))
+        self._marks = _marks(tuple(self._offer.schemas))
         self._instructions = instructions.casefold()
         self._buffer = ""
-        self._is_headless = headless
+        self.is_headless = headless
         """Whether the text is inside thinking that it did not open: any closing tag ends it."""
         self._closing: str | None = None
         self._is_fence = self._is_inline = self._is_cut = False
 
-    def begin(self) -> None:
-        """Know that the text does not begin inside the thinking."""
-        self._is_headless = False
-
     @property
     def is_thinking(self) -> bool:
         """Whether the text is inside the thinking, or inside a block that is left out."""
-        return self._is_headless or self._closing is not None
+        return self.is_headless or self._closing is not None
 
     def feed(self, piece: str) -> str:
         """Return what may be shown now that this piece has come.
@@ -128,13 +107,12 @@ class AnswerText:
 
         A headless text that never closed its thinking was an answer from the start.
         """
-        self._is_headless, self._is_cut = False, is_cut
+        self.is_headless, self._is_cut = False, is_cut
         shown = self._read(is_last=True)
         if is_cut:
             self.calls = ()
         elif self.is_call:
-            end = self._marks.end.search(self._buffer)
-            self.calls = self._offer.calls_in(self._buffer[: end.start()] if end else self._buffer) or self.calls
+            self.calls = self._offer.calls_in(self._marks.end.split(self._buffer)[0]) or self.calls
             if not self.calls:
                 raise GarbledReply("a call in its text is not sound")
         return shown
@@ -146,33 +124,32 @@ class AnswerText:
                 if not self._skip(is_last):
                     break
                 continue
-            ready = len(self._buffer) - (0 if is_last else self._marks.forming(self._buffer, self.answer[-1:]))
-            token = self._marks.token.search(self._buffer)
-            if token is None or token.start() >= ready:
+            before = self.answer[-1:]
+            ready = len(self._buffer) - (0 if is_last else self._marks.forming(self._buffer, before))
+            token = self._marks.token.search(before + self._buffer, len(before))
+            if token is None or token.start() - len(before) >= ready:
                 shown.append(self._show(ready))
                 break
-            shown.append(self._show(token.start()))
-            text = token[0]
-            taken = self._take_call(text, is_last) if token.lastgroup == "call" else self._take(token, is_last)
+            shown.append(self._show(token.start() - len(before)))
+            taken = self._take_call(token[0], is_last) if token.lastgroup == "json" else self._take(token, is_last)
             if taken is None:
                 break
             shown.append(taken)
-        place = max(0, len(self._buffer) - LONGEST_FORMING)
-        self.is_over = self.is_over or bool(self.is_call and self._marks.end.search(self._buffer, place))
+        self.is_over = self.is_over or bool(self.is_call and self._marks.end.search(self._buffer, -LONGEST_FORMING))
         return "".join(shown)
 
     def _skip(self, is_last: bool) -> bool:
         """Drop what is thinking; tell whether it is over."""
-        closing = re.compile(re.escape(self._closing), re.IGNORECASE) if self._closing else self._marks.thought
+        closing = regex.compile(regex.escape(self._closing), regex.IGNORECASE) if self._closing else self._marks.thought
         if tag := closing.search(self._buffer):
             self._buffer = self._buffer[tag.end() :]
-            self.thought, self._is_headless, self._closing = self.thought or self._is_headless, False, None
+            self.thought, self.is_headless, self._closing = self.thought or self.is_headless, False, None
             return True
-        if not self._is_headless:
+        if not self.is_headless:
             self._buffer = "" if is_last else self._buffer[len(self._buffer) - self._marks.forming(self._buffer) :]
         return False
 
-    def _take(self, token: re.Match[str], is_last: bool) -> str | None:
+    def _take(self, token: regex.Match[str], is_last: bool) -> str | None:
         """Take the token with which the buffer begins; return what is shown of it, None if it cannot be told yet."""
         text, mark = token[0], token[0].casefold()
         if token.lastgroup == "code":
@@ -180,8 +157,7 @@ class AnswerText:
             self._is_inline = text == "`" and not self._is_fence and not self._is_inline
             return self._show(len(text))
         if token.lastgroup == "name":
-            is_part = self.answer[-1:].isalnum() or self.answer[-1:] in tuple("_/.=#-")
-            is_text = is_part or self._is_fence or self._offer.was_read(text)
+            is_text = self._is_fence or self._offer.was_read(text)
             return self._show(len(text), text if is_text else text.replace("_", " "))
         is_code = self._is_code(len(text))
         if is_code is None and not is_last:
@@ -190,8 +166,8 @@ class AnswerText:
         if is_code and (not is_ours or self._offer.was_read(mark.strip("</>"))):
             return self._show(len(text))
         if mark not in self._marks.thinking and self._offer.was_read(text):
-            return self._show(len(text), f"‹{text[1:]}")
-        if mark in self._marks.calls:
+            return self._show(len(text), f"‹{text[1:]}" if text[0] in "<[" else text)
+        if token.lastgroup == "call":
             self.is_call = True
             return ""
         self._buffer = self._buffer[len(text) :]
@@ -200,7 +176,7 @@ class AnswerText:
         elif mark in self._marks.closing:
             self._closing = self._marks.closing[mark]
             self.thought = self.thought or mark in self._marks.thinking
-        elif mark in self._marks.closing.values():
+        elif mark in self._marks.closing.values() and mark not in self._marks.around:
             self.unopened = self.unopened or mark in self._marks.thinking
             self.thought = self.thought or self.unopened
             self.answer, self._is_fence, self._is_inline = "", False, False
@@ -210,7 +186,7 @@ class AnswerText:
         """Tell whether the first `size` characters of the buffer stand in code; None if that shows only later."""
         if self._is_fence or not self._is_inline:
             return self._is_fence
-        end = re.compile("[`\n]").search(self._buffer, size)
+        end = regex.search("[`\n]", self._buffer[size:])
         return end[0] == "`" if end else None
 
     def _take_call(self, opening: str, is_last: bool) -> str | None:
@@ -219,10 +195,9 @@ class AnswerText:
         if self._is_fence:
             self._is_fence = not is_fenced
             return self._show(3 if is_fenced else len(opening))
-        decoded = value_at(self._buffer)
-        end = self._buffer.find("```", 3) + 3 if is_fenced else decoded[1] if decoded else 0
+        end = self._buffer.find("```", 3) + 3 if is_fenced else (value_at(self._buffer) or ("", 0))[1]
         size = end if end > 2 else len(self._buffer)
-        if size == len(self._buffer) and end <= 2 and not is_last:
+        if end <= 2 and not is_last:
             return None
         text = self._buffer[:size]
         self.calls = self._offer.calls_in(text)

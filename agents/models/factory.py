@@ -101,7 +101,6 @@ def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
     Raises:
         ConfigError: the provider is unknown, or its package or its key is missing.
     """
-    keys = KEYS.get(kind, ())
     try:
         init_chat_model = importlib.import_module("langchain.chat_models").init_chat_model
         chat = init_chat_model(name, model_provider=kind, **options)
@@ -113,7 +112,7 @@ def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
     except Exception as wrong:
         # The packages raise what they like: ValidationError, ValueError, errors of their clients.
         raise ConfigError(f"{kind}:{name} cannot be used: {_first_sentence(wrong)}") from None
-    if keys and not any(os.environ.get(key) for key in keys):
+    if (keys := KEYS.get(kind)) and not any(os.environ.get(key) for key in keys):
         raise ConfigError(f"{kind}: models need {keys[0]} in the environment or in .env")
     assert isinstance(chat, BaseChatModel)  # so promises init_chat_model for a name without configurable fields
     return chat
@@ -208,25 +207,18 @@ def make_models(
     judge = made.get(OBSERVER, first)
     if judge.most_tokens is not None:
         made[OBSERVER] = replace(judge, most_tokens=MOST_JUDGED)
-    return Models(
-        default=first,
-        roles=made,
-        fallback=make_model(fallback, endpoint, own.get(FALLBACK, common)) if fallback else None,
-    )
+    spare = make_model(fallback, endpoint, own.get(FALLBACK, common)) if fallback else None
+    return Models(default=first, roles=made, fallback=spare)
 
 
 def _chat(kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:
-    if kind == "openai":
-        return _openai(name, endpoint, options)
-    return make_chat(kind, name, timeout=endpoint.timeout, max_retries=endpoint.retries, **options)
-
-
-def _openai(name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:
+    if kind != "openai":
+        return make_chat(kind, name, timeout=endpoint.timeout, max_retries=endpoint.retries, **options)
     if endpoint.key is None and endpoint.base_url is None:
         raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")
     settings: dict[str, object] = {
         "model": name,
-        "api_key": endpoint.key or SecretStr("none"),
+        "api_key": (None if "base_url" in options else endpoint.key) or SecretStr("none"),
         "base_url": endpoint.base_url,
         "timeout": endpoint.timeout,
         "stream_chunk_timeout": endpoint.timeout,
@@ -236,6 +228,4 @@ def _openai(name: str, endpoint: Endpoint, options: Mapping[str, object]) -> Bas
     # The client takes a second to load, and `local:rules` needs none.
     from agents.models.openai_chat import CompatibleChat  # noqa: PLC0415
 
-    if "base_url" in options:
-        settings["api_key"] = SecretStr("none")
     return CompatibleChat.model_validate({**settings, **options})

@@ -176,23 +176,18 @@ def status(failure: BaseException) -> int | None:
 
 
 def _is_openai(failure: BaseException) -> bool:
-    if "openai" not in sys.modules:
-        return False
-    from openai import OpenAIError  # noqa: PLC0415
-
-    return isinstance(failure, OpenAIError)
+    openai = sys.modules.get("openai")
+    return openai is not None and isinstance(failure, openai.OpenAIError)
 
 
 def _was_streaming(failure: BaseException) -> bool:
     """Tell whether a stream broke off after the headers; the type of the failure does not say so."""
-    if "openai" not in sys.modules:
+    if not (openai := sys.modules.get("openai")):
         return False
-    from openai import APIError  # noqa: PLC0415
-
-    if type(failure) is APIError:
+    if type(failure) is openai.APIError:
         # Only a stream raises it as it is: an error that is sent in place of a piece.
         return True
-    while isinstance(failure.__cause__, APIError):
+    while isinstance(failure.__cause__, openai.APIError):
         failure = failure.__cause__
     frames = traceback.walk_tb(failure.__traceback__)
     return any(frame.f_globals.get("__name__") == STREAM for frame, _ in frames)

@@ -144,7 +144,7 @@ class _Tries:
             return failure.wants_room and model.outgrow("thoughtful")
         if not is_failure(failure):
             raise failure
-        heard = [text for message in messages[1:] for text in (message.text, *_contexts(message))]
+        heard = [text for message in messages[1:] for text in (message.text, *notes_of(message).get("context", []))]
         self._note(diagnose(failure), model, f"{cause_of(failure)}{server_words(failure, heard)}")
         self.failure = failure
         if overflow := overflow_of(failure):
@@ -278,10 +278,6 @@ def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | 
 
 REFUSED = (400, 413, 415, 422)
 """The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
-
-
-def _contexts(message: AnyMessage) -> Sequence[str]:
-    return notes_of(message).get("context", [])
 
 
 def _pictures(message: AnyMessage) -> Sequence[object]:

@@ -37,11 +37,6 @@ class Asked:
     tools: list[ToolSchema]
 
     @property
-    def characters(self) -> int:
-        """Return the size of the prompt: texts, tool-call arguments and tool schemas."""
-        return len(self.prefix)
-
-    @property
     def prefix(self) -> str:
         """Return the prompt as one text, in the order a provider reads it."""
         parts = [json.dumps(self.tools, ensure_ascii=False)] if self.tools else []

@@ -16,6 +16,7 @@ from langchain_core.messages.tool import ToolCall, ToolCallChunk
 from agents.errors import BrokenReply, GarbledReply, UselessReply
 from agents.models import MOST_CHARACTERS
 from agents.models.answer import AnswerText
+from agents.models.text_calls import decoded
 from agents.models.thinking import SIGNATURES, SignedThoughts
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -36,7 +37,8 @@ class _Call:
             return True
         if piece["index"] != self.index or (piece["id"] or self.id) != self.id:
             return False
-        return not piece["name"] or (piece["name"] == (self.name or piece["name"]) and not _is_json("".join(self.args)))
+        name = piece["name"]
+        return not name or ((self.name or name) == name and isinstance(decoded("".join(self.args)), str))
 
 
 def _add(calls: list[_Call], piece: ToolCallChunk) -> None:
@@ -67,14 +69,6 @@ def _tool_call(call: _Call) -> ToolCall:
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
     return ToolCall(name=_whole_characters(call.name), args=args, id=id, type="tool_call")
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except json.JSONDecodeError:
-        return False
-    return True
 
 
 FINISH_FIELDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
@@ -127,7 +121,7 @@ class StreamedReply:
         thoughts = _thoughts(chunk)
         if thoughts and not self._has_text:
             # The server sends thinking in a field of its own, so the text has none.
-            self.text.begin()
+            self.text.is_headless = False
         for piece in chunk.tool_call_chunks:
             _add(self._calls, piece)
         # The end of an answer is mostly the end of the reply, which tells what it cost.
@@ -244,8 +238,6 @@ def _once(text: str, period: int) -> str:
 
 def _thoughts(chunk: AIMessageChunk) -> int:
     blocks = chunk.content if isinstance(chunk.content, list) else []
-    if not blocks and not chunk.additional_kwargs:
-        return 0
     fields = [chunk.additional_kwargs.get(name) for name in THINKING_FIELDS]
     fields += [block for block in blocks if isinstance(block, dict) and block.get("type") in THINKING_BLOCKS]
     return sum(len(str(thinking)) for thinking in fields if thinking)

@@ -1,13 +1,18 @@
 """Calls of tools that a model writes into its text, in any of the forms of `forms.toml`."""
 
+import ast
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import regex
+import yaml
 
 from agents.models import ToolSchema
 
@@ -15,7 +20,10 @@ TextCall = tuple[str, Mapping[str, object]]
 """A tool's name, and its arguments."""
 MOST_BRACKETS, DEEPEST = 500, 4
 """Brackets of a text behind which JSON is looked for, and levels of JSON on which there may be a call."""
+MOST_ENDS, FEW_WORDS = 50, 8
+"""Brackets at which a value may end that is no JSON, and words of a text that calls a tool by its name alone."""
 NAME = re.compile(r"[\w-]+")
+_YAML, _BARE_KEY = re.compile(r"\{\s*['\w][^&]*"), re.compile(r"([{,]\s*\w+):(?=\S)")
 _DECODER = json.JSONDecoder()
 
 
@@ -40,18 +48,46 @@ class Offer:
 
     def calls_in(self, text: str) -> list[TextCall]:
         """Return the calls that a text is; none if one of them is not sound, or was only read."""
-        calls, position = [], 0
-        for start, end, value in _values(text):
+        calls: list[TextCall] = []
+        values = list(self._values(text))
+        for before, raw, value in values:
             shaped = list(self.shaped(value))
-            names = [name for name in NAME.findall(text[position:start]) if name in self.schemas]
-            if not shaped and names and isinstance(value, dict):
+            if not shaped and isinstance(value, dict) and (names := self._names(before)):
                 # Mistral, Kimi and others write the name before the arguments.
                 shaped = [(names[-1], value)]
-            if _squeezed(text[start:end]) in self._read and value:
+            if value and any(map(self.was_read, (raw, json.dumps(value, ensure_ascii=False)))):
                 return []
             calls += shaped
-            position = end
+        if not values and len(NAME.findall(text)) <= FEW_WORDS and not self.was_read(text):
+            calls = [(name, {}) for name in self._names(text)]
+        calls = [(name, self._typed(name, args)) for name, args in calls]
         return calls if all(self._is_sound(*call) for call in calls) else []
+
+    def _names(self, text: str) -> Sequence[str]:
+        return [name for name in NAME.findall(text) if name in self.schemas]
+
+    def _values(self, text: str) -> Iterator[tuple[str, str, object]]:
+        """Yield objects, lists, pairs of keys and values, arguments in Python; with each what stands before it."""
+        end, text = 0, regex.sub(any_of(forms()["quotes"]), '"', text)
+        for opening in islice(_openings(tuple(self.schemas)).finditer(text), MOST_BRACKETS):
+            start, pairs = opening.start(), opening.capturesdict()
+            if start < end:
+                continue
+            value: tuple[object, int] | None = (dict(zip(*pairs.values(), strict=True)), opening.end())
+            if opening[0] == "(":
+                keys = self.schemas[self._names(text[:start])[-1]].get("properties", ())
+                value = _read(text, start, ")", partial(_python, keys))
+            elif not pairs["key"]:
+                value = value_at(text, start)
+            if value:
+                yield text[end:start], text[start : value[1]], value[0]
+                end = value[1]
+
+    def _typed(self, name: str, args: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the arguments as the tool's schema wants them: a text is JSON where no text is expected."""
+        properties = self.schemas.get(name, {}).get("properties", {})
+        texts = {key for key, value in properties.items() if '"string"' in json.dumps(value)}
+        return {key: given if key in texts else decoded(given) for key, given in args.items()}
 
     def shaped(self, value: object, depth: int = DEEPEST) -> Iterator[TextCall]:
         """Yield what has the shape of a call in a value that was JSON."""
@@ -60,21 +96,25 @@ class Offer:
                 yield from self.shaped(each, depth - 1)
         if not isinstance(value, dict) or not depth:
             return
-        name = next((value[key] for key in forms()["named"] if isinstance(value.get(key), str)), "")
-        name = name.removeprefix("functions.")
+        names = (value[key] for key in forms()["named"] if isinstance(value.get(key), str))
+        name = next(names, "").removeprefix("functions.")
         given = next((value[key] for key in forms()["given"] if key in value), None)
         if name and (given is not None or name in self.schemas):
-            yield name, _arguments(given)
+            given = decoded(given)
+            yield name, given if isinstance(given, dict) else {} if given is None else {"": given}
+            return
+        if len(value) == 1 and self.schemas.keys() & value and isinstance(given := next(iter(value.values())), dict):
+            yield next(iter(value)), given
             return
         for key in forms()["wrapped"]:
             yield from self.shaped(value.get(key), depth - 1)
 
     def looks_like_call(self, text: str) -> bool:
         """Tell whether a text that begins as a call is meant as one, sound or not."""
-        values = [value for _, _, value in _values(text)]
-        if not values:
-            return any(f'"{word}"' in text for word in (*forms()["given"], *self.schemas))
-        return any(any(self.shaped(value)) for value in values)
+        values = [value for _, _, value in self._values(text)]
+        if values:
+            return any(any(self.shaped(value)) for value in values)
+        return re.search(rf"\b(?:{any_of((*forms()['given'], *self.schemas))})[\"'(]", text) is not None
 
     def was_read(self, text: str) -> bool:
         """Tell whether the model was given this text to read."""
@@ -89,28 +129,53 @@ class Offer:
 
 
 def value_at(text: str, start: int = 0) -> tuple[object, int] | None:
-    """Return the JSON value that begins at a place of a text, and where it ends; None if it is not whole."""
+    """Return the value of JSON that begins at a place of a text, and where it ends; None if it is not whole.
+
+    An object that is no JSON, as of Gemma and of Python, is read as YAML; its values are texts.
+    """
     try:
         return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
-        return None
+        is_yaml = _YAML.match(text, start)
+    return _read(text[: is_yaml.end()], start, "}", _yaml) if is_yaml else None
 
 
-def _values(text: str) -> Iterator[tuple[int, int, object]]:
-    """Yield the objects and lists of JSON that stand in a text, with their places."""
-    end = 0
-    for bracket in islice(re.finditer(r"[\[{]", text), MOST_BRACKETS):
-        start = bracket.start()
-        if start >= end and (decoded := value_at(text, start)):
-            value, end = decoded
-            yield start, end, value
+def _read(text: str, start: int, close: str, read: Callable[[str], object]) -> tuple[object, int] | None:
+    """Return what `read` makes of the shortest part of a text that is a whole, and where that ends."""
+    for end in islice((place + 1 for place in range(start, len(text)) if text[place] == close), MOST_ENDS):
+        with suppress(SyntaxError, ValueError, TypeError, RecursionError, MemoryError, yaml.YAMLError):
+            return json.loads(json.dumps(read(text[start:end]))), end
+    return None
 
 
-def _arguments(given: object) -> Mapping[str, object]:
-    if isinstance(given, str):
-        decoded = value_at(given.strip())
-        given = decoded[0] if decoded else {"": given}
-    return given if isinstance(given, dict) else {} if given is None else {"": given}
+def _yaml(text: str) -> object:
+    return yaml.load(_BARE_KEY.sub(r"\1: ", text), yaml.BaseLoader)
+
+
+def _python(keys: Iterable[str], text: str) -> object:
+    call = ast.parse(f"f{text}", mode="eval").body
+    if not isinstance(call, ast.Call):
+        raise TypeError("no call")
+    given = [*zip(keys, call.args, strict=False), *((each.arg, each.value) for each in call.keywords)]
+    return {key: ast.literal_eval(value) for key, value in given}
+
+
+@cache
+def _openings(names: Sequence[str]) -> regex.Pattern[str]:
+    """Return the form of what may be a value: brackets, pairs of keys and values, a call in Python."""
+    pairs, name = "|".join(forms()["pairs"]), any_of(names)
+    return regex.compile(rf"(?:(?:{pairs})\s*)+|(?<=\b(?:{name})(?:\.call)?)\(|[\[{{]", regex.DOTALL)
+
+
+def any_of(texts: Iterable[str]) -> str:
+    """Return the form of any of these texts, the longest first."""
+    return "|".join(regex.escape(text) for text in sorted(texts, key=len, reverse=True)) or r"(?!)"
+
+
+def decoded(given: object) -> object:
+    """Return what a text says in JSON; anything else as it is."""
+    found = value_at(given.strip()) if isinstance(given, str) else None
+    return found[0] if found and found[1] == len(str(given).strip()) else given
 
 
 def _squeezed(text: str) -> str:

@@ -42,16 +42,12 @@ class Window:
         if tokens < LEAST_COUNTED or not plain + other:
             return
         if plain * self.plain >= other * self.other:
-            self.plain = _bounded((tokens - other * self.other) / plain)
+            self.plain = min(max((tokens - other * self.other) / plain, LEAST), MOST)
         else:
-            self.other = _bounded((tokens - plain * self.plain) / other)
+            self.other = min(max((tokens - plain * self.plain) / other, LEAST), MOST)
 
 
 def _counted(texts: Iterable[str]) -> tuple[int, int]:
     text = "".join(texts)
     other = sum(not character.isascii() for character in text) if not text.isascii() else 0
     return len(text) - other, other
-
-
-def _bounded(rate: float) -> float:
-    return min(max(rate, LEAST), MOST)

@@ -94,7 +94,8 @@ class Watching:
             SystemMessage(role, additional_kwargs=notes(lang=scene.lang, facts=facts)),
             HumanMessage(scene.text, additional_kwargs=notes(context=[facts_of_talk])),
         ]
-        if dialog.agent is None and chain[0].keeps_one_prompt_with(runtime.context.models.chain(dialog.name)[0]):
+        place = runtime.context.models.chain(dialog.name)[0].place
+        if dialog.agent is None and chain[0].habits.get("slots") == 1 and chain[0].place == place:
             messages, tools = await self.prompting.question(dialog, state, runtime.context, f"{role}\n{facts_of_talk}")
         text = (await reply(chain, messages, tools, listener)).text.strip()
         first = WORD.search(text.casefold())

@@ -83,7 +83,7 @@ class Assistant(ThreadReader):
     @property
     def sees(self) -> bool:
         """Whether the model that leads sees pictures."""
-        return self._player.models.see(SUPERVISOR)
+        return any(model.sees for model in self.leading)
 
     @property
     def typed(self) -> TypedFile:

@@ -53,31 +53,79 @@ def outcome(text: str, heard: str = "", instructions: str = "") -> tuple[str, li
     return whole
 
 
+PYTHON = f'{ADD}(items=["milk"])'
+INVOKE = f'<invoke name="{ADD}">\n<parameter name="items">["milk"]</parameter>\n</invoke>'
+CODER = f'<function={ADD}>\n<parameter=items>\n["milk"]\n</parameter>\n</function>'
+DEEPSEEK = f'<｜DSML｜invoke name="{ADD}"><｜DSML｜parameter name="items" string="false">["milk"]</｜DSML｜parameter>'
 CALLS = {
     "hermes": f"<tool_call>\n{CALL}\n</tool_call>",
     "hermes, not closed": f"<tool_call>{CALL}",
     "hermes, closed alone": f"{CALL}\n</tool_call>",
+    "hermes, with a name": f'<tool_call name="{ADD}">\n{ARGS}\n</tool_call>',
+    "hermes, a line for the name": f"<tool_call>\n{ADD}\n{ARGS}\n</tool_call>",
     "qwen, with an end": f"<tool_call>\n{CALL}\n</tool_call><|im_end|>\n<|im_start|>user",
+    "qwen coder": f"<tool_call>\n{CODER}\n</tool_call>",
+    "qwen coder, not wrapped": CODER,
     "mistral": f"[TOOL_CALLS][{CALL}]",
     "mistral, new": f"[TOOL_CALLS]{ADD}[ARGS]{ARGS}",
-    "llama": f'{{"name": "{ADD}", "parameters": {ARGS}}}',
+    "mistral, with an id": f"[TOOL_CALLS]{ADD}[CALL_ID]abcdefghi[ARGS]{ARGS}</s>",
+    "llama": f'{{"name": "{ADD}", "parameters": {ARGS}}}<|eot_id|>',
     "llama, with a type": f'{{"type": "function", "name": "{ADD}", "parameters": {ARGS}}}',
     "llama, python tag": f'<|python_tag|>{{"name": "{ADD}", "parameters": {ARGS}}}<|eom_id|>',
+    "llama, built in": f'<|python_tag|>{ADD}.call(items=["milk"])',
     "llama, function": f"<function={ADD}>{ARGS}</function>",
+    "llama, functions": f'<function name="{ADD}">{ARGS}</function>',
+    "llama, a list in Python": f"[{PYTHON}]",
     "bare": CALL,
     "bare, in a list": f"[{CALL}]",
     "bare, as OpenAI": json.dumps({"type": "function", "function": {"name": ADD, "arguments": ARGS}}),
     "bare, all calls": json.dumps({"tool_calls": [{"id": "1", "function": {"name": ADD, "arguments": ARGS}}]}),
+    "bare, behind a thought": f'{{"thought": "They want milk.", "tool_calls": [{CALL}]}}',
+    "bare, by its name": f'{{"{ADD}": {ARGS}}}',
+    "bare, quoted as in Python": str(json.loads(CALL)),
+    "name and arguments": f"{ADD}: {ARGS}",
+    "python": PYTHON,
+    "python, by place": f'{ADD}(["milk"])',
+    "python, in a list": f"<|tool_call_start|>[{PYTHON}]<|tool_call_end|>",
     "action": f'{{"action": "{ADD}", "action_input": {ARGS}}}',
     "tool": f'{{"tool": "{ADD}", "args": {ARGS}}}',
+    "react": f"Action: {ADD}\nAction Input: {ARGS}\nObservation: {{}}\nAction: {TIME}\nAction Input: {{}}",
+    "tool, in words": f"Tool: {ADD}\nArguments: {ARGS}",
     "fenced": f"{FENCE}json\n{CALL}\n{FENCE}",
     "fenced, spread out": f"{FENCE}\n{json.dumps(json.loads(CALL), indent=2)}\n{FENCE}\n",
     "fenced, with a tag": f"{FENCE}xml\n<tool_call>\n{CALL}\n</tool_call>\n{FENCE}",
+    "fenced, qwen coder": f"{FENCE}xml\n{CODER}\n{FENCE}",
+    "fenced, python": f"{FENCE}python\n{PYTHON}\n{FENCE}",
     "inline code": f"`{CALL}`",
-    "granite": f"<|tool_call|>[{CALL}]",
+    "granite": f"<|tool_call|>[{CALL}]<|end_of_text|>",
     "kimi": f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{ADD}:0<|tool_call_argument_begin|>{ARGS}",
     "deepseek": f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{ADD}\n{FENCE}json\n{ARGS}\n{FENCE}",
+    "deepseek 3.1": f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{ADD}<｜tool▁sep｜>{ARGS}<｜tool▁call▁end｜>",
+    "deepseek 3.2": f"<｜DSML｜function_calls>\n{DEEPSEEK}\n</｜DSML｜invoke></｜DSML｜function_calls>",
+    "glm": f'<tool_call>{ADD}\n<arg_key>items</arg_key>\n<arg_value>["milk"]</arg_value>\n</tool_call>',
+    "minimax": f"<minimax:tool_call>\n{INVOKE}\n</minimax:tool_call>",
+    "invoke": f"<function_calls>\n{INVOKE}\n</function_calls>",
+    "invoke, not wrapped": INVOKE,
+    "seed": f"<seed:tool_call>\n{CODER}\n</seed:tool_call>",
+    "olmo": f"<function_calls>{PYTHON}</function_calls>",
+    "nemotron": f"<TOOLCALL>[{CALL}]</TOOLCALL>",
+    "hunyuan": f"<tool_calls>[{CALL}]</tool_calls>",
+    "apertus": f'<|tools_prefix|>[{{"{ADD}": {ARGS}}}]<|tools_suffix|>',
+    "internlm": f'<|action_start|><|plugin|>\n{{"name": "{ADD}", "parameters": {ARGS}}}<|action_end|>',
+    "phi": f"<|tool_call|>[{CALL}]<|/tool_call|>",
+    "phi, older": f"functools[{CALL}]",
+    "command": f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "{ADD}", "parameters": {ARGS}}}]<|END_ACTION|>',
+    "command, older": f'Action: {FENCE}json\n[{{"tool_name": "{ADD}", "parameters": {ARGS}}}]\n{FENCE}',
+    "functionary": f">>>{ADD}\n{ARGS}",
+    "functionary 2": f"<|from|>assistant\n<|recipient|>{ADD}\n<|content|>{ARGS}",
+    "gemma": f"{FENCE}tool_code\nprint(default_api.{PYTHON})\n{FENCE}",
+    "gemma, in a tag": f"<tool_code>\n{PYTHON}\n</tool_code>",
+    "gemma, as an object": f"<start_function_call>call:{ADD}{{items:[<escape>milk<escape>]}}<end_function_call>",
+    "gemma 4": f'<|tool_call>call:{ADD}{{items:[<|"|>milk<|"|>]}}<tool_call|>',
+    "mcp": f"<use_mcp_tool>\n<tool_name>{ADD}</tool_name>\n<arguments>\n{ARGS}\n</arguments>\n</use_mcp_tool>",
     "gpt-oss": f"<|channel|>commentary to=functions.{ADD} <|constrain|>json<|message|>{ARGS}<|call|>",
+    "gpt-oss, the name first": f"<|start|>assistant to=functions.{ADD}<|channel|>commentary <|message|>{ARGS}<|call|>",
+    "gpt-oss, while it thinks": f"<|channel|>analysis to=functions.{ADD} <|message|>{ARGS}<|call|>",
     "behind an invented result": f"{CALL}\n<tool_response>\n{{}}\n</tool_response>\nDone.",
     "behind thinking": f"<think>They want milk.</think>\n{CALL}",
 }
@@ -90,7 +138,9 @@ def test_a_text_that_is_a_call_is_the_call(text: str) -> None:
     assert (shown.strip("`"), calls) == ("", [MILK])
 
 
-@pytest.mark.parametrize("form", ["hermes", "mistral", "bare", "fenced", "llama, python tag"])
+@pytest.mark.parametrize(
+    "form", ["hermes", "mistral", "bare", "fenced", "llama, python tag", "react", "python", "gemma"]
+)
 def test_words_before_a_call_are_said(form: str) -> None:
     """The words stand beside the call, as those of any reply with a call."""
     assert outcome(f"Let me add that.\n{CALLS[form]}") == ("Let me add that.", [MILK])
@@ -101,6 +151,26 @@ def test_several_calls_are_several() -> None:
     two = f'<tool_call>{CALL}</tool_call>\n<tool_call>{{"name": "{TIME}", "arguments": {{}}}}</tool_call>'
     assert outcome(two) == ("", [MILK, (TIME, {})])
     assert outcome(f'{CALL}; {{"name": "{TIME}", "parameters": {{}}}}') == ("", [MILK, (TIME, {})])
+    assert outcome(f"[{PYTHON}, {TIME}()]") == ("", [MILK, (TIME, {})])
+    assert outcome(f"{CODER}\n<function={TIME}>{{}}</function>") == ("", [MILK, (TIME, {})])
+
+
+@pytest.mark.parametrize(
+    "text", [f"<tool_call>{TIME}</tool_call>", f"<function={TIME}></function>", f"Action: {TIME}\nAction Input:"]
+)
+def test_a_call_without_arguments_is_a_name(text: str) -> None:
+    """A tool that needs none is called by its name alone, but no tool that needs some."""
+    assert outcome(text) == ("", [(TIME, {})])
+    assert outcome(text.replace(TIME, ADD)) is None
+
+
+def test_an_argument_is_a_text_where_one_is_wanted() -> None:
+    """Forms without JSON do not tell the text "5" from the number: the tool's schema does."""
+    tools = [schema("set_volume", ["percent"]), schema("find_order", ["number"])]
+    tools[1]["function"]["parameters"]["properties"]["number"] = {"type": "string"}
+    forms_of = "<function={}><parameter={}>5</parameter></function>"
+    assert Offer(tools, "").calls_in(forms_of.format("set_volume", "percent")) == [("set_volume", {"percent": 5})]
+    assert Offer(tools, "").calls_in(forms_of.format("find_order", "number")) == [("find_order", {"number": "5"})]
 
 
 @pytest.mark.parametrize(
@@ -115,6 +185,12 @@ def test_several_calls_are_several() -> None:
         "<tool_call>add milk</tool_call>",
         "[TOOL_CALLS]",
         "<|python_tag|>print(1)",
+        f"[{ADD}(items=milk)]",
+        f"{ADD}(items={{1, 2}})",
+        "Action Input: {}",
+        f"<{ADD}><items>milk</items></{ADD}>",
+        f"<tool_call>{{a: &a [x, x], b: [*a, *a], name: {ADD}}}",
+        f"<function={ADD}><parameter=items>milk</function>",
         f'{FENCE}json\n{{"name": "order_pizza", "arguments": {{}}}}\n{FENCE}',
     ],
 )
@@ -134,6 +210,13 @@ def test_marks_of_a_template_are_no_words(kind: str) -> None:
         assert outcome(f"{mark.upper()}Hello") == ("" if kind == "ends" else "Hello", [])
 
 
+def test_thinking_is_left_out() -> None:
+    """Whatever marks it, and with whatever letters."""
+    for opening, closing in [*forms()["thinking"], *((f"<{tag}>", f"</{tag}>") for tag in forms()["tags"])]:
+        assert outcome(f"{opening}Hm.{closing}Hello") == ("Hello", [])
+        assert outcome(f"{opening.upper()}Hm.{closing.upper()}Hello") == ("Hello", [])
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -143,6 +226,10 @@ def test_marks_of_a_template_are_no_words(kind: str) -> None:
         ("<|im_start|>assistant\nHello!<|im_end|>", "Hello!"),
         ("<start_of_turn>model\nHello!<end_of_turn>\n<start_of_turn>user\nHi", "Hello!"),
         ("[INST] hi [/INST]", ""),
+        ("<|channel|>commentary<|message|>Hello!<|end|>", "Hello!"),
+        ("Hello!<|some_token|>", "Hello!"),
+        ("Thought: I know.\nFinal Answer: Hello!", "I know.\nHello!"),
+        (">>>all\nHello!", "Hello!"),
         ("Hello!\n<tool_response>\n{}", "Hello!"),
         ("</tool_call>", ""),
     ],
@@ -165,6 +252,8 @@ def test_what_only_a_prompt_has_is_left_out(text: str, shown: str) -> None:
         "The mark `<|im_end|>` ends a turn, and `[INST]` begins one.",
         f"It looks so:\n{FENCE}\n<|im_start|>user\nhi<|im_end|>\n{FENCE}\nThat is Qwen's.",
         "A half: <|im_st",
+        "Action: a film of the eighties.\n>>> said nobody, (items) [1] {x}",
+        f"{FENCE}python\nprint(add(1))\n{FENCE}",
         "Thinking stands in `<think>` and `</think>`.",
         "{",
         '{"name": "Bo',
@@ -182,6 +271,8 @@ def test_nothing_is_held_back_that_cannot_become_a_mark() -> None:
         heard += text.feed(piece)
         assert len(piece) >= len(text.answer) - len(heard) == 0
     assert heard == 'Hello, 1 < 2, <b>x</b> and {a} `code` {"age": 3'
+    for piece in ("What ", "shall ", "I ", "add? ", "Action ", "or ", "a\n", "thought, ", "then. ", "Time\n", "to "):
+        assert text.feed(piece) == piece
 
 
 def test_who_asks_about_marks_is_answered() -> None:
@@ -193,7 +284,7 @@ def test_who_asks_about_marks_is_answered() -> None:
     assert outcome("<|im_end|> ends a turn.", "what is <|im_end|>?") == ("‹|im_end|> ends a turn.", [])
 
 
-@pytest.mark.parametrize("form", ["bare", "hermes", "fenced", "mistral, new"])
+@pytest.mark.parametrize("form", ["bare", "hermes", "fenced", "mistral, new", "python", "qwen coder"])
 def test_a_call_that_was_read_is_not_run(form: str) -> None:
     """A page, a file or the user may write a call; a model that repeats it only quotes it."""
     text = CALLS[form]

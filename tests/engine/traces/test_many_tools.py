@@ -136,7 +136,7 @@ async def test_cards_cost_less_than_binding_every_tool(chat: Chat) -> None:
     [call] = chat.script.asked
     everything = sum(len(str(tool.args)) + len(tool.description) for tool in chat.speakers.supervisor.tools)
 
-    assert call.characters * 6 < everything
+    assert len(call.prefix) * 6 < everything
 
 
 def _continues(call: Asked, before: Asked) -> bool:

@@ -41,9 +41,8 @@ class TurnQueue:
         try:
             yield
         finally:
-            self._taken[user] -= 1
-            if not self._taken[user]:
-                del self._taken[user]
+            # What has come to nothing is dropped.
+            self._taken -= Counter((user,))
 
     @contextmanager
     def place(self, user: str) -> Iterator["asyncio.Future[None]"]:

@@ -104,12 +104,7 @@ class Seats(NoticeSource):
     async def call(self, thread: str, user: str, lang: str, caller: Caller, reason: str = "") -> Seat:
         """Call a person to a thread, once until somebody comes; return its seat, which a person may hold already."""
         values = clean(thread), clean(user), lang, caller, clean(reason)[:LONGEST_REASON], self._now_ms()
-
-        def call(database: Session) -> Seat:
-            database.execute(ADD, values)
-            return _existing(database, thread)
-
-        seat = await self._memory.database.write(call)
+        seat = await self._memory.database.write(lambda database: _added(database, values))
         self._tell_clocks()
         return seat
 
@@ -131,9 +126,7 @@ class Seats(NoticeSource):
             raise UsageError(f"Nobody has written in the thread {thread!r}.")
 
         def take(database: Session) -> Seat:
-            values = clean(thread), last.user, lang, None, "", self._now_ms()
-            database.execute(ADD, values)
-            seat = _existing(database, thread)
+            seat = _added(database, (clean(thread), last.user, lang, None, "", self._now_ms()))
             if seat.holder_id == operator.id:
                 return seat
             if seat.holder and not force:
@@ -363,9 +356,10 @@ def _seat(database: Session, thread: str) -> Seat | None:
     return Seat(*row) if row else None
 
 
-def _existing(database: Session, thread: str) -> Seat:
-    """Return the seat that this transaction has made, or found."""
-    return Seat(*database.execute(f"{SEATS} WHERE thread = ?", (clean(thread),)).fetchone())
+def _added(database: Session, values: tuple[object, ...]) -> Seat:
+    """Return the seat of a thread, which is made if there is none; the values begin with the thread."""
+    database.execute(ADD, values)
+    return Seat(*database.execute(f"{SEATS} WHERE thread = ?", values[:1]).fetchone())
 
 
 def _nobody(thread: str, seat: Seat | None) -> str:

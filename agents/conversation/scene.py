@@ -97,7 +97,8 @@ class Observer:
 
 def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
     """Return the present moment of a dialog."""
-    lang, form, tools = state["lang"], form_of(state, dialog.name), at_hand(speakers.supervisor)
+    lang, form = state["lang"], form_of(state, dialog.name)
+    tools = {tool.name: texts_of(tool, lang) for tool in at_hand(speakers.supervisor)}
     others = {name: other for name, other in speakers.dialogs.items() if name != dialog.name}
     # What was told in between is no reply: the user still answers what was asked before.
     spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
@@ -110,13 +111,13 @@ def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
         text=state["heard"]["text"] or "",
         reply=None if last is None else uncited(spoken[last].text),
         helpers={name: described(other, lang) for name, other in others.items()},
-        tools={tool.name: texts_of(tool, lang)[0] for tool in tools},
+        tools={name: description for name, (description, _) in tools.items()},
         form=form,
         missing=missing(dialog.form, form) if dialog.form else [],
         before=[uncited(message.text) for message in spoken[:last][-MOST_BEFORE:]],
         paused=[name for name in state.get("paused", []) if name != dialog.name],
         examples={speaker.name: _examples(speaker, lang) for speaker in speakers.dialogs.values()}
-        | {tool.name: texts_of(tool, lang)[1] for tool in tools},
+        | {name: phrases for name, (_, phrases) in tools.items()},
     )
 
 

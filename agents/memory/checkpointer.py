@@ -65,7 +65,7 @@ Stored = tuple[Row, list[Row]]
 Statement = tuple[str, Row]
 COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
 HERE = "thread_id = ?1 AND checkpoint_ns = ?2"
-LATEST = f"SELECT {COLUMNS} FROM checkpoints WHERE {HERE} ORDER BY position DESC LIMIT 1"
+LATEST = f"SELECT {COLUMNS} FROM checkpoints WHERE position = (SELECT max(position) FROM checkpoints WHERE {HERE})"
 NAMED = f"SELECT {COLUMNS} FROM checkpoints WHERE {HERE} AND checkpoint_id = ?3"
 PENDING = """
 SELECT task_id, channel, type, value FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?

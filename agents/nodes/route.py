@@ -148,9 +148,8 @@ class Routing:
         text = state["heard"]["text"] or ""
         return bool(state.get("dialog") and state.get("leaving") and takes_leave(text, state["lang"]))
 
-    def _is_left(self, change: Change, dialog: Speaker) -> bool:
+    def _is_left(self, change: Change, dialog: Speaker, scene: Scene) -> bool:
         """End the dialog if the user takes leave of it; tell whether they do."""
-        scene = scene_of(dialog, change.state, self.speakers)
         # A question that was on the screen is left by the same words.
         halts = dialog.halts or "pending" in change.update
         if is_left := self._insists(change.state) or is_leave(scene, halts=halts):
@@ -214,6 +213,7 @@ class Routing:
         if switch.offers_wish(offered, state):
             # The wish was told once; a user who speaks of something else has declined it.
             change.put(wishes=state["wishes"][1:])
+        scene = scene_of(self.speakers[holder], state, self.speakers) if holder else None
         entry, name = self.speakers.by_tool(tool or ""), named(text, self.speakers, lang)
         missed = self.speakers.absent_by(name, tool)
         if missed and (name or not holder):
@@ -222,7 +222,7 @@ class Routing:
             switch.called_by_name(change, self.speakers[name], self.speakers)
         elif says("home", text, lang):
             switch.home(change, self.speakers)
-        elif holder and self._is_left(change, self.speakers[holder]):
+        elif holder and scene and self._is_left(change, self.speakers[holder], scene):
             return
         elif entry and not holder:
             switch.entered(change, entry, self.speakers)
@@ -230,7 +230,7 @@ class Routing:
             change.decide("shortcut", "stay", f"asks for {tool}")
             change.put(shortcut=tool, listener=None)
         else:
-            self._leave_to_model(change)
+            self._leave_to_model(change, scene)
 
     def _wished(self, state: State, scene: Scene, *, is_asked: bool) -> str | None:
         """Return the tool by which the supervisor would hand over to the dialog that a message plainly asks for."""
@@ -239,14 +239,14 @@ class Routing:
         is_unclear = is_asked or mentions("pointing", scene.text, scene.lang) is not None or not is_own(state["heard"])
         return tool if tool or is_unclear else self.leads(scene.text, own_words(scene))
 
-    def _leave_to_model(self, change: Change) -> None:
+    def _leave_to_model(self, change: Change, scene: Scene | None = None) -> None:
         """Leave the message to whoever holds the conversation; where it may leave the dialog, call the observers."""
         holder = holder_of(change.state)
         change.put(listener=holder)
         if holder == SUPERVISOR:
             return
         dialog = self.speakers[holder]
-        scene = scene_of(dialog, change.state, self.speakers)
+        scene = scene or scene_of(dialog, change.state, self.speakers)
         # Where a form asks, what is asked for elsewhere may be the answer.
         is_asked = bool(scene.missing and scene.reply and asks(scene.reply))
         entry = self.speakers.by_tool(self._wished(change.state, scene, is_asked=is_asked) or "")

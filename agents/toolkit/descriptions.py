@@ -43,10 +43,8 @@ def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
     """Return a tool's description and examples in a language; a file in `prompts/` goes before what came with it,
     a text in the language before one in English."""
     own, examples = own_texts(tool).descriptions, card(tool.name, lang)[1] or examples_of(tool, lang)
-    descriptions = (
-        description for choice in (lang, FALLBACK) for description in (card(tool.name, choice)[0], own.get(choice))
-    )
-    return next(filter(None, descriptions), tool.description), examples
+    description = card(tool.name, lang)[0] or own.get(lang) or card(tool.name, FALLBACK)[0] or own.get(FALLBACK)
+    return description or tool.description, examples
 
 
 def from_source(tool: BaseTool, source: str, fingerprint: str = "") -> BaseTool:

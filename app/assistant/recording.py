@@ -19,6 +19,7 @@ from agents.events import (
     PrivateMessage,
     Replied,
     Sources,
+    Token,
     ToolEnd,
     trace,
 )
@@ -134,7 +135,7 @@ class Recording:
         """Take one event down, unless it is nothing that is played again."""
         steps = self._run.steps
         match event:
-            case PrivateMessage():
+            case PrivateMessage() | Token():
                 return
             case Error(code=code) if code in (RETRY, *CUT):
                 # Only the reply that counted is played again, and a script does not cut it.

@@ -89,18 +89,34 @@ class Run:
         return config_of(self.context.thread)
 
     async def stream(self, update: Update | None) -> AsyncGenerator[events.Event, None]:
-        """Run the graph on `update` (None: go on where it was left) and yield its events.
+        """Run the graph on `update` (None: go on where it was left); note its events and yield them.
 
-        Ends without an exception when the run is stopped or fails; see `stopped` and `failure`.
+        A message, and what follows it, is yielded once its step is stored: a model that was asked again after a crash
+        would say something else than what was shown. Ends without an exception when the run is stopped or fails; see
+        `stopped` and `failure`.
         """
         if self.stopped:
             return
         self._task, self.context.brake.halted = asyncio.create_task(self._drive(update)), self._halt
         # A task that is cancelled before its first step runs no line of its own.
         self._task.add_done_callback(lambda _: self._events.put_nowait(None))
+        held: list[events.Event] = []
         try:
-            async for event in self._when_stored():
-                yield event
+            while (event := await self._events.get()) is not None:
+                if isinstance(event, str):
+                    for each in held:
+                        yield each
+                    held.clear()
+                    continue
+                self._note(event)
+                if isinstance(event, events.Replied | events.Guessed):
+                    continue
+                if held or isinstance(event, events.Message | events.Interrupt):
+                    held.append(event)
+                else:
+                    yield event
+            for each in held:
+                yield each
             await asyncio.wait([self._task])
             if not self.stopped:
                 self._task.result()
@@ -110,28 +126,6 @@ class Run:
             await cancel([self._task])
             # A context that held the run would keep it, and the connections of its models, for the garbage collector.
             self.context.brake.halted = nothing
-
-    async def _when_stored(self) -> AsyncGenerator[events.Event, None]:
-        """Note the events of the graph and yield them: a message, and what follows it, once its step is stored.
-
-        A model that was asked again after a crash would say something else than what was shown.
-        """
-        held: list[events.Event] = []
-        while (event := await self._events.get()) is not None:
-            if event == STORED:
-                for each in held:
-                    yield each
-                held.clear()
-                continue
-            self._note(event)
-            if isinstance(event, events.Replied | events.Guessed):
-                continue
-            if held or isinstance(event, events.Message | events.Interrupt):
-                held.append(event)
-            else:
-                yield event
-        for each in held:
-            yield each
 
     def stop(self) -> None:
         """Stop the run. What was shown stays; after a complete answer the run has `GRACE` seconds to end by itself.

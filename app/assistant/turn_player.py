@@ -155,13 +155,15 @@ class TurnPlayer:
                 await self.closing.hold(run, entry, None if progress is Progress.ENDED else update or {})
                 await seats.note_waiting(entry.thread)
             else:
-                answer = self._answer(run, entry, update, progress)
                 with self.traced(run, entry):
-                    async with aclosing(_counted(context.spent, answer)) as events:
+                    async with aclosing(self._answer(run, entry, update, progress)) as events:
                         async for event in events:
+                            if isinstance(event, ModelEnd):
+                                await store(context.spent)
                             yield stamp(event, run.turn)
         finally:
             del self._runs[entry.thread]
+            await store(context.spent)
         ms = round((time.perf_counter() - begun) * 1000)
         end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": held_by})
         yield stamp(end, run.turn)
@@ -169,34 +171,25 @@ class TurnPlayer:
     async def _answer(
         self, run: Run, entry: InboxEntry, update: Update | None, progress: Progress
     ) -> AsyncGenerator[Event, None]:
-        """Run the graph, unless it came to its end before, and store the outcome."""
+        """Run the graph when it may, unless it came to its end before, and store the outcome."""
         begun_ms = round(self.memory.now() * 1000)
         if progress in RESUMED:
             for notice in await self._called(entry.thread, entry.received_ms):
                 yield notice
         if progress is not Progress.ENDED:
-            async with aclosing(self._stream(run, update)) as events:
-                async for event in events:
-                    yield event
-                    if isinstance(event, Observed) and event.verdict == "person":
-                        for notice in await self._called(entry.thread, begun_ms):
-                            yield notice
+            with self.queue.place(run.context.user) as run.place:
+                async for notice in _waited(run.place, (update or run.state)["lang"]):
+                    yield notice
+                async with aclosing(run.stream(update)) as events:
+                    async for event in events:
+                        yield event
+                        if isinstance(event, Observed) and event.verdict == "person":
+                            for notice in await self._called(entry.thread, begun_ms):
+                                yield notice
         if last := await self.closing.close(run, entry, update):
             yield last
         elif progress in RESUMED and (what := run.state.get("forgets")):
             yield Forgetting(what=what)
-
-    async def _stream(self, run: Run, update: Update | None) -> AsyncGenerator[Event, None]:
-        """Run the graph when it may; a user who waits long is told."""
-        with self.queue.place(run.context.user) as run.place:
-            if not run.place.done():
-                await asyncio.wait([run.place], timeout=LONG_WAIT)
-            if not run.place.done():
-                yield Notice(message=phrase("turn_waits", (update or run.state)["lang"]))
-                await asyncio.wait([run.place])
-            async with aclosing(run.stream(update)) as events:
-                async for event in events:
-                    yield event
 
     async def budget(self, user: str, zone: ZoneInfo | None = None) -> Spent:
         """Return what a turn of a user may use of the day's limits."""
@@ -288,16 +281,13 @@ class TurnPlayer:
         return update
 
 
-async def _counted(spent: Spent, answer: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-    """Pass the events of an answer on, and store after each call of a model what it has used of the day's limits."""
-    try:
-        async with aclosing(answer) as events:
-            async for event in events:
-                if isinstance(event, ModelEnd):
-                    await store(spent)
-                yield event
-    finally:
-        await store(spent)
+async def _waited(place: asyncio.Future[None], lang: str) -> AsyncGenerator[Notice, None]:
+    """Wait for a place; a user who waits long is told."""
+    if not place.done():
+        await asyncio.wait([place], timeout=LONG_WAIT)
+    if not place.done():
+        yield Notice(message=phrase("turn_waits", lang))
+        await asyncio.wait([place])
 
 
 def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:

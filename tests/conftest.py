@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import prompts
 from agents.conversation.gate import Gate
 from agents.events import Event, trace
-from agents.language.tool_ranker.ranker import Shortcuts, ToolRanker
+from agents.language.tool_ranker.ranker import ToolRanker
 from agents.memory import Memory, memory_in
 from agents.models import Models
 from agents.models.script import Line, Script
@@ -44,7 +44,7 @@ from tests.support.made_tables import tables_copied
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_order import order_faults
 from tests.support.settings_cache import read_once, without_file
-from tests.support.training import made_once, trained_once
+from tests.support.training import made_once, shortcuts, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
@@ -201,7 +201,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "rankers"
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
         patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ToolRanker))
-        patch.setattr("agents.nodes.tools.Shortcuts", made_once(Shortcuts))
+        patch.setattr("agents.nodes.tools.Shortcuts", made_once(shortcuts))
         yield
 
 

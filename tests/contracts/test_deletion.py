@@ -2,17 +2,15 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.checkout import check_out
+from tests.support.deletion import copy_without
 from tests.support.warm_python import run_python
 
-FOLDERS = ("dialogs/{name}", "prompts/*/{name}", "tests/dialogs/{name}", "tests/prompts/*/{name}.md")
 TOOLS = {
     "orders": "handle_orders",
     "player": "watch_things",
@@ -28,10 +26,8 @@ NAMING = ("agents", "app", "observers", "pyproject.toml", ".env.example")
 @pytest.fixture(params=sorted(TOOLS))
 def without(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     """Copy the repository, and delete a dialog with its prompts and tests."""
-    check_out(tmp_path)
     name: str = request.param
-    for place in [place for folder in FOLDERS for place in tmp_path.glob(folder.format(name=name))]:
-        shutil.rmtree(place) if place.is_dir() else place.unlink()
+    copy_without(name, tmp_path)
     return name, tmp_path
 
 

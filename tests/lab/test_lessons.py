@@ -54,6 +54,7 @@ async def played(settings: Settings) -> None:
         await play(desk)
 
 
+@pytest.mark.slow
 def test_the_command_teaches(settings: Settings, house: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`lab desk teach` shows the figures before and after, and writes the cards only when asked to."""
     asyncio.run(played(settings))

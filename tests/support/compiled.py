@@ -2,34 +2,46 @@
 
 import copy
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache, lru_cache
 
 from agents.conversation.gate import Gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
-from agents.toolkit.speaker import Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 from app.composition import dialogs_of, discover
 from app.seat.observing import calling
 from observers import Observer
 
 
 class Cast:
-    """Speakers and observers, told apart by identity, as the key of a cache."""
+    """Speakers and observers as the key of a cache: two are the same whose parts are the same objects."""
 
     def __init__(self, speakers: Speakers, observers: Mapping[str, Observer]) -> None:
         self.speakers, self.observers = speakers, observers
         self._parts = (
-            speakers.supervisor,
-            *speakers.dialogs.values(),
-            *observers.values(),
+            _identity(speakers.help),
+            *map(_shape, (*speakers, *speakers.absent.values())),
+            *(len(speakers.dialogs), *speakers.dialogs, *speakers.absent),
+            *map(_identity, observers.items()),
         )
 
     def __eq__(self, other: object) -> bool:
-        pairs = zip(self._parts, other._parts, strict=False) if isinstance(other, Cast) else []
-        return isinstance(other, Cast) and len(self._parts) == len(other._parts) and all(a is b for a, b in pairs)
+        return isinstance(other, Cast) and self._parts == other._parts
 
     def __hash__(self) -> int:
-        return hash(tuple(map(id, self._parts)))
+        return hash(self._parts)
+
+
+def _shape(speaker: Speaker) -> tuple[object, ...]:
+    return type(speaker), *(_identity(getattr(speaker, each.name)) for each in fields(speaker))
+
+
+def _identity(value: object) -> object:
+    """Return what the same object has in common with no other one that lives; a sequence is the same by its members."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_identity, value))
+    return value if isinstance(value, str) else id(value)
 
 
 discovered = cache(discover)

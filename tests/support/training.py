@@ -4,12 +4,18 @@ import hashlib
 import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pytest
+
+from agents.language.tool_ranker import linear_model
 from agents.language.tool_ranker.linear_model import Linear, Vector
-from agents.language.tool_ranker.ranker import Card
+from agents.language.tool_ranker.ranker import Card, Shortcuts, ToolRanker
+from tests.support.compiled import discovered
 
 T = TypeVar("T")
+BRIEF = 400
+"""Examples looked at in a brief training: a tenth of a whole one."""
 
 
 def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], Linear]:
@@ -17,6 +23,8 @@ def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], 
     folder.mkdir(exist_ok=True)
 
     def linear(classes: int, examples: Sequence[tuple[Vector, int]]) -> Linear:
+        if linear_model.VISITS == BRIEF:
+            return Linear(classes, examples)
         file = folder / hashlib.sha256(repr((classes, examples)).encode()).hexdigest()
         if not file.exists():
             trained = file.with_suffix(f".{id(examples)}")
@@ -29,7 +37,7 @@ def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], 
 
 
 def made_once(kind: Callable[[Sequence[Card]], T]) -> Callable[[Sequence[Card]], T]:
-    """Return a replacement for `ToolRanker` or `Shortcuts` that makes that of the same cards once in this process."""
+    """Return a replacement for a class that makes what it makes of the same cards once in this process."""
     made: dict[str, T] = {}
 
     def of_cards(cards: Sequence[Card]) -> T:
@@ -39,3 +47,24 @@ def made_once(kind: Callable[[Sequence[Card]], T]) -> Callable[[Sequence[Card]],
         return made[written]
 
     return of_cards
+
+
+def shortcuts(cards: Sequence[Card]) -> Shortcuts:
+    """Return the shortcuts to tools; beside tools that are not shipped, the ranker behind them is trained briefly."""
+    everyone = [*discovered()[0]]
+    shipped = {speaker.tool for speaker in everyone}.union(tool.name for speaker in everyone for tool in speaker.tools)
+    return Shortcuts(cards, None if shipped.issuperset(card.name for card in cards) else BrieflyTrained(cards))
+
+
+class BrieflyTrained(ToolRanker):
+    """A ranker that is trained when it is first asked, and not for long."""
+
+    def __init__(self, cards: Sequence[Card]) -> None:
+        self.cards = tuple(cards)
+
+    def __getattr__(self, name: str) -> Any:
+        """Train, since what the training makes is missing."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(linear_model, "VISITS", BRIEF)
+            super().__init__(self.cards)
+        return getattr(self, name)

@@ -38,7 +38,18 @@ def script() -> Script:
 
 
 @pytest.fixture
-def door(tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch) -> Open:
+def menus() -> None:
+    """Let the door set the menus of commands and the bot's description: twenty requests that few tests look at."""
+
+
+async def _nothing(_: TelegramDoor) -> None:
+    pass
+
+
+@pytest.fixture
+def door(
+    request: pytest.FixtureRequest, tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> Open:
     """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody.
 
     `api` is the server of another bot, `more` are other settings.
@@ -46,6 +57,9 @@ def door(tmp_path: Path, world: BotApi, script: Script, monkeypatch: pytest.Monk
     """
     for paced in ("BOT", "PRIVATE", "GROUP"):
         monkeypatch.setattr(flood_control, paced, (1000.0, 1000.0))
+    if "menus" not in request.fixturenames:
+        for setting in ("offer_menus", "describe"):
+            monkeypatch.setattr(service, setting, _nothing)
     monkeypatch.setattr(incoming, "WINDOW", 0)
     monkeypatch.setattr(Preferences, "busy", "queue")
 

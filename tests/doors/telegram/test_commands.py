@@ -81,6 +81,7 @@ async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) ->
     assert world.methods().count("answerCallbackQuery") == 2
 
 
+@pytest.mark.usefixtures("menus")
 async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: BotApi) -> None:
     """Private chats, groups, their administrators and the bot's have menus, in the languages there are."""
     async with door() as telegram:
@@ -103,6 +104,7 @@ async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: Bot
     assert menus["all_private_chats", "ru"]["privacy"].startswith("что хранится")
 
 
+@pytest.mark.usefixtures("menus")
 async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open, world: BotApi) -> None:
     """The chat of who opens the first link gets its own menu at once."""
     async with door(allowed=[]) as telegram:
@@ -112,6 +114,7 @@ async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open,
     assert "stats" in world.chats.menus["chat 11", ""]
 
 
+@pytest.mark.usefixtures("menus")
 async def test_only_what_is_offered_can_be_run(door: Open, world: BotApi) -> None:
     """The help names what the menu has; what is for the terminal is unknown here."""
     async with door():

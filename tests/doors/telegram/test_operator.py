@@ -126,6 +126,7 @@ async def test_a_request_that_hangs_is_begun_anew(
     assert world.texts(ANN) == ["hello"]
 
 
+@pytest.mark.usefixtures("menus")
 async def test_the_bot_says_what_it_is(door: Open, world: BotApi) -> None:
     """In each language, unless somebody has said it already."""
     async with door():

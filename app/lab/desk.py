@@ -30,9 +30,9 @@ from app.composition import discover_checked
 from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session, reply_of
 from app.lab.folder import LabFolder
 from app.lab.stage import staged, turn_of
-from app.lab.trace_test import test_of
 from app.process.tasks import cancel
 from app.settings import Settings
+from app.trace_test import test_of
 from prompts import languages, prompt
 
 LOG = logging.getLogger(__name__)

@@ -7,20 +7,20 @@ from typing import Literal
 from agents.events import Event, Handover, Interrupt, ModelEnd, ModelStart, Observed, ToolStart, TurnEnd, TurnStart
 from agents.state import SUPERVISOR
 
+State = Literal["", "ran", "runs"]
+
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the drawing: where it stands, in units of the drawing, and whether it has run."""
+    """A node of the drawing: where it stands, in columns and rows from the top left, and whether it has run."""
 
     name: str
-    x: int
+    x: float
     y: int
-    state: Literal["", "ran", "runs"] = ""
+    state: State = ""
 
 
 NODES = ("route", "verdict", "ask", "settle")
-WIDTH, HEIGHT = 150, 62
-"""The distance of the nodes' middles."""
 
 
 def drawing(
@@ -38,14 +38,12 @@ def drawing(
         ["ask", "settle"],
     ]
     widest = max(map(len, rows))
-    is_over = bool(ran) and ran[-1] == "settle"
+
+    def state(name: str) -> State:
+        return "" if name not in ran else "runs" if ran[-1] == name != "settle" else "ran"
+
     nodes = {
-        name: Node(
-            name,
-            round((place + 0.5 + (widest - len(row)) / 2) * WIDTH),
-            round((depth + 0.5) * HEIGHT),
-            "" if name not in ran else "runs" if ran[-1] == name and not is_over else "ran",
-        )
+        name: Node(name, place + (widest - len(row)) / 2, depth, state(name))
         for depth, row in enumerate(rows)
         for place, name in enumerate(row)
     }

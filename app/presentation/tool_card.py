@@ -27,6 +27,7 @@ PLAIN_TRAITS = (
     *("view", "volatile", "shortcut", "always", "irreversible"),
 )
 """Traits that stand on a card as they are."""
+MOST_OPENINGS = 6
 HAND_OVER = "hand-over"
 """The kind of a tool that is not run: it passes the conversation on."""
 
@@ -78,7 +79,7 @@ def openings(speakers: Speakers, lang: str) -> list[str]:
     """Return a sentence to begin with for each dialog: the first example on its card; none where it has no example."""
     examples = {tool.name: texts_of(tool, lang)[1] for tool in tools_of(speakers.supervisor, speakers)}
     firsts = [next(iter(examples.get(dialog.tool, ())), "") for dialog in speakers.dialogs.values()]
-    return [first[0].upper() + first[1:] for first in firsts if first and "{" not in first]
+    return [first[0].upper() + first[1:] for first in firsts if first and "{" not in first][:MOST_OPENINGS]
 
 
 def slots(tools: Sequence[BaseTool]) -> list[str]:

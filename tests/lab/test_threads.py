@@ -13,8 +13,8 @@ from app.cli import command_line
 from app.composition import open_assistant
 from app.lab.stage import Variant
 from app.lab.threads import TurnView, replay, view
-from app.lab.trace_test import test_of as exported_test
 from app.settings import Settings
+from app.trace_test import test_of as exported_test
 
 pytestmark = pytest.mark.needs("planner")
 SAID = ("add milk to my list", "what is on my list?", "thanks")

@@ -45,14 +45,14 @@ class Service:
         self._dispatcher = JsonRpcDispatcher(handler, PeerContext())
 
     def card(self, request: Request) -> Response:
-        """Return what the assistant can do, and where it is asked for it."""
+        """Tell other agents what the assistant can do, and where it is asked for it, by the protocol A2A."""
         shown = types.AgentCard()
         shown.CopyFrom(self._card)
         shown.supported_interfaces[0].url = str(request.base_url.replace(path=PATH))
         return JSONResponse(agent_card_to_dict(shown))
 
     async def call(self, request: Request) -> Response:
-        """Answer a call of JSON-RPC."""
+        """Take the tasks of other agents and tell of them, by JSON-RPC."""
         return await self._dispatcher.handle_requests(request)
 
 

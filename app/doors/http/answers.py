@@ -15,8 +15,6 @@ from app.process.tasks import cancel
 from prompts import FALLBACK, phrase
 
 LOG = logging.getLogger(__name__)
-INTERNAL = "internal"
-"""The code of the error that ends an answer which failed for a fault of ours."""
 MOST_KEPT = 1_000
 """Answers that are over and can be read again."""
 RECONNECT = 5.0
@@ -81,7 +79,7 @@ class Answer:
             LOG.exception("thread %s: something went wrong", self.turn.thread)
             number = self.events[-1].seq + 1 if self.events else 1
             text = phrase("sorry_internal", self.turn.lang or FALLBACK)
-            self._add(Error(seq=number, thread=self.turn.thread, code=INTERNAL, text=text))
+            self._add(Error(seq=number, thread=self.turn.thread, code="internal", text=text))
         finally:
             self.is_over = True
             self._news.set()

@@ -33,8 +33,6 @@ from prompts import FALLBACK, phrase
 
 MODEL = "dialog-supervisor"
 """The name of the assistant as a model."""
-HISTORIES = "histories"
-"""The kind of items that lead from what a client sends to its thread."""
 FinishReason = Literal["stop", "length", "content_filter"]
 LOOP, FILTERED = "loop", "cut_filter"
 """The codes of errors that end an answer: it takes too many steps, or a filter has cut it."""
@@ -193,7 +191,7 @@ class Histories:
 
     def __init__(self, assistant: Assistant, key: Key) -> None:
         self._store, self._key = assistant.memory.store, key
-        self._place = namespace_of(f"http:{key.name}", HISTORIES)
+        self._place = namespace_of(f"http:{key.name}", "histories")
 
     async def thread(self, messages: Sequence[ChatMessage]) -> str:
         """Return the thread in which this was said; a new one if it was said in none."""

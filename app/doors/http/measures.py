@@ -19,8 +19,7 @@ class Measures(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield how many answers and turns there are, and the counts of each model."""
-        about_answers = "Answers that are being made, those that wait among them."
-        yield GaugeMetricFamily("answers_running", about_answers, self._answers.running)
+        yield GaugeMetricFamily("answers_running", "Answers that are being made, or wait.", self._answers.running)
         yield GaugeMetricFamily("turns_running", "Turns that run.", self._queue.running)
         yield GaugeMetricFamily("turns_waiting", "Turns that wait until they may run.", self._queue.waiting)
         calls = CounterMetricFamily("model_calls", "Calls of models.", labels=["model"])

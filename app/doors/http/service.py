@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import uvicorn
-from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
@@ -47,8 +47,7 @@ from app.settings import Settings
 LOG = logging.getLogger(__name__)
 MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
 """Bytes of a request's body, and of one of the page, which may bring files."""
-RETRY_AFTER = "5"
-"""Seconds after which a client may come again."""
+LABELS = ("method", "path", "status")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The methods that are counted by name; a client may send any word for one."""
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
@@ -74,8 +73,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, measures: CollectorRegistry, *, is_local: bool) -> None:
         self._app, self._is_local = app, is_local
-        labels = ("method", "path", "status")
-        self._requests = Counter("http_requests_total", "Requests that were answered.", labels, registry=measures)
+        self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,7 +146,7 @@ def _bounded(receive: Receive, most: int) -> Receive:
 
 def fault(status: int, message: str, code: str = "") -> JSONResponse:
     """Return an answer that tells of a fault."""
-    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER}}.get(status)
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}.get(status)
     error = {"code": code or exchange.CODES[status][0], "message": message}
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
@@ -164,6 +162,77 @@ def allowed(scope: KeyScope, keys: Sequence[Key]) -> Any:
     return Depends(check)
 
 
+operations = APIRouter()
+
+
+@operations.get("/healthz", response_class=PlainTextResponse)
+async def healthz() -> str:
+    """Tell that the process runs."""
+    return "ok"
+
+
+@operations.get("/readyz", response_class=PlainTextResponse, responses=exchange.FAULTS)
+async def readyz(assistant: exchange.Served) -> str:
+    """Tell that the database can be used."""
+    assistant.memory.storage.check()
+    await assistant.memory.transcript.entry("", "")
+    return "ok"
+
+
+@operations.get("/metrics", response_class=PlainTextResponse)
+async def metrics(request: Request) -> Response:
+    """Return what is counted here, for Prometheus."""
+    return Response(generate_latest(request.app.state.measures), media_type=CONTENT_TYPE_LATEST)
+
+
+FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, OSError, BrokenState)
+
+
+async def told(request: Request, failure: Exception) -> Response:
+    """Answer a failure in the one form, without anything that a caller must not see; on a page in a sentence."""
+    status, message, code = 500, "Something went wrong here.", ""
+    match failure:
+        case StarletteHTTPException():
+            status, message = failure.status_code, str(failure.detail)
+        case RequestValidationError():
+            first = failure.errors()[0]
+            status, message = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        case UsageError():
+            status, message = 409, str(failure)
+        case Busy():
+            status, message = 503, "Too many turns are being played; come again in some seconds."
+        case DatabaseError() | OSError() | BrokenState():
+            kind = type(failure).__name__
+            LOG.error("request %s: the database cannot be used (%s)", request.state.request_id, kind)
+            status, message, code = 503, "The database cannot be used.", "storage"
+        case _:
+            LOG.error("request %s failed", request.state.request_id, exc_info=failure)
+    if isinstance(route := request.scope.get("route"), PageRoute):
+        return refused(request, route, status, failure)
+    return fault(status, message, code)
+
+
+class Door(FastAPI):
+    """The application, whose description has the types of all events."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI description."""
+        if not self.openapi_schema:
+            schema, kinds = super().openapi(), _kinds(Event)
+            place = "#/components/schemas/{model}"
+            _, own = models_json_schema([(kind, "validation") for kind in kinds], ref_template=place)
+            schemas = schema["components"]["schemas"] | own["$defs"]
+            for kind in kinds:
+                schemas[kind.__name__]["properties"] |= {"v": {"type": "integer"}, "type": {"const": kind.type}}
+            schema["components"]["schemas"] = schemas
+        return super().openapi()
+
+
+def _kinds(kind: type[Event]) -> list[type[Event]]:
+    kinds = [child for child in kind.__subclasses__() if child.type]
+    return [*kinds, *(inner for child in kind.__subclasses__() for inner in _kinds(child))]
+
+
 def make_app(
     assistant: Assistant,
     keys: Sequence[Key],
@@ -174,99 +243,22 @@ def make_app(
 ) -> FastAPI:
     """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
     answers = Answers(assistant)
-    measures = CollectorRegistry()
-    measures.register(Measures(assistant, answers))
-    app = FastAPI(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
+    (measures := CollectorRegistry()).register(Measures(assistant, answers))
+    app = Door(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
+    for kind in (*FAULTY, *FAULTS, Exception):
+        app.add_exception_handler(kind, told)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
+    app.state.measures, app.state.closing = measures, [answers]
     for router in (turns.router, threads.router, seat_paths.router, completions.router, agui.router):
         app.include_router(router, dependencies=[allowed("talk", keys)])
     app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
-    app.include_router(page.router)
-    app.include_router(seat_page.router)
-    app.state.closing = [answers]
+    for router in (page.router, seat_page.router, operations):
+        app.include_router(router)
     if settings:
         lab.add_to(app, settings)
-    _add_operations(app, measures)
     app.add_middleware(Gate, measures=measures, is_local=not keys)
-    _tell_faults(app)
-    _describe(app)
     return app
-
-
-def _add_operations(app: FastAPI, measures: CollectorRegistry) -> None:
-    @app.get("/healthz", response_class=PlainTextResponse)
-    async def healthz() -> str:
-        """Tell that the process runs."""
-        return "ok"
-
-    @app.get("/readyz", response_class=PlainTextResponse, responses=exchange.FAULTS)
-    async def readyz(assistant: exchange.Served) -> str:
-        """Tell that the database can be used."""
-        assistant.memory.storage.check()
-        await assistant.memory.transcript.entry("", "")
-        return "ok"
-
-    @app.get("/metrics", response_class=PlainTextResponse)
-    async def metrics() -> Response:
-        """Return what is counted here, for Prometheus."""
-        return Response(generate_latest(measures), media_type=CONTENT_TYPE_LATEST)
-
-
-FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, OSError, BrokenState)
-
-
-def _tell_faults(app: FastAPI) -> None:
-    """Answer every failure in the one form, without anything that a caller must not see; on a page in a sentence."""
-
-    async def told(request: Request, failure: Exception) -> Response:
-        status, message, code = 500, "Something went wrong here.", ""
-        match failure:
-            case StarletteHTTPException():
-                status, message = failure.status_code, str(failure.detail)
-            case RequestValidationError():
-                first = failure.errors()[0]
-                status, message = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            case UsageError():
-                status, message = 409, str(failure)
-            case Busy():
-                status, message = 503, "Too many turns are being played; come again in some seconds."
-            case DatabaseError() | OSError() | BrokenState():
-                kind = type(failure).__name__
-                LOG.error("request %s: the database cannot be used (%s)", request.state.request_id, kind)
-                status, message, code = 503, "The database cannot be used.", "storage"
-            case _:
-                LOG.error("request %s failed", request.state.request_id, exc_info=failure)
-        if isinstance(route := request.scope.get("route"), PageRoute):
-            return refused(request, route, status, failure)
-        return fault(status, message, code)
-
-    for kind in (*FAULTY, *FAULTS, Exception):
-        app.add_exception_handler(kind, told)
-
-
-def _describe(app: FastAPI) -> None:
-    """Put the types of all events into the OpenAPI description."""
-    generate = app.openapi
-
-    def described() -> dict[str, Any]:
-        if not app.openapi_schema:
-            schema, kinds = generate(), _kinds(Event)
-            place = "#/components/schemas/{model}"
-            _, own = models_json_schema([(kind, "validation") for kind in kinds], ref_template=place)
-            schemas = schema["components"]["schemas"] | own["$defs"]
-            for kind in kinds:
-                schemas[kind.__name__]["properties"] |= {"v": {"type": "integer"}, "type": {"const": kind.type}}
-            schema["components"]["schemas"] = schemas
-            app.openapi_schema = schema
-        return app.openapi_schema
-
-    app.openapi = described  # type: ignore[method-assign]
-
-
-def _kinds(kind: type[Event]) -> list[type[Event]]:
-    kinds = [child for child in kind.__subclasses__() if child.type]
-    return [*kinds, *(inner for child in kind.__subclasses__() for inner in _kinds(child))]
 
 
 @asynccontextmanager

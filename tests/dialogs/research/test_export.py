@@ -1,7 +1,7 @@
 """A conversation with a search, exported as a test."""
 
 from agents.models.script import Call
-from app.lab.trace_test import rehearse, trace_test
+from app.trace_test import rehearse, trace_test
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers
 from tests.conftest import Chat

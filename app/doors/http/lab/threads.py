@@ -10,9 +10,9 @@ from app.doors.http.lab.visit import Nested, Number, Text, Visiting, as_file, le
 from app.lab.folder import named_after, validated
 from app.lab.stage import Variant
 from app.lab.threads import replay, view
-from app.lab.trace_test import test_of
 from app.presentation.listing import first_line, moment, state_lines
 from app.presentation.texts import say
+from app.trace_test import test_of
 
 MOST_LISTED = 200
 """Threads in the list."""

@@ -81,11 +81,7 @@ class Conversation:
         """Return a message of the user whose answer comes by its stream; `remarks` are on its files."""
         heard = self._heard(turn.text, source=turn.source, quoted=turn.quoted)
         progress = Drawing(self.user, self.lang).progress()
-        return self._drawn(turn.id, heard, progress, is_running=True, remarks=remarks)
-
-    def refused(self, id: str, remarks: Sequence[str]) -> Markup:
-        """Return what is said of a message of which nothing can be understood; it is not kept."""
-        return self._drawn(id, remarks=remarks)
+        return self.drawn(turn.id, heard, progress, is_running=True, remarks=remarks)
 
     async def frames(self, answer: Answer) -> AsyncIterator[bytes]:
         """Yield an answer as Server-Sent Events, from its beginning, whoever has read it before."""
@@ -120,11 +116,12 @@ class Conversation:
             words = worded(asked, self.lang) if asked else ""
             answered = [line for line in lines if line.role == "assistant" and line.text != words]
             parts = drawing.past(answered, steps)
-        return self._drawn(id, Markup().join(heard), parts)
+        return self.drawn(id, Markup().join(heard), parts)
 
     def _heard(self, text: str | None, **facts: object) -> Markup:
         return draw("heard", self.lang, text=text, source=facts.get("source"), quoted=facts.get("quoted", ()))
 
-    def _drawn(self, id: str, heard: str = "", answer: str = "", **facts: object) -> Markup:
+    def drawn(self, id: str, heard: str = "", answer: str = "", **facts: object) -> Markup:
+        """Return a message and its answer; one of which nothing can be understood has only remarks, and is not kept."""
         facts = {"is_running": False, "remarks": (), **facts}
         return draw("turn", self.lang, id=id, address=self.address, heard=heard, answer=answer, **facts)

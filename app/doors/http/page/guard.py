@@ -22,13 +22,11 @@ from prompts import FALLBACK, languages, table
 COOKIE = "dialogs_session"
 LASTS = 30 * 24 * 3600
 """Seconds for which somebody stays signed in."""
-LOCAL = "local"
-"""The user where no keys are set: the one of the terminal."""
 
 
 def user_of(key: Key) -> str:
-    """Return the user as whom the holder of a key speaks on the page: each key has one, called like the key."""
-    return key.inside(key.name or LOCAL)
+    """Return the user as whom the holder of a key speaks: each key has one; without keys it is the terminal's."""
+    return key.inside(key.name or "local")
 
 
 def visitor_of(request: Request, keys: Sequence[Key]) -> Key | None:
@@ -40,11 +38,6 @@ def sign_in(request: Request, response: Response, key: Key) -> None:
     """Let the holder of a key stay signed in."""
     is_secure, value = request.url.scheme == "https", _signed(key, str(int(time.time()) + LASTS))
     response.set_cookie(COOKIE, value, max_age=LASTS, httponly=True, samesite="strict", secure=is_secure)
-
-
-def sign_out(response: Response) -> None:
-    """Let the browser forget the session."""
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
 
 def _holder(cookie: str, keys: Sequence[Key]) -> Key | None:

@@ -20,7 +20,7 @@ from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
 from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page.conversation import Conversation
-from app.doors.http.page.guard import SIGN_IN, Language, Visiting, new_router, sign_in, sign_out, user_of
+from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, sign_in, user_of
 from app.doors.http.page.markup import draw
 from app.doors.http.questions import given
 from app.doors.http.turns import UNDO
@@ -31,12 +31,8 @@ from app.security.api_keys import holder_of
 
 MOST_LISTED = 100
 """Conversations in the list."""
-MOST_OPENINGS = 6
-"""Sentences to begin an empty conversation with."""
 FIELD = "field."
 """Begins the names of a question's fields, so that none is taken for another part of the form."""
-VOICE = "voice"
-"""The name of what was recorded by the page."""
 _ID = re.compile(r"[\w.:-]{8,100}", re.ASCII)
 FILES = Path(__file__).parent / "static"
 STATIC = {path.name: path.read_bytes() for path in sorted(FILES.iterdir())}
@@ -71,7 +67,7 @@ async def _form(request: Request) -> Form:
         fields = {name: value for name, value in sent.multi_items() if isinstance(value, str)}
         files = [(name, file) for name, file in sent.multi_items() if not isinstance(file, str) and file.size]
         uploads = [
-            Upload(await file.read(), (file.filename or "")[:100], is_recorded=name == VOICE) for name, file in files
+            Upload(await file.read(), (file.filename or "")[:100], is_recorded=name == "voice") for name, file in files
         ]
     return Form(fields, uploads)
 
@@ -106,7 +102,7 @@ async def page(talk: Talk, visitor: Visiting, reader: Reader) -> str:
     log, mark = await talk.log()
     listed, operates = await _listed(talk, visitor), visitor.allows("operate")
     facts = {"name": visitor.name, "operates": operates, "takes": reader.kinds, "version": VERSION}
-    facts |= {"openings": openings(talk.assistant.speakers, talk.lang)[:MOST_OPENINGS]}
+    facts |= {"openings": openings(talk.assistant.speakers, talk.lang)}
     return draw("page", talk.lang, log=log, mark=mark, listed=listed, address=talk.address, **facts)
 
 
@@ -139,7 +135,9 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         if not text and not form.uploads:
             raise HTTPException(422)
         reading = await with_uploads(reader, talk.new(text, id, "message"), form.uploads, talk.lang)
-        return await talk.begin(reading.turn, reading.remarks) if reading.turn else talk.refused(id, reading.remarks)
+        return (
+            await talk.begin(reading.turn, reading.remarks) if reading.turn else talk.drawn(id, remarks=reading.remarks)
+        )
 
     @routes.post(f"{path}/undo")
     async def undo(talk: Talking, id: NewId) -> str:
@@ -193,7 +191,7 @@ async def take_key(request: Request, form: Sent, lang: Language) -> Response:
 async def forget_key() -> Response:
     """End the session of this browser."""
     response = Response(status_code=204, headers={"HX-Redirect": SIGN_IN})
-    sign_out(response)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response
 
 

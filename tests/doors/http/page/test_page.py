@@ -302,7 +302,10 @@ async def test_spoken_words(assistant: Assistant, script: Script) -> None:
     voice = [("voice", ("voice", b"\x1a\x45\xdf\xa3webm"))]
     async with Service.open(Answer({"text": "tell me a story"})) as service:
         reader = FileReader(assistant, Transcriber(service.url, "whisper-1"), 0)
-        async with served(assistant, reader=reader) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE) as client:
+        async with (
+            served(assistant, reader=reader) as url,
+            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client,
+        ):
             assert 'aria-pressed="false"' in (await client.get(TALK)).text
             shown = await client.post(f"{TALK}/messages", data={"id": "message-1", "text": ""}, files=voice)
             assert "tell me a story" in shown.text

@@ -28,6 +28,7 @@ def read(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) -> None:
     """`docs/architecture.md` shows the graph as `python -m app graph` draws it."""
     assert command_line.main(["graph"]) == 0
@@ -36,6 +37,7 @@ def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) ->
 
 
 @pytest.mark.parametrize(("document", "fewest"), [("docs/hardening.md", 200), ("SECURITY.md", 40)])
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_the_tests_that_hold_it_are_there(document: str, fewest: int) -> None:
     """What was mended, and what is said of security, names files and functions of tests that exist."""
     tests = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")}
@@ -120,6 +122,7 @@ def test_every_dependency_earns_its_place() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_links_lead_somewhere(document: Path) -> None:
     """A link to a file of the repository names one that exists."""
     for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
@@ -127,6 +130,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_named_files_exist(document: Path) -> None:
     """A path below one of our folders that a document names is there, or is a file that the document tells to write."""
     if document.name == "CHANGELOG.md":

@@ -227,6 +227,7 @@ async def test_a_dialog_that_is_gone_has_no_prompt(chat: Chat) -> None:
         assert assistant.prompt(None, "en") != ""
 
 
+@pytest.mark.needs("planner", "player")
 async def test_an_observer_that_names_the_dialog_itself_lets_it_go_on(chat: Chat) -> None:
     """A weak model answers with the name of the dialog that holds the conversation."""
     chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=["What shall I put down?", "As you like."])

@@ -66,7 +66,8 @@ async def test_no_table_knows_who_was_forgotten(database: str) -> None:
 
     async with open_assistant(settings) as assistant:
         await assistant.memory.database.write(fill)
-        assert KEPT - {"worker_turns"} < await tables_that_know(assistant.memory, database)
+        kept = KEPT.intersection(name for name, _ in tables(database))
+        assert kept - {"worker_turns"} < await tables_that_know(assistant.memory, database)
         await assistant.forgetting.thread(NAME)
         await assistant.forgetting.person(NAME)
         assert await tables_that_know(assistant.memory, database) <= KEPT

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
@@ -20,30 +19,23 @@ from langgraph.checkpoint.base import (
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.utils import search_where
 from langgraph.constants import START
 
 from agents.errors import BrokenState
 from agents.memory.connection import Connection, Row, Session, Tables
-from agents.state.talk import No
+from agents.memory.packing import Packing
 
 Keep = int | Literal["all"]
 """How many turns of a thread can be gone back to; "all" keeps every step of every turn."""
 KEPT_TURNS = 50
-PACKED = "zlib "
-LEAST_PACKED = 1000
-"""Bytes from which on a value is packed."""
 ROUNDS = 4
 """Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
 WITHIN = "\x1f"
 """Stands in the name of a thread that is a part of another one, behind the name of that one."""
 BEGUN = {START, "branch:to:route"}
 """The channels of which one has a value until `route` is over; a turn makes again from its input what came so far."""
-NOES = "noes "
-LONGEST_VALUE = 64 * 1024 * 1024
-"""Bytes that a value may unpack to: a forged one must not fill the memory."""
 
 TABLES = Tables(
     "checkpoints",
@@ -127,38 +119,6 @@ SELECT ?2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type,
 """
 
 
-class Packing(JsonPlusSerializer):
-    """LangGraph's serializer for its own and LangChain's types, and zlib around it."""
-
-    def __init__(self) -> None:
-        # None allows those types only. The default lets a forged row run code unless an environment variable was set
-        # before the first import.
-        super().__init__(allowed_msgpack_modules=None)
-
-    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
-        """Return the kind and the bytes of `obj`."""
-        noes = [place for place, it in enumerate(obj) if isinstance(it, No)] if isinstance(obj, list) else []
-        # Msgpack keeps a no as any other text, which would count as true.
-        kind, data = super().dumps_typed([noes, obj] if noes else obj)
-        kind = NOES + kind if noes else kind
-        # Most values are the writes of a step, of some bytes. A higher level takes twice the time for a tenth less.
-        return (kind, data) if len(data) < LEAST_PACKED else (PACKED + kind, zlib.compress(data, 1))
-
-    def loads_typed(self, data: tuple[str, bytes]) -> object:
-        """Return what `dumps_typed` made a kind and bytes of. Raises zlib.error or ValueError if they are broken."""
-        kind, packed = data
-        if kind.startswith(NOES):
-            noes, answers = cast(list[list[object]], self.loads_typed((kind.removeprefix(NOES), packed)))
-            return [No(it) if place in noes else it for place, it in enumerate(answers)]
-        if not kind.startswith(PACKED):
-            return super().loads_typed(data)
-        stream = zlib.decompressobj()
-        plain = stream.decompress(packed, LONGEST_VALUE)
-        if not stream.eof:
-            raise ValueError("a value that is cut off, or too long")
-        return self.loads_typed((kind.removeprefix(PACKED), plain))
-
-
 class Saver(BaseCheckpointSaver[int]):
     """Keep the checkpoints of the last turns of each thread; the latest is the one that was written last.
 
@@ -178,8 +138,8 @@ class Saver(BaseCheckpointSaver[int]):
         self.keep = keep
         self._followed = set[tuple[str, str, str | None]]()
         """The place and id of each checkpoint whose next checkpoint is being written."""
-        self._unsaved = dict[tuple[str, str, str | None], Callable[[], Iterator[Statement]]]()
-        """By place and id, what would save a checkpoint at the beginning of a turn: only an error is saved with it."""
+        self._unsaved = dict[tuple[str, str], tuple[str, Callable[[], Iterator[Statement]]]]()
+        """By place, the id of a checkpoint at the beginning of a turn, and what saves it: only an error needs it."""
         self._unpacked = deque[tuple[Stored, CheckpointTuple]](maxlen=1)
         """The checkpoint that was read last: each turn reads it twice, the second time by a copy of this saver."""
 
@@ -233,7 +193,8 @@ class Saver(BaseCheckpointSaver[int]):
         """Save a checkpoint; the first one of a turn drops what earlier turns no longer need."""
         place, parent = _place(config), get_checkpoint_id(config)
         # The first checkpoint of a turn that is saved takes the place of its input.
-        source = "input" if self._unsaved.pop(followed := (*place, parent), None) else metadata.get("source")
+        unsaved, _ = self._unsaved.pop(place, ("", None))
+        source = "input" if unsaved and unsaved == parent else metadata.get("source")
         about, root = dict(get_checkpoint_metadata(config, metadata)), metadata.get("parents", {}).get("")
 
         def statements() -> Iterator[Statement]:
@@ -242,10 +203,10 @@ class Saver(BaseCheckpointSaver[int]):
             if self.keep != "all" and source == "input":
                 yield from ((STEPS, place), (OLD, (*place, self.keep + 1)), (INNER, place[:1]), (ORPHANS, place[:1]))
 
-        self._followed.add(followed)
+        self._followed.add(followed := (*place, parent))
         try:
             if self.keep != "all" and source == "input" and not BEGUN.isdisjoint(checkpoint["channel_values"]):
-                self._unsaved[(*place, checkpoint["id"])] = statements
+                self._unsaved[place] = checkpoint["id"], statements
                 await asyncio.sleep(0)
             else:
                 await self._run(*statements())
@@ -273,7 +234,9 @@ class Saver(BaseCheckpointSaver[int]):
             (*place, task_id, task_path, WRITES_IDX_MAP.get(channel, index), channel, *self.serde.dumps_typed(value))
             for index, (channel, value) in enumerate(writes)
         ]
-        await self._run(*self._unsaved.pop(place, tuple)(), *((put, row) for row in rows))
+        unsaved, _ = self._unsaved.get(place[:2], ("", None))
+        begun = self._unsaved.pop(place[:2])[1]() if unsaved and unsaved == place[2] else ()
+        await self._run(*begun, *((put, row) for row in rows))
 
     async def drop_last_turn(self, thread: str) -> None:
         """Delete the checkpoints of a thread's last turn, because the latest one cannot be read."""

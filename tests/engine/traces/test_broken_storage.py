@@ -11,7 +11,7 @@ import pytest
 
 from agents.events import REBUILT, Error
 from agents.memory import connection
-from agents.memory.checkpointer import Packing
+from agents.memory.packing import Packing
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import STORAGE
 from prompts import phrase

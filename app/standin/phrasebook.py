@@ -334,7 +334,8 @@ class Phrasebook:
     def _find(self, text: str, fields: frozenset[str]) -> Match | None:
         """Return the pattern that fits the whole text and says most, with or without a polite opening."""
         variants = _variants(text, self.lang)
-        if any(vocabulary(self.lang).is_saying(variant.text) for variant in variants):
+        lexicon = vocabulary(self.lang)
+        if any(lexicon.is_saying(it.text) or values.is_remark(it.text, lexicon) for it in variants):
             return None
         matches = [
             Match(candidate, slots, text)

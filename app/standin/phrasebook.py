@@ -157,7 +157,7 @@ class Pattern:
         """Return the words of a time; for "snooze" a length of time is the delay, and «напоминай» is no single time."""
         lexicon = vocabulary(self.lang)
         if self.literals & lexicon.listed("edits.repeat"):
-            for once, again in lexicon.table["edits"]["repeated"].items():
+            for once, again in zip(lexicon.phrases("edits.once"), lexicon.phrases("edits.again"), strict=True):
                 raw = raw.replace(once, again)
         return values.later(raw, vocabulary(lang)) if self.literals & lexicon.listed("edits.postpone") else raw
 

@@ -83,7 +83,8 @@ class Filler:
             NeedsCall: another tool has to be called first.
         """
         parameters, tool = self.parameters, self.tool
-        ids = {name: _spelled_out(text) for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
+        named = {name: text for name, text in raw.items() if parameters[name].kind in IDENTIFIERS}
+        ids = {name: self._id(parameters[name], text) for name, text in named.items()}
         spelled = {name: [id] if parameters[name].kind == "ids" else id for name, id in ids.items() if id}
         args = {**(given or {}), **spelled}
         for name, parameter in parameters.items():
@@ -159,6 +160,11 @@ class Filler:
                 # What may be chosen was shown where others do not read it, and the user says its identifier next.
                 raise NeedsCall(None, {"tool": self.tool, "slot": name, "args": {**args, **answered}})
         return {name: value for name, value in answered.items() if name in parameters}
+
+    def _id(self, parameter: Parameter, raw: str) -> str | int | None:
+        """Return the identifier in the user's words, or the number that it was shown by where nothing else finds it."""
+        number = None if self._getter(parameter) else references.plain_number(raw, self.now.words)
+        return _spelled_out(raw) or (number if number and number > 0 else None)
 
     def _is_closed(self, parameter: Parameter) -> bool:
         return bool(self.now.words.phrases(parameter.word_list))

@@ -157,7 +157,7 @@ class Pattern:
         """Return the words of a time; for "snooze" a length of time is the delay, and «напоминай» is no single time."""
         lexicon = vocabulary(self.lang)
         if self.literals & lexicon.listed("edits.repeat"):
-            for once, again in lexicon.table["edits"]["repeated"].items():
+            for once, again in zip(lexicon.phrases("edits.once"), lexicon.phrases("edits.again"), strict=True):
                 raw = raw.replace(once, again)
         return values.later(raw, vocabulary(lang)) if self.literals & lexicon.listed("edits.postpone") else raw
 
@@ -334,7 +334,8 @@ class Phrasebook:
     def _find(self, text: str, fields: frozenset[str]) -> Match | None:
         """Return the pattern that fits the whole text and says most, with or without a polite opening."""
         variants = _variants(text, self.lang)
-        if any(vocabulary(self.lang).is_saying(variant.text) for variant in variants):
+        lexicon = vocabulary(self.lang)
+        if any(lexicon.is_saying(it.text) or values.is_remark(it.text, lexicon) for it in variants):
             return None
         matches = [
             Match(candidate, slots, text)

@@ -272,6 +272,13 @@ def is_amount(text: str, lexicon: StandinVocabulary) -> bool:
     return bool(sizes) and {*stems} <= sizes | lexicon.stop | lexicon.fillers
 
 
+def is_remark(text: str, lexicon: StandinVocabulary) -> bool:
+    """Tell whether a text points at something and tells nothing of it: "note the time", not "note the pin is 12"."""
+    first = re.split(r"[,;.!?:，。！？：]", plain(text))[0]
+    rest = " ".join(lexicon.behind(first, "answers.remarks") or ())
+    return bool(rest) and not re.search(r"\d", text) and not _is_sentence(rest, lexicon)
+
+
 def _is_name(text: str, lexicon: StandinVocabulary) -> bool:
     tokens = words(text, 1)
     shortest, longest = (1, LONGEST_ANSWER) if lexicon.spaced else (2, 2 * LONGEST_ANSWER)

@@ -241,7 +241,7 @@ def _numbered(call: Call, numbers: Mapping[str, int]) -> Call:
 
 
 async def _report() -> None:
-    for lang in TODOS:
+    for lang in YES:
         for table in (*WRITING, "calls"):
             wanted = own_cases(lang) if table == "calls" else cases(table, lang)
             with tempfile.TemporaryDirectory() as folder:

@@ -115,9 +115,10 @@ def _stems_of(words: Vocabulary, *ideas: str) -> set[str]:
 
 
 def _is_about(text: str, words: Vocabulary) -> bool:
-    """Tell whether a text asks about the options, tells of one or rules one out, rather than choose."""
+    """Tell whether a text asks about the options, tells of one, rules one out or takes leave, rather than choose."""
     beside = {"".join(words.stems(entry)) for name in ("negation", "statements") for entry in words.phrases(name)}
-    return text.endswith(("?", "？")) or words.asks(text) or bool(beside & set(words.stems(text)))
+    is_told = bool(beside & set(words.stems(text)) or words.made_of(text, "goodbye"))
+    return is_told or text.endswith(("?", "？")) or words.asks(text)
 
 
 def _number(text: str, words: Vocabulary) -> int | None:

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from agents.events.views import CardList, Notice
+from agents.models import Model, Models
 from agents.models.script import Call, Line
 from app.composition import discover
 from app.security.permissions import Permissions
+from app.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.remote_files import EMMA, library_at, opened, taking
@@ -35,6 +37,15 @@ async def test_a_server_offers_tools(chat: Chat, tmp_path: Path, library_port: i
             supervisor: It is yours.
         """) == await chat.says("Emma, please")
     assert not [asked for asked in chat.script.asked if "reader" in asked.prefix or "A1" in asked.messages[0].text]
+
+
+async def test_the_rules_lend_a_book_by_its_number(chat: Chat, tmp_path: Path, library_port: int) -> None:
+    """`local:rules` takes the title out of an example with a slot, and the number of what was shown as an answer."""
+    chat.models = Models(default=Model("local:rules", RulesModel()))
+    async with opened(tmp_path, chat.speakers, servers=library_at(library_port)) as chat.speakers:
+        assert "supervisor.find_books(title='Emma') = " in await chat.says("do you have Emma")
+        await chat.says("lend me a book")
+        assert "supervisor.lend_book(book=1) = ann has it" in await chat.says("1")
 
 
 async def test_what_a_server_refuses_the_model_reads(chat: Chat, tmp_path: Path, library_port: int) -> None:

@@ -65,10 +65,11 @@ TALKS = {
         "стоп",
     ],
 }
+LOG = logging.getLogger(__name__)
 STOPS = ("stop", "стоп")
 MACHINERY = re.compile(
     r"</?\s*(context|tool_call|tool_response|tools|think)\b|<\|\w+\|>|<(start|end)_of_turn>|\[/?(TOOL_CALLS|INST)\]"
-    r"|\{\s*\"(name|arguments|function)\"\s*:",
+    r"|\{\s*\"(arguments|function)\"\s*:|\{\s*\"name\"\s*:[^{}]*\"(arguments|parameters)\"\s*:",
     re.IGNORECASE,
 )
 MOST_CALLS = 18
@@ -131,6 +132,7 @@ async def test_a_talk_with_a_tiny_model(lang: str, tmp_path: Path, caplog: pytes
             heard += f" {text.casefold()}"
             events = [event async for event in assistant.play(Turn(thread="t", text=text, lang=lang))]
             *_, end = (event for event in events if isinstance(event, TurnEnd))
+            LOG.info("%s (%s): %s", text, end.dialog, " / ".join(shown(events)))
             for text_shown in shown(events):
                 assert not MACHINERY.search(text_shown), (text, text_shown)
                 assert not {name for name in names if name in text_shown}, (text, text_shown)

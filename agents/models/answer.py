@@ -23,6 +23,8 @@ ECHO = 40
 """Characters in a row by which an answer is known to repeat our instructions."""
 LONGEST_FORMING = 200
 """Characters at the end of a text that are looked through for what may become a mark."""
+PROSE = re.compile(r"[\w \t.,;:!?'’\"()–-]*")
+"""What begins no mark within a line, but for the names of tools and a call that begins with a word."""
 LINE, NO_PART = r"(?<![^\n])[ \t]*", r"(?<![\w/.=#-])"
 """Where a line begins, and a name that is no part of something longer."""
 
@@ -52,10 +54,19 @@ class _Marks:
         # Only `regex` finds what may become a mark; `re` is faster.
         self.token, self._forming = re.compile(token, re.IGNORECASE), regex.compile(forming, regex.IGNORECASE)
         self.end = regex.compile(any_of([*self.ends, *table["results"]]), regex.IGNORECASE)
+        words = [
+            *(name for name in names if "_" in name),
+            *re.findall(r"^\w+", "\n".join(table["calls"]), re.MULTILINE),
+        ]
+        self._beginnings = {word[:size].casefold() for word in words for size in range(1, len(word) + 1)}
         self.thought = re.compile(any_of([closing for _, closing in thinking]), re.IGNORECASE)
 
     def forming(self, text: str, before: str = "") -> int:
         """Return how many characters at the end of a text may become a mark; `before` is what stands before it."""
+        # Most pieces are prose in the middle of a line; to look for each of the marks would take a turn a millisecond.
+        is_prose = before not in ("", "\n") and PROSE.fullmatch(text)
+        if is_prose and re.split(r"[^\w-]", text)[-1].casefold() not in self._beginnings:
+            return 0
         start = max(len(before), len(before + text) - LONGEST_FORMING)
         begun = self._forming.search(before + text, start, partial=True)
         return len(before + text) - begun.start() if begun else 0

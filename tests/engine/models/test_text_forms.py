@@ -146,6 +146,15 @@ def test_words_before_a_call_are_said(form: str) -> None:
     assert outcome(f"Let me add that.\n{CALLS[form]}") == ("Let me add that.", [MILK])
 
 
+def test_a_word_within_a_line_may_begin_a_mark() -> None:
+    """The name of a tool is written in plain words, and a call behind words is no word."""
+    assert outcome(f"I used {ADD} (not {ADD.upper()}s).") == (
+        f"I used {ADD.replace('_', ' ')} (not {ADD.upper()}s).",
+        [],
+    )
+    assert outcome(f"Sure, {CALLS['phi, older']}") == ("Sure,", [MILK])
+
+
 def test_several_calls_are_several() -> None:
     """A reply may call more than one tool."""
     two = f'<tool_call>{CALL}</tool_call>\n<tool_call>{{"name": "{TIME}", "arguments": {{}}}}</tool_call>'

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,8 @@ async def judge(
         env={name: value for name, value in {**path, "MODEL_RETRIES": "0"}.items() if value},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        # Tests that run in the background of a shell ignore it, and so would what they start.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     if stops:
         await stops[1]

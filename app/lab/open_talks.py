@@ -1,8 +1,8 @@
 """Talks of the lab that are open in this process, each on a stage of its own."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Generic, TypeVar
 
 MOST_OPEN = 6
@@ -31,6 +31,13 @@ class OpenTalks(Generic[Talk]):
             if len(self._talks) > MOST_OPEN:
                 await self.close(next(iter(self._talks)))
             return self._talks[key][2]
+
+    @asynccontextmanager
+    async def closed(self, key: Hashable) -> AsyncIterator[None]:
+        """Close the talk of a key, and open no talk during the block."""
+        async with self._opening:
+            await self.close(key)
+            yield
 
     async def close(self, key: Hashable = None) -> None:
         """Close the talk of a key, or all."""

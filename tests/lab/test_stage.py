@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
@@ -10,6 +11,7 @@ from pydantic import Field
 
 from agents.models import Model, Models, ToolSchema
 from agents.models.local_chat import LocalChat
+from app.lab.open_talks import OpenTalks
 from app.lab.stage import play, staged
 from app.process.logs import log_on_stderr
 from app.settings import Settings
@@ -50,3 +52,18 @@ async def test_silence_holds_for_its_own_play_alone(settings: Settings, capsys: 
         "ERROR a play is over",
         "ERROR a play is over",
     ]
+
+
+async def test_no_talk_is_opened_while_its_agent_is_deleted() -> None:
+    """Who asks for it meanwhile waits, and finds what is there afterwards."""
+    talks, opened = OpenTalks[str](), list[str]()
+
+    async def open_talk(_: AsyncExitStack) -> str:
+        opened.append("clerk")
+        return "a talk"
+
+    async with talks.closed("clerk"):
+        asking = asyncio.create_task(talks.of("clerk", open_talk))
+        await asyncio.sleep(0)
+        assert opened == []
+    assert await asking == "a talk"

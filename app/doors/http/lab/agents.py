@@ -69,8 +69,8 @@ async def share(visit: Visiting, file: Text, *, take_back: Annotated[bool, Form(
 @router.post("/lab/agent/delete")
 async def delete(visit: Visiting, file: Text) -> Response:
     """Delete an agent with all that is kept of it."""
-    async with visit.deed("agent_deleted", about=file):
-        await visit.trials.close((visit.user, file))
+    # The page asks for news of the trial until it is left, and would open it anew.
+    async with visit.deed("agent_deleted", about=file), visit.trials.closed((visit.user, file)):
         visit.workshop.delete(file)
     return led_to("/lab/agents")
 

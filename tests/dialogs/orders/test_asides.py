@@ -2,21 +2,10 @@
 
 import pytest
 
-from agents.models import Model, Models
-from app.standin import RulesModel
 from tests.conftest import Chat
-from tests.dialogs.orders.files import fill_with_catalogue, writes
+from tests.dialogs.orders.files import writes
 
 ASKED = "confirm: Return from order D1001: Hiking Boots, brown, 40; €129.00 goes back to gift card (€25.00)? [yes | no]"
-
-
-@pytest.fixture
-def shop(chat: Chat) -> Chat:
-    """The customer of a fresh terminal, before the shop of the catalogue, and the rules in every part."""
-    fill_with_catalogue(chat.path)
-    chat.as_shipped()
-    chat.models = Models(default=Model("local:rules", RulesModel()))
-    return chat
 
 
 async def test_a_question_outlives_an_aside(shop: Chat) -> None:

@@ -4,22 +4,11 @@ from typing import Any
 
 import pytest
 
-from agents.models import Model, Models
-from app.standin import RulesModel
 from tests.conftest import Chat
-from tests.dialogs.orders.files import fill_with_catalogue, writes
+from tests.dialogs.orders.files import writes
 
 AT: dict[str, Any] = {"thread": "me", "device": "terminal"}
 BOTH = "selector: Which order? [Order D1001, delivered, €143.50 | Order D1002, delivered, €149.00]"
-
-
-@pytest.fixture
-def shop(chat: Chat) -> Chat:
-    """The customer of a fresh terminal, before the shop of the catalogue, and the rules in every part."""
-    fill_with_catalogue(chat.path)
-    chat.as_shipped()
-    chat.models = Models(default=Model("local:rules", RulesModel()))
-    return chat
 
 
 @pytest.mark.parametrize("text", ["return an order", "I want to return an item", "return my order"])

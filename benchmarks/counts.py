@@ -113,9 +113,9 @@ def made_of(call: Asked) -> dict[str, int]:
     """Return the parts of a prompt, in characters."""
     tools = len(json.dumps(call.tools, ensure_ascii=False)) if call.tools else 0
     first, last = len(call.messages[0].text), len(call.messages[-1].text)
-    whole = len(call.prefix)
-    history = whole - tools - first - last
-    return {"tools": tools, "role text": first, "history": history, "last message": last, "characters": whole}
+    size = len(call.prefix)
+    history = size - tools - first - last
+    return {"tools": tools, "role text": first, "history": history, "last message": last, "characters": size}
 
 
 def summary(calls: Calls, cached: float = CACHED) -> list[Row]:

@@ -26,7 +26,7 @@ LONGEST_FORMING = 200
 PROSE = re.compile(r"[\w \t.,;:!?'’\"()–-]*")
 """What begins no mark within a line, but for the names of tools and a call that begins with a word."""
 LINE, NO_PART = r"(?<![^\n])[ \t]*", r"(?<![\w/.=#-])"
-"""Where a line begins, and a name that is no part of something longer."""
+"""Patterns before a form: it begins a line; it is not the end of a longer word, path or address."""
 
 
 class _Marks:

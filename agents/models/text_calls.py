@@ -174,8 +174,8 @@ def any_of(texts: Iterable[str]) -> str:
 
 def decoded(given: object) -> object:
     """Return what a text says in JSON; anything else as it is."""
-    found = value_at(given.strip()) if isinstance(given, str) else None
-    return found[0] if found and found[1] == len(str(given).strip()) else given
+    parsed = value_at(given.strip()) if isinstance(given, str) else None
+    return parsed[0] if parsed and parsed[1] == len(str(given).strip()) else given
 
 
 def _squeezed(text: str) -> str:

@@ -81,7 +81,7 @@ def tool_for(now: Situation, match: Match) -> str | None:
     """
     [(slot, raw)] = match.slots.items()
     verb, words, lists = match.pattern.tool.partition("_")[0], now.words, list_tools(now)
-    alike = [name for name, known in now.tools.items() if name.startswith(f"{verb}_") and slot in known]
+    alike = [name for name, parameters in now.tools.items() if name.startswith(f"{verb}_") and slot in parameters]
     for tool in sorted(alike, key=lambda name: name != match.pattern.tool):
         if vague(raw, words) or not of_its_things(lists, tool):
             continue

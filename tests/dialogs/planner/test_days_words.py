@@ -26,7 +26,7 @@ async def test_each_text_writes_what_it_names(tmp_path: Path, lang: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("lang", "text", "told"),
+    ("lang", "text", "line"),
     [
         ("en", "what is on next week", "Friday, 27 November, 10 am  dentist"),
         ("en", "what's on my calendar this week", "Tomorrow, Saturday, 21 November, 7 pm  call mom"),
@@ -35,11 +35,11 @@ async def test_each_text_writes_what_it_names(tmp_path: Path, lang: str) -> None
         ("zh", "这周怎么安排", "明天, 11月21日星期六, 19:00  给妈妈打电话"),
     ],
 )
-async def test_a_week_is_told_whole(tmp_path: Path, lang: str, text: str, told: str) -> None:
+async def test_a_week_is_told_whole(tmp_path: Path, lang: str, text: str, line: str) -> None:
     """Who asks for a week or a month is not served the present day without a model."""
     async with standin(tmp_path / "said.db") as room:
         await room.prepare("ann", lang)
-        assert told in (await room.say("ann", text, lang)).splitlines()
+        assert line in (await room.say("ann", text, lang)).splitlines()
 
 
 @pytest.mark.slow

@@ -50,11 +50,11 @@ def test_an_exceptions_words_are_in_no_log(
             log_a_failure(level)
     finally:
         LOG.removeHandler(first)
-    told = capsys.readouterr().err
+    logged = capsys.readouterr().err
     assert SAID in drawn.getvalue()
-    assert "it failed" in told
-    assert "ExceptionGroup" in told
-    assert "4111" not in told
+    assert "it failed" in logged
+    assert "ExceptionGroup" in logged
+    assert "4111" not in logged
 
 
 def test_an_operator_may_ask_for_the_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,10 +84,10 @@ async def test_a_task_that_nobody_awaits_says_nothing(as_json: bool, capsys: pyt
         await asyncio.wait([task])
         del task
         gc.collect()
-    told = capsys.readouterr().err
-    assert "never retrieved" in told
-    assert "ExceptionGroup" in told
-    assert "4111" not in told
+    logged = capsys.readouterr().err
+    assert "never retrieved" in logged
+    assert "ExceptionGroup" in logged
+    assert "4111" not in logged
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -99,7 +99,7 @@ def test_a_secret_is_in_no_log(as_json: bool, capsys: pytest.CaptureFixture[str]
             raise ConnectionError(f"bot{TOKEN} is not reached")
         except ConnectionError:
             LOG.exception("it failed")
-    told = capsys.readouterr().err
-    assert TOKEN not in told
-    assert told.count("<secret>") == 2
-    assert not as_json or all(json.loads(line)["level"] == "ERROR" for line in told.splitlines())
+    logged = capsys.readouterr().err
+    assert TOKEN not in logged
+    assert logged.count("<secret>") == 2
+    assert not as_json or all(json.loads(line)["level"] == "ERROR" for line in logged.splitlines())

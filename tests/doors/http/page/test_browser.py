@@ -221,7 +221,7 @@ async def test_try_again(assistant: Assistant, script: Script) -> None:
 
 
 async def test_code_is_copied(assistant: Assistant, script: Script) -> None:
-    """A block of code has a button that copies it; it says so, also for an answer of before."""
+    """A block of code has a button that copies it and says so. An old answer has the button, too."""
     script.add(supervisor=["Run this:\n```\nmake chat\n```"])
     async with browsing(assistant) as page:
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -16,12 +16,13 @@ from app.assistant import Assistant, Turn
 from app.cli.installation import check
 from app.composition import open_assistant
 from app.settings import Settings
+from tests.support.compiled import discovered
 from tests.support.endpoint_talk import errors
 from tests.support.scripted_assistant import said
 from tests.support.small_window import SmallServer, talker
 
-DIALOGS = ("orders", "planner", "player", "profile", "recall", "research")
-AT_2K = ("player", "profile", "recall", "research")
+DIALOGS = tuple(sorted(discovered()[0].dialogs))
+AT_2K = tuple(name for name in DIALOGS if name not in ("orders", "planner"))
 
 
 @asynccontextmanager

@@ -10,14 +10,14 @@ from agents.errors import UsageError
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
-from app.agent_files.mocks import Mock, Mocked, Outcome
+from app.agent_files.mocks import Mock, Mocked, Outcome, with_mocks
 from app.assistant.recording import Answered, Record
 from app.cli import command_line
 from app.composition import discover
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data, mock_of
-from app.lab.stage import PlayedTurn, Variant, play, staged
 from app.lab.threads import keep_mocks
+from app.rehearsal.stage import PlayedTurn, play, staged
 from app.settings import Settings
 
 
@@ -27,7 +27,7 @@ async def answered(settings: Settings, *mocks: Mock, **lines: list[Line]) -> Pla
     script = Script()
     script.add(**lines)
     models = script.models([SUPERVISOR, "observer", *speakers.dialogs])
-    async with staged(settings, Variant(mocks=mocks), models=models) as assistant:
+    async with staged(settings, with_mocks(speakers, mocks), models) as assistant:
         turn = await play(assistant, "Tell me about the depot in Riga")
     assert script.left() == {}
     return turn

@@ -87,7 +87,7 @@ async def test_files_are_read_beside_the_loop(
         threads.append(threading.current_thread())
         return read_yaml(text, aliases=aliases)
 
-    monkeypatch.setattr("app.lab.folder.read_yaml", read)
+    monkeypatch.setattr("app.remote.yaml_file.read_yaml", read)
     for path in ("runs", "run?name=one", "file?kind=cases&name=hello", "mocks", "mock?name=clock", "desk"):
         assert (await lab.get(f"/lab/{path}")).status_code == 200
     assert len(threads) == 5

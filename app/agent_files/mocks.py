@@ -17,7 +17,7 @@ from agents.toolkit.descriptions import Texts, with_texts
 from agents.toolkit.result import Failed, Refused, ToolResult, plain, result
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Effect, traits, traits_of
-from app.assistant.recording import Answered, Record
+from app.assistant.recording import Record, answers_of, give, in_place_of
 from app.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName, text_in
 from prompts import FALLBACK
 
@@ -53,6 +53,10 @@ class Outcome(Part):
     """Arguments that the call must have, with these values; others do not matter."""
     object: Any = None
     text: str = ""
+    view: Mapping[str, Any] = Field(default_factory=dict)
+    """What the tool shows beside the text, as it was recorded."""
+    findings: Mapping[str, Any] = Field(default_factory=dict)
+    """The `sources` and `images` that a search found, as they were recorded."""
     fails: bool = False
     refuses: str = ""
     seconds: float = Field(default=0, ge=0, le=LONGEST_WAIT)
@@ -149,19 +153,12 @@ def mocked(tool: BaseTool, mock: Mock) -> BaseTool:
         await asyncio.sleep(outcome.seconds)
         if outcome.refuses:
             raise Refused(outcome.refuses)
-        text, artifact = result(outcome.object, message=outcome.text or "ok")
+        if outcome.object is None:
+            return await give((outcome.text or "ok", outcome.view, outcome.findings), tool, runtime)
+        text, artifact = result(outcome.object)
         return (text, artifact) if tool.response_format == "content_and_artifact" else text
 
-    return StructuredTool.from_function(
-        coroutine=answer,
-        name=tool.name,
-        description=tool.description,
-        args_schema=_with_runtime(tool),
-        infer_schema=False,
-        response_format=tool.response_format,
-        metadata=tool.metadata,
-        tags=tool.tags,
-    )
+    return in_place_of(tool, answer, _with_runtime(tool))
 
 
 def _with_runtime(tool: BaseTool) -> ArgsSchema | None:
@@ -198,11 +195,12 @@ def recorded_mocks(records: Sequence[Record], speakers: Speakers, *, volatile_al
     here = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     outcomes: dict[tuple[str, str], dict[str, Outcome]] = {}
     holders = {SUPERVISOR, *speakers.dialogs}
-    for step in (step for record in records for step in record.steps if isinstance(step, Answered)):
+    for step, answer in (pair for record in records for pair in answers_of(record.steps)):
         tool = here.get(step.tool)
         if step.speaker not in holders or (tool and volatile_alone and not traits_of(tool).volatile):
             continue
-        outcome = Outcome(when=step.args, text=step.object, fails=not step.ok)
+        view = {} if isinstance(answer, str) else answer[1]
+        outcome = Outcome(when=step.args, text=step.object, view=view, findings=step.findings, fails=not step.ok)
         key = json.dumps(step.args, sort_keys=True, ensure_ascii=False)
         outcomes.setdefault((step.speaker, step.tool), {}).setdefault(key, outcome)
     return [

@@ -1,10 +1,11 @@
 """Records of turns, and tools that answer from a record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools.base import ArgsSchema
 from pydantic import BaseModel, Field, ValidationError
 
 from agents.errors import Trouble
@@ -23,7 +24,7 @@ from agents.events import (
     ToolEnd,
     trace,
 )
-from agents.events.views import Document, View, read_view, stored_view
+from agents.events.views import Document, Notice, View, read_view, stored_view
 from agents.state.verdict import By, Kind
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.help import ASKING
@@ -227,6 +228,8 @@ def _without_failure(steps: Sequence[Step]) -> list[Step]:
 
 Answer = str | tuple[str, Mapping[str, Any]] | tuple[str, Mapping[str, Any], Mapping[str, Any]]
 """What a tool answered, with the view that it gave and the `sources` and `images` that it found, as plain data."""
+Given = str | tuple[str, ToolResult | None]
+"""What a tool gives back, with or without an artifact, as its `response_format` says."""
 
 
 def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[Answer]]) -> Speakers:
@@ -273,21 +276,21 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
     """Return a tool that looks the same to the model and gives these answers, one a call; then it raises."""
     left = list(answers)
 
-    async def answer(**given: Any) -> str | tuple[str, ToolResult | None]:
+    async def answer(**given: Any) -> Given:
         if not left:
             raise LookupError(f"{tool.name} was called once more than it was when this was recorded")
-        recording = left.pop(0)
-        text, view, findings = (recording, {}, {}) if isinstance(recording, str) else (*recording, {})[:3]
-        if findings:
-            await _tell(findings, given["runtime"])
-        outcome = ToolResult(view=read_view(view)) if view else None
-        return (text, outcome) if tool.response_format == "content_and_artifact" else text
+        return await give(left.pop(0), tool, given.get("runtime"))
 
+    return in_place_of(tool, answer, tool.args_schema)
+
+
+def in_place_of(tool: BaseTool, answer: Callable[..., Awaitable[Given]], schema: ArgsSchema | None) -> BaseTool:
+    """Return a tool that looks the same to the model and answers as a function does, which gets what `schema` says."""
     return StructuredTool.from_function(
         coroutine=answer,
         name=tool.name,
         description=tool.description,
-        args_schema=tool.args_schema,
+        args_schema=schema,
         infer_schema=False,
         response_format=tool.response_format,
         metadata=tool.metadata,
@@ -295,10 +298,39 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
     )
 
 
-async def _tell(findings: Mapping[str, Any], runtime: Runtime) -> None:
-    """Tell what a search found, and let the answer cite it under the same numbers."""
-    call, emit = runtime.tool_call_id or "", emitter(runtime)
-    await runtime.state["sources"].enter(call, {int(number): source for number, source in findings["sources"].items()})
-    emit(Sources(id=call, sources=findings["sources"]))
-    if images := findings.get("images"):
-        emit(Images(id=call, images=images))
+async def give(answer: Answer, tool: BaseTool, runtime: Runtime | None) -> Given:
+    """Return what a tool gives back for an answer; what a search found is told, and cited under the same numbers."""
+    text, view, findings = (answer, {}, {}) if isinstance(answer, str) else (*answer, {})[:3]
+    if findings and runtime:
+        call, emit = runtime.tool_call_id or "", emitter(runtime)
+        sources = findings["sources"]
+        await runtime.state["sources"].enter(call, {int(number): source for number, source in sources.items()})
+        emit(Sources(id=call, sources=sources))
+        if images := findings.get("images"):
+            emit(Images(id=call, images=images))
+    outcome = ToolResult(view=read_view(view)) if view else None
+    return (text, outcome) if tool.response_format == "content_and_artifact" else text
+
+
+def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:
+    """Yield the results of tools in a turn, each with what the tool answered: its text, view and findings.
+
+    A notice is shown at once. The view that stands for the answer comes from the last call of a reply.
+    """
+    views: dict[int, Mapping[str, Any]] = {}
+    last: dict[str, int] = {}
+    giver = ""
+    for place, step in enumerate(steps):
+        match step:
+            case Reply(calls=[*_, (tool, _)]):
+                giver = tool
+            case Answered(tool=tool):
+                last[tool] = last[""] = place
+            case Viewed(body):
+                by = last.get("" if body["kind"] == Notice.kind else giver)
+                views |= {by: body} if by is not None else {}
+    for place, step in enumerate(steps):
+        if isinstance(step, Answered):
+            view = views.get(place, {})
+            answer: Answer = (step.object, view, step.findings) if step.findings else (step.object, view)
+            yield step, answer if view or step.findings else step.object

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from agents.errors import BrokenState, ConfigError, ContractError, DatabaseError, UnusableDatabase, UsageError
+from agents.errors import BrokenState, ContractError, DatabaseError, UnusableDatabase
 from agents.language.text.clean import safe_json
 from agents.toolkit.commands import CommandResult
 from app.assistant.assistant import STORAGE
@@ -26,7 +26,7 @@ from app.cli.ring import ring
 from app.cli.seat import seat
 from app.cli.worker import worker
 from app.composition import dialogs_of
-from app.doors.visit import FAILED, INTERRUPTED, TROUBLE, USAGE
+from app.doors.visit import FAILED, FAULTS, INTERRUPTED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
 from app.settings import read_settings
 from prompts import PromptError
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str]) -> int:
         return _told(fault.format_message(), USAGE)
     except UnusableDatabase as fault:
         return _told(fault, TROUBLE[STORAGE])
-    except (ConfigError, UsageError, ContractError, PromptError) as fault:
+    except FAULTS as fault:
         return _told(fault, USAGE)
     except BrokenState as fault:
         return _told(f"{fault}; say something in it, or forget it", TROUBLE[STORAGE])

@@ -1,37 +1,45 @@
 """`lab`: the lab's actions, without its pages."""
 
-import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agents.errors import UsageError
-from agents.toolkit.commands import CommandResult
+from agents.toolkit.commands import CommandResult, name_given
+from app.agent_files import read_agent
 from app.agent_files.mocks import Mock
 from app.assistant.recording import Record
-from app.cli import lab_agents, lab_desk
+from app.cli import lab_desk
 from app.cli.invocation import Thread, language_given
+from app.cli.progress import progress_bar
 from app.composition import open_assistant
+from app.composition.databases import open_database
 from app.doors.visit import FAILED
 from app.lab import threads
+from app.lab.agents import Workshop
 from app.lab.cards import Queries, card_text, draft_file, effect, queries_of
 from app.lab.cases import Case, ExpectedCall
 from app.lab.desk_session import Session
-from app.lab.folder import Kind, LabFolder, parsed, validated, written
+from app.lab.folder import Kind, LabFolder, written
 from app.lab.forms import from_json
 from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries, table_lines
 from app.lab.simulation import Talks, User
 from app.lab.simulation import simulate as simulated
-from app.lab.stage import Variant
+from app.lab.variants import Variant
 from app.presentation.listing import columns, state_lines
 from app.presentation.tool_card import owned_tools, slots, write_card
-from app.remote.yaml_file import Part
+from app.rehearsal.stage import play
+from app.remote.yaml_file import Part, parsed, validated
+from app.security.audit import TABLES, Action, Audit, login
 from app.settings import Settings, read_settings
 from prompts import FALLBACK, card_file
 
 application = typer.Typer(name="lab", help="Look, try, judge, teach.")
-application.add_typer(lab_agents.application)
+agents = typer.Typer(name="agent", help="Agents put together from tools, mocks, prompts and a model.")
+application.add_typer(agents)
 application.add_typer(lab_desk.application)
 RunName = Annotated[str, typer.Argument(help="The run's file in the lab's folder runs.")]
 Model = Annotated[str, typer.Option(help="The model to ask (default: as it is set).")]
@@ -64,13 +72,13 @@ async def replay(thread: Thread, *, model: Model = "", temperature: Temperature 
     """Say the same to another model on an empty database; exit 1 if the trace differs."""
     settings = read_settings()
     turns = await threads.replay(settings, await _records(settings, thread), _variant(model, temperature))
-    lines = []
-    for turn in turns:
-        lines += [f"{'!' if turn.differs else '='} user: {turn.now.text}"]
-        lines += [f"  - {line}" for line in turn.then.trace.splitlines() if turn.differs]
-        lines += [f"  {'+' if turn.differs else ' '} {line}" for line in turn.now.trace.splitlines()]
-    plain = [{"text": turn.now.text, "then": turn.then.trace, "now": turn.now.trace} for turn in turns]
-    return CommandResult(plain, lines, FAILED if any(turn.differs for turn in turns) else 0)
+    differing, lines = [then.trace != now.comparable for then, now in turns], []
+    for (then, now), differs in zip(turns, differing, strict=True):
+        lines += [f"{'!' if differs else '='} user: {now.text}"]
+        lines += [f"  - {line}" for line in then.trace.splitlines() if differs]
+        lines += [f"  {'+' if differs else ' '} {line}" for line in now.trace.splitlines()]
+    plain = [{"text": now.text, "then": then.trace, "now": now.trace} for then, now in turns]
+    return CommandResult(plain, lines, FAILED if any(differing) else 0)
 
 
 async def _records(settings: Settings, thread: str) -> list[Record]:
@@ -164,7 +172,8 @@ async def run(
     """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
     chosen = _folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
     order = {"cases": names, "mocks": mock, "variants": chosen, "times": times, "judge": judge}
-    _, done = await run_files(read_settings(), validated(Order, order), _tell)
+    with progress_bar() as tell:
+        _, done = await run_files(read_settings(), validated(Order, order), tell)
     return _outcome(done, FAILED if done.differing() or any(each.problems for each in done.results) else 0)
 
 
@@ -186,7 +195,7 @@ async def verdict(
 
 
 def _outcome(done: Run, exit_code: int) -> CommandResult:
-    plain = {"begun": done.begun, "variants": [vars(each) for each in summaries(done)], "differing": done.differing()}
+    plain = {"begun": done.begun, "variants": summaries(done), "differing": done.differing()}
     plain["problems"] = [{"case": each.case, "problems": each.problems} for each in done.results if each.problems]
     return CommandResult(plain, table_lines(done), exit_code)
 
@@ -205,19 +214,14 @@ async def simulate(
     """Let simulated users talk; exit 1 if a talk went wrong."""
     variant = Variant(model=model, errs_every=errs_every)
     order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": variant, "keep": keep}
-    done = await simulated(read_settings(), validated(Talks, order), _tell)
+    with progress_bar() as tell:
+        done = await simulated(read_settings(), validated(Talks, order), tell)
     plain = {"talks": done.talks, "turns": done.turns, "kinds": done.kinds, "failures": len(done.failures)}
     return CommandResult({**plain, "cases": done.cases}, done.lines(), FAILED if done.failures else 0)
 
 
 def _folder() -> LabFolder:
     return LabFolder(read_settings().lab_folder)
-
-
-def _tell(done: int, steps: int) -> None:
-    """Tell on a terminal how far the work is."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{done}/{steps}" + ("\n" if done == steps else ""))
 
 
 @application.command()
@@ -237,11 +241,103 @@ async def card(
         owned = owned_tools(assistant.speakers)[tool]
     paths = [draft_file(folder, tool, lang)] * draft + [card_file(tool, lang)] * apply
     for path in paths:
-        async with lab_agents.deed("card_changed", tool):
+        async with deed("card_changed", tool):
             write_card(path, "", text, slots([each for _, each in owned]))
-    groups = {name: [query.text for query in queries] for name, queries in vars(shown).items()}
+    groups = {name: [query.text for query in queries] for name, queries in shown.items()}
     lines = [f"{sign} {query}" for sign, name in SIGNS.items() for query in groups[name]]
     return CommandResult(groups, lines, FAILED if groups["lost"] else 0)
 
 
 SIGNS = {"+": "gained", "-": "lost", "?": "missed", "=": "kept"}
+
+
+AgentName = Annotated[str, typer.Argument(metavar="NAME", help="The agent's.")]
+Maker = Annotated[str, typer.Option("--maker", callback=name_given, help="Whose it is, as their key is called.")]
+LOCAL = "local"
+
+
+@asynccontextmanager
+async def deed(what: Action, about: str) -> AsyncIterator[None]:
+    """Write down what changes something for everybody."""
+    settings = read_settings()
+    async with (
+        open_database(settings.database_url, tables=[TABLES], key=settings.database_key) as memory,
+        Audit(memory.database, memory.now, settings.audit_days).deed(login(), what, about=about),
+    ):
+        yield
+
+
+def _workshop(maker: str) -> Workshop:
+    return Workshop(_folder(), maker)
+
+
+@agents.command("list")
+async def list_agents(*, maker: Maker = LOCAL) -> CommandResult:
+    """List the maker's agents, and the shared ones."""
+    workshop = _workshop(maker)
+    own = {name: workshop.read(name) for name in workshop.names()}
+    shared = {name: agent.maker for name, agent in workshop.shared().items()}
+    lines = [f"{name}  version {agent.version}  {', '.join(agent.tools)}" for name, agent in own.items()]
+    lines += [f"{name}  shared by {owner}" for name, owner in shared.items()]
+    return CommandResult({"own": {name: agent.version for name, agent in own.items()}, "shared": shared}, lines)
+
+
+@agents.command("show")
+async def show_agent(
+    name: AgentName,
+    *,
+    version: Annotated[int, typer.Option(min=0, help="Which version (default: as it is).")] = 0,
+    maker: Maker = LOCAL,
+) -> CommandResult:
+    """Show an agent's file, as it is or as a version was; saved again it is the next version."""
+    agent = _workshop(maker).read(name, version)
+    return CommandResult(agent.model_dump(mode="json"), written(agent).splitlines())
+
+
+@agents.command("save")
+async def save_agent(name: AgentName, file: Path, *, maker: Maker = LOCAL) -> CommandResult:
+    """Keep a YAML file as an agent's next version."""
+    kept = _workshop(maker).save(name, read_agent(file))
+    return CommandResult({"agent": name, "version": kept.version}, [f"{name}  version {kept.version}"])
+
+
+@agents.command()
+async def changes(name: AgentName, old: int, new: int, *, maker: Maker = LOCAL) -> CommandResult:
+    """Show in what two versions differ."""
+    lines = _workshop(maker).changes(name, old, new)
+    return CommandResult(lines, lines)
+
+
+@agents.command("try")
+async def try_agent(
+    name: AgentName, texts: Annotated[list[str], typer.Argument(metavar="TEXT")], *, maker: Maker = LOCAL
+) -> CommandResult:
+    """Talk to an agent, a message for each text, and show the trace; nobody else gets to see it."""
+    async with _workshop(maker).trial(read_settings(), name) as assistant:
+        turns = [await play(assistant, text) for text in texts]
+    lines = [line for turn in turns for line in (f"user: {turn.text}", *turn.trace.splitlines())]
+    return CommandResult([{"text": turn.text, "trace": turn.trace} for turn in turns], lines)
+
+
+@agents.command()
+async def share(name: AgentName, *, maker: Maker = LOCAL) -> CommandResult:
+    """Make an agent a dialog for everybody, from the next start of a door on."""
+    async with deed("agent_shared", name):
+        path = _workshop(maker).share(name)
+    return CommandResult({"agent": name, "file": str(path)}, [str(path)])
+
+
+@agents.command()
+async def unshare(name: AgentName, *, maker: Maker = LOCAL) -> CommandResult:
+    """Take an agent back from everybody."""
+    async with deed("agent_unshared", name):
+        _workshop(maker).unshare(name)
+    return CommandResult({"agent": name}, [])
+
+
+@agents.command("delete")
+async def delete_agent(name: AgentName, *, maker: Maker = LOCAL) -> CommandResult:
+    """Delete an agent with its versions, its trial talks, and what is shared of it."""
+    async with deed("agent_deleted", name):
+        _workshop(maker).delete(name)
+    return CommandResult({"agent": name}, [])

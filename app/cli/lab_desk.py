@@ -18,11 +18,12 @@ from app.lab.cards import cards_of, queries_of
 from app.lab.desk import Desk, ExportForm, sitting
 from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, DeskTurn, Session
-from app.lab.folder import LabFolder, validated
+from app.lab.folder import LabFolder
 from app.lab.forms import from_json
 from app.lab.lessons import figures, lessons_of, new_examples
-from app.presentation.listing import columns
+from app.presentation.listing import table_of
 from app.presentation.tool_card import changed_card, owned_tools, slots, write_card
+from app.remote.yaml_file import validated
 from app.settings import read_settings
 from prompts import card_file
 
@@ -84,8 +85,7 @@ async def teach(
         path = card_file(tool, lang)
         before = path.read_text("utf-8") if path.exists() else ""
         write_card(path, before, changed_card(before, added=texts), slots([each for _, each in owned[tool]]))
-    table = [("", "before", "after", "of"), *((row.about, row.before, row.after, row.judged) for row in rows)]
-    return CommandResult({"examples": lines, "figures": [vars(row) for row in rows]}, [*lines, *columns(table)])
+    return CommandResult({"examples": lines, "figures": rows}, [*lines, *table_of(rows)])
 
 
 @application.command()

@@ -14,13 +14,13 @@ from agents.language.text.clean import clean
 
 
 @contextmanager
-def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
+def progress_bar() -> Iterator[Callable[..., None]]:
     """Show on a terminal how far it is; yield what is told how many of how many are done, and which one comes."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task, is_over = progress.add_task("", total=None), threading.Event()
 
-        def tell(done: int, total: int, name: str) -> None:
+        def tell(done: int, total: int, name: str = "") -> None:
             if is_over.is_set():
                 raise asyncio.CancelledError
             progress.update(task, completed=done, total=total, description=clean(Path(name).name))

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from agents.errors import UsageError
 from agents.events import Event, Interrupt, ToolEnd
 from agents.events.views import Notice, View, read_view
-from agents.language.identifiers import MARK, Aliases, NumberedIds, Schema, resolved
+from agents.language.identifiers import Aliases, NumberedIds, Schema
 from agents.memory import Memory
 from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
@@ -30,6 +30,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant.closing import TERMINAL
 from app.assistant.short_term_memory import COMMAND
 from app.composition import open_parts
+from app.presentation.arguments import argument
 from app.settings import Settings
 
 
@@ -140,21 +141,9 @@ def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, object]:
             raise UsageError(f"write each argument once, as name=value; found {pair!r}")
         if name not in fields:
             raise UsageError(f"{tool.name} takes no {name!r}; it takes: {', '.join(fields) or 'nothing'}")
-        args[name] = _value(name, raw, fields[name], schema)
+        args[name] = argument(raw, fields[name], schema, name)
     _check(tool, args, schema)
     return args
-
-
-def _value(name: str, raw: str, field: Schema, root: Schema) -> object:
-    """Return a value as its parameter takes it: what may be a text or an identifier as it is, all else from JSON."""
-    schema = resolved(field, root)
-    branches = [resolved(branch, root) for branch in schema.get("anyOf") or schema.get("oneOf") or [schema]]
-    if any(branch.get("type") == "string" or MARK in branch or raw in branch.get("enum", ()) for branch in branches):
-        return raw
-    try:
-        return json.loads(raw)
-    except ValueError:
-        raise UsageError(f'{name} is written as JSON (2, true, [1, 2], ["a"]); found {raw!r}') from None
 
 
 def _check(tool: BaseTool, args: Mapping[str, object], schema: Schema) -> None:

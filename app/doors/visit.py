@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from agents.errors import ConfigError, ContractError, UsageError
 from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, ModelEnd, TurnEnd
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant, Turn
@@ -14,11 +15,14 @@ from app.assistant.assistant import STORAGE
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
 from app.usage import FREE
+from prompts import PromptError
 
 INTERRUPTED = 130
 FAILED = 1
 USAGE = 2
 """The exit code of a command that was called wrongly, or of a check that found faults."""
+FAULTS = (ConfigError, ContractError, PromptError, UsageError)
+"""What whoever asked for something can put right: each says in a line what it is."""
 WAITING = 10
 """The exit code of a turn that ends with a question to the user."""
 TROUBLE = {STORAGE: 74, "busy": 75, "spent": 75, "key_refused": 76, "unavailable": 77}

@@ -19,8 +19,9 @@ from app.agent_files import Agent, AgentFile, tools_of, with_agent
 from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.composition import SUPERVISOR_TOOLS, check_tools, dialogs_of, discover
-from app.lab.folder import LabFolder, validated, written
-from app.lab.stage import staged
+from app.lab.folder import LabFolder, written
+from app.rehearsal.stage import staged
+from app.remote.yaml_file import validated
 from app.settings import Settings
 from prompts import languages
 
@@ -88,12 +89,8 @@ class Workshop:
 
     def is_shared(self, name: str) -> bool:
         """Tell whether everybody has this agent of the maker's."""
-        return self._sharer(name) == self.maker
-
-    def _sharer(self, name: str) -> str | None:
-        """Return who shares an agent of this name; None: nobody does."""
-        is_there = _named(name) in self._files.names("shared")
-        return self._files.read("shared", name, AgentFile).maker if is_there else None
+        agent = self.shared().get(_named(name))
+        return agent is not None and agent.maker == self.maker
 
     def share(self, name: str) -> Path:
         """Make an agent a dialog for everybody, from the next start of a door on; return its file.
@@ -101,8 +98,8 @@ class Workshop:
         Raises:
             UsageError: there is no such agent, or somebody else shares one of this name.
         """
-        if self._sharer(name) not in (None, self.maker):
-            raise UsageError(f"{self._sharer(name) or 'somebody'} shares an agent called {name!r} already")
+        if name in self.shared() and not self.is_shared(name):
+            raise UsageError(f"{self.shared()[name].maker or 'somebody'} shares an agent called {name!r} already")
         return self._files.write("shared", name, self.read(name))
 
     def unshare(self, name: str) -> None:
@@ -129,7 +126,7 @@ class Workshop:
         """
         speakers, folder = with_agent(discover_unshared(), name, dialog_of(name, self.read(name))), self._trials / name
         folder.mkdir(parents=True, exist_ok=True)
-        return staged(settings, speakers=speakers, folder=folder)
+        return staged(settings, speakers, folder=folder)
 
 
 def discover_unshared() -> Speakers:

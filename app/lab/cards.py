@@ -1,8 +1,8 @@
 """Cards of tools, edited with their effect at once: which requests find the tool, and which no longer do."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +20,7 @@ from prompts import card_file, read_card
 
 MOST_THREADS = 200
 """Threads whose requests are looked at."""
+_FINDERS: dict[str, Callable[[str], str]] = {}
 
 
 class Query(Part):
@@ -36,17 +37,6 @@ class Queries(Part):
     queries: tuple[Query, ...] = ()
 
 
-@dataclass(frozen=True)
-class Effect:
-    """The requests that find a tool first, with a card and with the one before it."""
-
-    gained: Sequence[Query]
-    lost: Sequence[Query]
-    kept: Sequence[Query]
-    missed: Sequence[Query]
-    """Those that are for the tool and find another one, with either card."""
-
-
 async def queries_of(assistant: Assistant, folder: LabFolder) -> list[Query]:
     """Return the labelled requests, the examples of all cards, and what was said in threads before a tool answered."""
     queries = [query for labelled in folder.every("queries", Queries).values() for query in labelled.queries]
@@ -61,8 +51,10 @@ async def queries_of(assistant: Assistant, folder: LabFolder) -> list[Query]:
     return list(dict.fromkeys(queries))
 
 
-def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequence[Query]) -> Effect:
-    """Return what the text of a card changes; the first time it takes seconds.
+def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequence[Query]) -> dict[str, list[Query]]:
+    """Return the requests that another text gains for a tool, loses and keeps, and those that it misses with either.
+
+    The first time it takes seconds.
 
     Raises:
         UsageError: there is no such tool, or the text is no card.
@@ -86,12 +78,12 @@ def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequenc
         if query.tool == name or before(query.text) == name or words.intersection(stems(query.text, lang))
     ]
     firsts = {query: (before(query.text), after(query.text)) for query in near}
-    return Effect(
-        gained=[query for query, (old, new) in firsts.items() if old != name == new],
-        lost=[query for query, (old, new) in firsts.items() if old == name != new],
-        kept=[query for query, (old, new) in firsts.items() if old == name == new],
-        missed=[query for query, (old, new) in firsts.items() if query.tool == name and name not in (old, new)],
-    )
+    return {
+        "gained": [query for query, (old, new) in firsts.items() if old != name == new],
+        "lost": [query for query, (old, new) in firsts.items() if old == name != new],
+        "kept": [query for query, (old, new) in firsts.items() if old == name == new],
+        "missed": [query for query, (old, new) in firsts.items() if query.tool == name and name not in (old, new)],
+    }
 
 
 def cards_of(speakers: Speakers) -> list[Card]:
@@ -99,22 +91,15 @@ def cards_of(speakers: Speakers) -> list[Card]:
     return [card_of(tools[0][1]) for tools in owned_tools(speakers).values()]
 
 
-class _Cards(list[Card]):
-    """Cards that can be told apart: a ranker takes a second to train."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(repr(self))
-
-
 def finder(cards: Sequence[Card]) -> Callable[[str], str]:
-    """Return what tells which tool a text finds first."""
-    return _finder(_Cards(cards))
-
-
-@lru_cache(maxsize=4)
-def _finder(cards: _Cards) -> Callable[[str], str]:
-    ranker = ToolRanker(cards)
-    return cache(lambda text: ranker.rank(text, 1)[0].name)
+    """Return what tells which tool a text finds first; the last ones are kept: a ranker takes a second to train."""
+    key = repr(cards)
+    if key not in _FINDERS:
+        ranker = ToolRanker(cards)
+        _FINDERS[key] = cache(lambda text: ranker.rank(text, 1)[0].name)
+        for old in [*_FINDERS][:-4]:
+            _FINDERS.pop(old, None)
+    return _FINDERS[key]
 
 
 def draft_file(folder: LabFolder, name: str, lang: str) -> Path:

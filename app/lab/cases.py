@@ -12,7 +12,7 @@ from agents.toolkit.result import plain
 from agents.toolkit.speaker import Speakers
 from app.agent_files.mocks import Mock, recorded_mocks
 from app.assistant.recording import Record
-from app.lab.stage import DEVICE, PlayedTurn
+from app.rehearsal.stage import DEVICE, PlayedTurn
 from app.remote.yaml_file import Part
 
 

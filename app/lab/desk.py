@@ -7,32 +7,31 @@ messages and the replies before it again on a fresh stage.
 import asyncio
 import json
 import logging
-import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_to_openai_messages
-from pydantic import Field
 
 from agents.conversation.scene import Scene, scene_of
 from agents.errors import BrokenReply, ModelUnavailable, UsageError, UselessReply
 from agents.events import Error
 from agents.models import Model, Models, ToolSchema
-from agents.models.local_chat import LocalChat
 from agents.models.reply import Listener, ask
 from agents.state import SUPERVISOR
-from app.assistant import Assistant, Turn
+from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.composition import discover_checked
+from app.lab.chats import AnsweredChat, Answering
 from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session, reply_of
 from app.lab.folder import LabFolder
-from app.lab.stage import staged, turn_of
 from app.process.tasks import cancel
+from app.rehearsal.stage import THREAD, PlayedTurn, play, staged
+from app.rehearsal.trace_test import test_of
 from app.settings import Settings
-from app.trace_test import test_of
 from prompts import languages, prompt
 
 LOG = logging.getLogger(__name__)
@@ -40,30 +39,17 @@ LONGEST_THOUGHT = 7 * 24 * 3600.0
 """Seconds that a person may think about a reply."""
 PATIENCE = 20.0
 """Seconds that one waits for the next call of a model, or the end of the turn."""
-THREAD = "desk"
 ExportForm = Literal["jsonl", "test"]
 """What a session is exported as: fine-tuning data, or a trace test."""
-Answering = Callable[[str, list[AnyMessage], Sequence[ToolSchema]], Awaitable[AIMessage]]
-
-
-class DeskChat(LocalChat):
-    """One role, played by whoever sits at the desk."""
-
-    role: str
-    answering: Answering = Field(repr=False)
-
-    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
-        """Return the person's reply."""
-        return await self.answering(self.role, messages, tools)  # type: ignore[arg-type]  # prompts have no other kinds
 
 
 def desk_model(role: str, answering: Answering) -> Model:
     """Return a model that waits as long as a person thinks."""
-    chat = DeskChat(role=role, answering=answering)
+    chat = AnsweredChat(answering=answering)
     return Model(f"desk:{role}", chat, reply_seconds=LONGEST_THOUGHT, first_seconds=LONGEST_THOUGHT)
 
 
-async def stays(role: str, messages: list[AnyMessage], tools: Sequence[ToolSchema]) -> AIMessage:
+async def stays(messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
     """Answer for every observer that the conversation stays where it is; rewrite no query."""
     if any(messages[0].text.startswith(prompt("help_query", lang)) for lang in languages()):
         raise ModelUnavailable("unavailable", "the desk")
@@ -134,7 +120,7 @@ class Desk:
         self._stack = AsyncExitStack()
         self.assistant: Assistant
 
-    async def open(self, settings: Settings) -> "Desk":
+    async def open(self, settings: Settings) -> None:
         """Open a fresh stage, and play on it what the session holds; the file is only written by what comes then.
 
         Raises:
@@ -145,24 +131,18 @@ class Desk:
         self._places = {json.dumps(entry, sort_keys=True): place for place, entry in enumerate(kept.pool)}
         self.has_changed_course = self._is_kept = False
         speakers = discover_checked(settings)[0]
-        roles = {role: desk_model(role, self._answer) for role in (SUPERVISOR, *speakers.dialogs)}
+        roles = {role: desk_model(role, partial(self._answer, role)) for role in (SUPERVISOR, *speakers.dialogs)}
         models = Models(default=roles[SUPERVISOR], roles={**roles, "observer": desk_model("observer", stays)})
-        try:
-            stage = staged(settings, speakers=speakers, models=models)
-            self.assistant = await self._stack.enter_async_context(stage)
-            for turn in kept.turns:
-                self._queue = deque(turn.replies)
-                self.say(turn.user)
-                await self._settled_again()
-                if self._queue or self.session.turns[-1].is_over != turn.is_over:
-                    self.has_changed_course = True
-                    break
-        except BaseException:
-            await self.close()
-            raise
+        self.assistant = await self._stack.enter_async_context(staged(settings, speakers, models))
+        for turn in kept.turns:
+            self._queue = deque(turn.replies)
+            self.say(turn.user)
+            await self._settled_again()
+            if self._queue or self.session.turns[-1].is_over != turn.is_over:
+                self.has_changed_course = True
+                break
         self._queue.clear()
         self._is_kept = True
-        return self
 
     async def close(self) -> None:
         """Break off the running turn, and close the stage."""
@@ -182,11 +162,7 @@ class Desk:
         return self._turn is not None and not self._turn.done()
 
     def say(self, text: str) -> None:
-        """Say something as the user.
-
-        Raises:
-            UsageError: the turn before is not over, or there is no text.
-        """
+        """Say something as the user. Raises UsageError: the turn before is not over, or there is no text."""
         if self.is_running:
             raise UsageError("answer for the model first: its turn is not over")
         if not text.strip():
@@ -244,15 +220,13 @@ class Desk:
                     await self._moved.wait()
 
     async def _play(self, text: str) -> None:
-        begun, session = time.perf_counter(), self.session
+        session = self.session
         self.scenes.append(await self._scene(text))
-        turn = Turn(thread=THREAD, text=text, user=session.user, lang=session.lang or None, device=session.device)
         try:
-            events = [event async for event in self.assistant.play(turn)]
+            played = await play(self.assistant, text, lang=session.lang or None, **session.who)
         except Exception:
             LOG.exception("a turn at the lab's desk failed")
-            events = [Error(code="failed", text="")]
-        played = turn_of(text, events, time.perf_counter() - begun)
+            played = PlayedTurn(text, [Error(code="failed", text="")], 0)
         question = await self.assistant.question(THREAD, session.user)
         state = await self.assistant.graph.aget_state(config_of(THREAD))
         real = (id for numbers in state.values.get("aliases", {}).values() for id in numbers.values())
@@ -274,7 +248,7 @@ class Desk:
         heard = {**state, "heard": {**state["heard"], "text": text}}
         return scene_of(speakers.dialogs[state["dialog"]], heard, speakers)  # type: ignore[arg-type]
 
-    async def _answer(self, role: str, messages: list[AnyMessage], tools: Sequence[ToolSchema]) -> AIMessage:
+    async def _answer(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
         """Return the reply that is played again, with the prompt as it was seen then; else the person's."""
         if self._queue and self._queue[0].role == role:
             reply = self._queue.popleft()
@@ -286,9 +260,10 @@ class Desk:
         self._save()
         return reply.message(number)
 
-    async def _asked(self, role: str, messages: list[AnyMessage], tools: Sequence[ToolSchema]) -> Reply:
+    async def _asked(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> Reply:
         """Return what the person replies."""
-        wanted = Wanted(role, messages, tools, asyncio.get_running_loop().create_future())
+        reply = asyncio.get_running_loop().create_future()
+        wanted = Wanted(role, messages, tools, reply)  # type: ignore[arg-type]  # prompts have no other kinds
         self._waiting.append(wanted)
         self._moved.set()
         try:
@@ -322,8 +297,9 @@ class Desk:
 @asynccontextmanager
 async def sitting(settings: Settings, name: str) -> AsyncIterator[Desk]:
     """Open a session of the lab's folder, and close it afterwards."""
-    desk = await Desk(LabFolder(settings.lab_folder), name).open(settings)
+    desk = Desk(LabFolder(settings.lab_folder), name)
     try:
+        await desk.open(settings)
         yield desk
     finally:
         await desk.close()

@@ -21,6 +21,8 @@ PLAIN = re.compile(
     re.VERBOSE,
 )
 """What is an identifier by its looks, whether or not a tool marks it as one."""
+LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""A text within JSON."""
 SHORTEST = 4
 """Characters of an identifier that may not stand within another word either; a shorter one may by chance."""
 
@@ -38,18 +40,14 @@ def jsonl_of(session: Session, chance: random.Random | None = None) -> str:
     lines = []
     for line in _chats(session):
         real = _identifiers(session, line)
-        lines.append(checked(json.dumps(_swapped(line, real, chance), ensure_ascii=False), real))
+        lines.append(checked(_swapped(json.dumps(line, ensure_ascii=False), real, chance), real))
     if not lines:
         raise UsageError("no call of a model has been answered yet")
     return "\n".join(lines) + "\n"
 
 
 def checked(line: str, identifiers: Sequence[str]) -> str:
-    """Return a line that has none of the identifiers.
-
-    Raises:
-        UsageError: it has one.
-    """
+    """Return a line that has none of the identifiers. Raises UsageError: it has one."""
     for identifier in identifiers:
         written = json.dumps(identifier, ensure_ascii=False)[1:-1]
         within = len(identifier) >= SHORTEST and written.casefold() in line.casefold()
@@ -81,23 +79,16 @@ def _identifiers(session: Session, line: Mapping[str, Any]) -> list[str]:
     return sorted({*session.identifiers, *(written & passed), *PLAIN.findall(texts)}, key=len, reverse=True)
 
 
-def _texts(data: object) -> Iterator[str]:
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, Mapping):
-        for name, value in data.items():
-            yield from (str(name), *_texts(value))
-    elif isinstance(data, list):
-        for value in data:
-            yield from _texts(value)
+def _texts(data: object) -> list[str]:
+    return [json.loads(text) for text in LITERAL.findall(json.dumps(data))]
 
 
 def _word(text: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
 
 
-def _swapped(line: dict[str, Any], identifiers: Sequence[str], chance: random.Random) -> Any:
-    """Return the line with a random identifier of the same shape in place of each real one."""
+def _swapped(line: str, identifiers: Sequence[str], chance: random.Random) -> str:
+    """Return the line of JSON with a random identifier of the same shape in place of each real one."""
     stand_ins: dict[str, str] = {}
     for identifier in identifiers:
         taken = [*identifiers, *stand_ins.values()]
@@ -106,14 +97,11 @@ def _swapped(line: dict[str, Any], identifiers: Sequence[str], chance: random.Ra
         return line
     either = re.compile("|".join(_word(identifier).pattern for identifier in identifiers), re.IGNORECASE)
 
-    def swapped(data: Any) -> Any:
-        if isinstance(data, str):
-            return either.sub(lambda match: stand_ins[match[0].casefold()], data)
-        if isinstance(data, Mapping):
-            return {swapped(name): swapped(value) for name, value in data.items()}
-        return [swapped(value) for value in data] if isinstance(data, list) else data
+    def swapped(literal: re.Match[str]) -> str:
+        text = either.sub(lambda match: stand_ins[match[0].casefold()], json.loads(literal[0]))
+        return json.dumps(text, ensure_ascii=False)
 
-    return swapped(line)
+    return LITERAL.sub(swapped, line)
 
 
 def _alike(identifier: str, chance: random.Random, taken: Sequence[str]) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from agents.errors import UsageError
 from app.process.files import replace_file
-from app.remote.yaml_file import first_fault, read_yaml
+from app.remote.yaml_file import parsed
 
 Kind = Literal["cases", "desk", "mocks", "queries", "runs", "users", "variants"]
 """The folders of files that a team writes and deletes one by one."""
@@ -50,13 +50,10 @@ class LabFolder:
         return sorted(path.stem for path in (self.root / kind).glob("*.yaml") if NAME.fullmatch(path.stem))
 
     def read(self, kind: str, name: str, model: type[Part]) -> Part:
-        """Return what a file holds.
-
-        Raises:
-            UsageError: there is no such file, or something in it is wrong.
-        """
+        """Return what a file holds. Raises UsageError: there is no such file, or something in it is wrong."""
         path = self.existing(kind, name)
-        return parsed(path.read_text("utf-8") if path.stat().st_size <= LARGEST else "", model, str(path))
+        text = path.read_text("utf-8") if path.stat().st_size <= LARGEST else ""
+        return parsed(text, model, str(path))
 
     def every(self, kind: str, model: type[Part], *names: str) -> dict[str, Part]:
         """Return files of a kind by their names: these, or all without any. Raises UsageError as `read` does."""
@@ -80,28 +77,6 @@ class LabFolder:
     def delete(self, kind: str, name: str) -> None:
         """Delete a file. Raises UsageError if there is no such file."""
         self.existing(kind, name).unlink()
-
-
-def parsed(text: str, model: type[Part], where: str) -> Part:
-    """Return what a text in YAML says.
-
-    Raises:
-        UsageError: something in it is wrong.
-    """
-    try:
-        # A few aliases can stand for more than fits into memory.
-        data = read_yaml(text, aliases=False)
-    except ValueError as broken:
-        raise UsageError(f"{where}: {broken}") from None
-    return validated(model, {} if data is None else data, where)
-
-
-def validated(model: type[Part], data: object, where: str = "") -> Part:
-    """Return data as a part of the lab. Raises UsageError: something in it is wrong; names the place."""
-    try:
-        return model.model_validate(data)
-    except ValidationError as wrong:
-        raise UsageError(": ".join(filter(None, [where, *first_fault(wrong, data)]))) from None
 
 
 class _Plain(yaml.CSafeDumper):

@@ -1,13 +1,14 @@
-"""Forms of pages as data, and the forms of calls that are made from the schemas of tools."""
+"""Forms of pages as data: mocks, and the arguments of calls."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.errors import UsageError
+from agents.language.identifiers import Schema
 from app.agent_files.mocks import Mock
-from app.lab.folder import validated
+from app.presentation.arguments import argument
+from app.remote.yaml_file import validated
 
 DEEPEST = 4
 """Steps that the name of a field may have."""
@@ -87,59 +88,14 @@ def _outcome(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, kind: value or "no"}
 
 
-@dataclass(frozen=True)
-class FormField:
-    """One argument of a tool, in a form."""
-
-    name: str
-    about: str
-    kind: str
-    """What may be written, such as "string" or "array"."""
-    options: Sequence[str]
-    is_needed: bool
-
-
-def fields_of(schema: Mapping[str, Any]) -> list[FormField]:
-    """Return the fields of a form for the arguments of a tool."""
-    fields = []
-    for name, rule in schema.get("properties", {}).items():
-        kinds = [*_kinds(rule)]
-        choices = [option for choice in rule.get("anyOf", [rule]) for option in choice.get("enum", ())]
-        choices += [True, False] if kinds[0] == "boolean" else []
-        options = [choice if isinstance(choice, str) else json.dumps(choice) for choice in choices]
-        kind = " | ".join(kind for kind in kinds if kind not in ("", "null")) or "JSON"
-        about = str(rule.get("description", ""))
-        fields.append(FormField(name, about, kind, options, name in schema.get("required", ())))
-    return fields
-
-
-def arguments_of(schema: Mapping[str, Any], texts: Mapping[str, str], tool: str) -> dict[str, Any]:
+def arguments_of(schema: Schema, texts: Mapping[str, str], tool: str) -> dict[str, object]:
     """Return the arguments that a form of a tool says, a text for each; an empty one is left out.
 
     Raises:
-        UsageError: an argument that is no text is not JSON.
+        UsageError: a text is no such argument.
     """
-    rules = schema.get("properties", {})
-    filled = {name: text.strip() for name, text in texts.items() if text.strip()}
-    return {name: _argument(text, [*_kinds(rules.get(name, {}))], f"{tool}.{name}") for name, text in filled.items()}
-
-
-def _kinds(rule: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the types that an argument may have; "" for one that the schema leaves open."""
-    for choice in rule.get("anyOf", [rule]):
-        kind = choice.get("type", "string" if "enum" in choice else "")
-        yield from kind if isinstance(kind, list) else [kind]
-
-
-def _argument(text: str, kinds: Sequence[str], where: str) -> Any:
-    if kinds == ["string"]:
-        return text
-    if "array" in kinds and text[0] not in "[{":
-        # A list may be written as people write one.
-        return [_argument(part.strip(), [""], where) for part in text.split(",") if part.strip()]
-    try:
-        return from_json(text, where)
-    except UsageError:
-        if {"string", ""} & {*kinds}:
-            return text
-        raise
+    rules, filled = schema.get("properties", {}), {name: text.strip() for name, text in texts.items() if text.strip()}
+    return {
+        name: argument(text, rules.get(name, {}), schema, f"{tool}.{name}", may_count=True)
+        for name, text in filled.items()
+    }

@@ -77,18 +77,10 @@ def _example(text: str, call: DeskCall, parameters: Sequence[str]) -> str:
     return example if is_plain else ""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """How often a judgement was right with the cards as they are, and with the examples."""
-
-    about: str
-    before: int
-    after: int
-    judged: int
-
-
-def figures(speakers: Speakers, lessons: Sequence[Lesson], others: Sequence[Query], gate: Gate) -> list[Figure]:
-    """Return what the examples change, for the messages of the lessons and for all other requests.
+def figures(
+    speakers: Speakers, lessons: Sequence[Lesson], others: Sequence[Query], gate: Gate
+) -> list[dict[str, str | int]]:
+    """Return how often each judgement is right with the cards as they are, and with the examples.
 
     The messages fall into two halves. Each half is judged with the examples of the other half alone.
     """
@@ -115,10 +107,11 @@ def figures(speakers: Speakers, lessons: Sequence[Lesson], others: Sequence[Quer
         "messages that stay, and spare the observers": stays,
         "messages that leave, and are noticed": leaves,
     }
-    return [
-        Figure(about, sum(old for old, _ in pairs), sum(new for _, new in pairs), len(pairs))
-        for about, pairs in judgements.items()
-    ]
+    rows: list[dict[str, str | int]] = []
+    for about, pairs in judgements.items():
+        before_after = [sum(right) for right in zip(*pairs, strict=True)] or [0, 0]
+        rows.append({"about": about, "before": before_after[0], "after": before_after[1], "judged": len(pairs)})
+    return rows
 
 
 def new_examples(cards: Sequence[Card], lessons: Sequence[Lesson]) -> dict[tuple[str, str], list[str]]:

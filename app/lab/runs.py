@@ -4,10 +4,9 @@ import asyncio
 import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -16,9 +15,10 @@ from agents.events import TurnStart
 from app.agent_files.mocks import Mock
 from app.lab.cases import Case
 from app.lab.folder import LabFolder, named_after
-from app.lab.stage import Variant, ask, play, staged
-from app.lab.work import Tell
-from app.presentation.listing import columns
+from app.lab.live import Tell
+from app.lab.variants import Variant, ask, staged_as
+from app.presentation.listing import table_of
+from app.rehearsal.stage import play
 from app.remote.yaml_file import Part
 from app.settings import Settings
 from prompts import prompt
@@ -27,6 +27,8 @@ MOST_TIMES, MOST_VARIANTS = 20, 6
 Judge = Literal["checks", "person", "model"]
 Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
+COSTS = {"calls": 0, "tokens": 0, "seconds": 1, "price": 4}
+"""What plays cost, with the digits that are shown behind the point."""
 _JUDGING = threading.Lock()
 
 
@@ -34,8 +36,14 @@ class TurnResult(Part):
     """A turn of a case as it went."""
 
     user: str | None
-    answer: str
-    trace: str
+    answer: str = ""
+    trace: str = ""
+    problems: tuple[str, ...] = ()
+    """What the checks have found wrong."""
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0
+    price: float = 0
 
 
 class Result(Part):
@@ -46,16 +54,15 @@ class Result(Part):
     time: int = 1
     """Which repetition it is, from 1."""
     turns: tuple[TurnResult, ...] = ()
-    problems: tuple[str, ...] = ()
-    """What the checks have found wrong, each with its turn."""
-    calls: int = 0
-    tokens: int = 0
-    seconds: float = 0
-    price: float = 0
     person: bool | None = None
     model: bool | None = None
     reason: str = ""
     """Why the model judges so."""
+
+    @property
+    def problems(self) -> list[str]:
+        """What the checks have found wrong, each with its turn."""
+        return [f"turn {place}: {each}" for place, turn in enumerate(self.turns, 1) for each in turn.problems]
 
     @property
     def checks(self) -> bool:
@@ -111,46 +118,27 @@ class Run(Order):
         return counts
 
 
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """A variant in a line of the table; all but the shares are sums."""
+def summaries(run: Run) -> list[dict[str, Any]]:
+    """Return the table of a run, a line for each variant: its plays, how many of them are good, and what all cost.
 
-    variant: str
-    plays: int
-    passed: int
-    person: str
-    """How many of those that a person has judged are good, such as "3 / 4"; empty: nobody has."""
-    model: str
-    """The same of the model that judges."""
-    consistent: int
-    """Cases that went the same way each time."""
-    cases: int
-    calls: int
-    tokens: int
-    seconds: float
-    price: float
-
-
-def summaries(run: Run) -> list[Summary]:
-    """Return the table of a run, a line for each variant."""
-    lines = []
+    `consistent` counts the cases that went the same way each time; an empty share is that of a judge who judged none.
+    """
+    lines: list[dict[str, Any]] = []
     for name in run.variants:
         own = [result for result in run.results if result.variant == name]
         traces = [{result.trace for result in own if result.case == case} for case in {result.case for result in own}]
+        turns = [turn for result in own for turn in result.turns]
         lines.append(
-            Summary(
-                variant=name,
-                plays=len(own),
-                passed=sum(result.checks for result in own),
-                person=_share([result.person for result in own]),
-                model=_share([result.model for result in own]),
-                consistent=sum(len(each) == 1 for each in traces),
-                cases=len(traces),
-                calls=sum(result.calls for result in own),
-                tokens=sum(result.tokens for result in own),
-                seconds=round(sum(result.seconds for result in own), 1),
-                price=round(sum(result.price for result in own), 4),
-            )
+            {
+                "variant": name,
+                "plays": len(own),
+                "passed": sum(result.checks for result in own),
+                "person": _share([result.person for result in own]),
+                "model": _share([result.model for result in own]),
+                "consistent": sum(len(each) == 1 for each in traces),
+                "cases": len(traces),
+                **{cost: round(sum(getattr(turn, cost) for turn in turns), digits) for cost, digits in COSTS.items()},
+            }
         )
     return lines
 
@@ -162,11 +150,10 @@ def _share(verdicts: Sequence[bool | None]) -> str:
 
 def table_lines(run: Run) -> list[str]:
     """Return the table of a run as text, with what differs and how far the judges agree."""
-    rows = summaries(run)
     lines = [f"! {result.case} ({result.variant}): {result.problems[0]}" for result in run.results if result.problems]
     lines += [f"differs: {name}" for name in run.differing()]
     lines += [f"{pair[0]} and {pair[1]} agree on {same} of {both}" for pair, (same, both) in run.agreement().items()]
-    return [*columns([[*vars(rows[0])], *([*vars(row).values()] for row in rows)]), *lines]
+    return [*table_of(summaries(run)), *lines]
 
 
 def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> Result:
@@ -176,16 +163,12 @@ def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> 
         UsageError: there is no such run, or no such result.
     """
     with _JUDGING:
-        return _judged(folder, name, place, verdict)
-
-
-def _judged(folder: LabFolder, name: str, place: int, verdict: Verdict) -> Result:
-    run = folder.read("runs", name, Run)
-    if not 0 <= place < len(run.results):
-        raise UsageError(f"the run {name!r} has {len(run.results)} results")
-    results = [*run.results]
-    results[place] = results[place].model_copy(update={"person": verdict == "good"})
-    folder.write("runs", name, run.model_copy(update={"results": tuple(results)}))
+        run = folder.read("runs", name, Run)
+        if not 0 <= place < len(run.results):
+            raise UsageError(f"the run {name!r} has {len(run.results)} results")
+        results = [*run.results]
+        results[place] = results[place].model_copy(update={"person": verdict == "good"})
+        folder.write("runs", name, run.model_copy(update={"results": tuple(results)}))
     return results[place]
 
 
@@ -241,29 +224,16 @@ async def _played(
             stages.setdefault(f"{case.mocks!r} {own}", []).append((title, case, time))
     for group in stages.values():
         mocks = (*group[0][1].mocks, *variant.mocks)
-        async with staged(settings, variant.model_copy(update={"mocks": mocks})) as assistant:
+        async with staged_as(settings, variant.model_copy(update={"mocks": mocks})) as assistant:
             for title, case, time in group:
                 lang, thread, user = case.lang or None, f"{title}-{time}", case.user or None
-                turns = [
-                    await play(assistant, turn.user, lang=lang, thread=thread, user=user, device=case.device)
-                    for turn in case.turns
-                ]
-                pairs = enumerate(zip(case.turns, turns, strict=True), 1)
-                yield Result(
-                    case=title,
-                    variant=name,
-                    time=time,
-                    turns=tuple(TurnResult(user=turn.text, answer=turn.answer, trace=turn.trace) for turn in turns),
-                    problems=tuple(
-                        f"turn {number}: {problem}"
-                        for number, (expected, turn) in pairs
-                        for problem in expected.expect.problems(turn)
-                    ),
-                    calls=sum(turn.calls for turn in turns),
-                    tokens=sum(turn.tokens for turn in turns),
-                    seconds=round(sum(turn.seconds for turn in turns), 3),
-                    price=sum(turn.price(settings.llm_prices) for turn in turns),
-                )
+                turns = []
+                for each in case.turns:
+                    turn = await play(assistant, each.user, lang=lang, thread=thread, user=user, device=case.device)
+                    facts = {name: getattr(turn, name) for name in ("answer", "trace", "calls", "tokens")}
+                    facts |= {"problems": each.expect.problems(turn), "seconds": round(turn.seconds, 3)}
+                    turns.append(TurnResult(user=each.user, price=turn.price(settings.llm_prices), **facts))
+                yield Result(case=title, variant=name, time=time, turns=tuple(turns))
 
 
 async def judged(settings: Settings, model: str, case: Case, result: Result) -> Result:

@@ -14,8 +14,9 @@ from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant
 from app.lab.cases import Case, CaseTurn, Expected
 from app.lab.folder import LabFolder, named_after
-from app.lab.stage import PlayedTurn, Variant, ask, play, staged
-from app.lab.work import Tell
+from app.lab.live import Tell
+from app.lab.variants import Variant, ask, staged_as
+from app.rehearsal.stage import PlayedTurn, play
 from app.remote.yaml_file import Part
 from app.settings import Settings
 from prompts import FALLBACK, prompt
@@ -118,7 +119,7 @@ async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, t
     failures: list[Failure] = []
     met: set[tuple[str | None, str]] = set()
     turn_count = 0
-    async with staged(settings, order.variant) as assistant:
+    async with staged_as(settings, order.variant) as assistant:
         for talk in range(order.talks):
             name, user = users[talk % len(users)]
             partner = _Partner(user, random.Random(f"{order.seed} {talk}"), settings)

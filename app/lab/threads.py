@@ -12,8 +12,9 @@ from app.assistant.recording import Answered, Decided, Record, Step, line_of
 from app.composition import discover_checked
 from app.lab.cases import case_of
 from app.lab.folder import LabFolder, named_after
-from app.lab.stage import PlayedTurn, Variant, play, staged
+from app.lab.variants import Variant, staged_as
 from app.presentation.texts import Reference, references, say
+from app.rehearsal.stage import PlayedTurn, play
 from app.settings import Settings
 from prompts import FALLBACK
 
@@ -75,11 +76,7 @@ class ThreadView:
 
 
 async def view(assistant: Assistant, thread: str) -> ThreadView:
-    """Return all that is known of a thread.
-
-    Raises:
-        UsageError: there is no such thread.
-    """
+    """Return all that is known of a thread. Raises UsageError: there is no such thread."""
     rows = await assistant.memory.transcript.records(thread)
     lines, state = await assistant.history(thread), await assistant.state(thread)
     if state is None and not lines:
@@ -94,21 +91,8 @@ async def view(assistant: Assistant, thread: str) -> ThreadView:
     return ThreadView(thread=thread, state=state or {}, turns=turns)
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """A turn as it went then and as it went now."""
-
-    then: Record
-    now: PlayedTurn
-
-    @property
-    def differs(self) -> bool:
-        """Whether the trace is another one."""
-        return self.then.trace != self.now.comparable
-
-
-async def replay(settings: Settings, records: Sequence[Record], variant: Variant) -> list[Replayed]:
-    """Say the same anew to another model, with other parameters or prompts, on an empty database.
+async def replay(settings: Settings, records: Sequence[Record], variant: Variant) -> list[tuple[Record, PlayedTurn]]:
+    """Say the same anew to another model, with other parameters or prompts, on an empty database: then and now.
 
     Tools that tell of the world outside answer as they did then, to calls with the same arguments; others fail.
 
@@ -119,9 +103,9 @@ async def replay(settings: Settings, records: Sequence[Record], variant: Variant
     if not records:
         raise UsageError("nothing of this thread was recorded")
     mocks = recorded_mocks(records, discover_checked(settings)[0])
-    async with staged(settings, variant.model_copy(update={"mocks": (*variant.mocks, *mocks)})) as assistant:
+    async with staged_as(settings, variant.model_copy(update={"mocks": (*variant.mocks, *mocks)})) as assistant:
         played = [await play(assistant, record.text, lang=record.lang or None) for record in records]
-    return [Replayed(then, now) for then, now in zip(records, played, strict=True)]
+    return [*zip(records, played, strict=True)]
 
 
 def keep_case(settings: Settings, records: Sequence[Record], thread: str) -> str:

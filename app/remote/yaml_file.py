@@ -10,7 +10,7 @@ import yaml
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from agents.errors import ConfigError
+from agents.errors import ConfigError, UsageError
 from prompts import FALLBACK
 
 Read = TypeVar("Read", bound=BaseModel)
@@ -69,16 +69,32 @@ def read_files(setting: str, path: Path, kind: type[Read]) -> list[tuple[str, Re
 
 def _read(setting: str, file: Path, kind: type[Read]) -> Read:
     try:
-        raw = read_yaml(file.read_text("utf-8"))
+        return parsed(file.read_text("utf-8"), kind, str(file), aliases=True)
     except (OSError, UnicodeDecodeError) as trouble:
         reason = trouble.strerror if isinstance(trouble, OSError) else "it is not UTF-8"
         raise ConfigError(f"{setting}: {file} cannot be read: {reason}") from None
-    except ValueError as broken:
-        raise ConfigError(f"{file}: not YAML: {broken}") from None
+    except UsageError as wrong:
+        raise ConfigError(str(wrong)) from None
+
+
+def parsed(text: str, kind: type[Read], where: str, *, aliases: bool = False) -> Read:
+    """Return what a text in YAML describes. Raises UsageError: something in it is wrong; names the place."""
     try:
-        return kind.model_validate(raw if raw is not None else {})
+        # A few aliases can stand for more than fits into memory.
+        data = read_yaml(text, aliases=aliases)
+    except ValueError as broken:
+        raise UsageError(f"{where}: not YAML: {broken}") from None
+    return validated(kind, {} if data is None else data, where)
+
+
+def validated(kind: type[Read], data: object, where: str = "") -> Read:
+    """Return data as what it describes. Raises UsageError: something in it is wrong; names the place."""
+    try:
+        return kind.model_validate(data)
     except ValidationError as wrong:
-        raise fault(str(file), *first_fault(wrong, raw)) from None
+        first = wrong.errors()[0]
+        message = re.sub(r"^(Value|Assertion) error, ", "", first["msg"])
+        raise UsageError(": ".join(filter(None, [where, place(first["loc"], data), message]))) from None
 
 
 def read_yaml(text: str, *, aliases: bool = True) -> Any:
@@ -95,12 +111,6 @@ def read_yaml(text: str, *, aliases: bool = True) -> Any:
         return yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError as broken:
         raise ValueError(" ".join(str(broken).split())[:300]) from None
-
-
-def first_fault(wrong: ValidationError, raw: Any) -> tuple[str, str]:
-    """Return the place of the first thing that is wrong in some data, and what is wrong with it."""
-    first = wrong.errors()[0]
-    return place(first["loc"], raw), re.sub(r"^(Value|Assertion) error, ", "", first["msg"])
 
 
 def fault(file: str, where: str, message: str) -> ConfigError:

@@ -17,8 +17,8 @@ from app.lab.agents import Workshop, agent_of
 from app.lab.drawing import drawing
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data
-from app.lab.open_talks import OpenTalks
-from app.lab.stage import play
+from app.lab.live import OpenTalks
+from app.rehearsal.stage import play
 from app.settings import Settings
 
 pytestmark = pytest.mark.needs("planner")
@@ -157,22 +157,19 @@ def test_the_drawing_lights_what_ran() -> None:
     """The nodes that ran are lit, the last one above all while the turn goes on; another dialog that ran is drawn."""
     events: list[Event] = [TurnStart(text="x"), ModelStart(speaker="supervisor", model="m")]
     events += [Handover(from_="supervisor", to="clerk"), ToolStart(speaker="clerk", tool="t")]
-    states = {node.name: node.state for node in drawing("clerk", ["finished"], events)[0]}
-    assert states == {
-        "route": "ran",
-        "finished.pre_check": "",
-        "supervisor": "ran",
-        "clerk": "ran",
-        "verdict": "",
-        "supervisor.tools": "",
-        "clerk.tools": "runs",
-        "ask": "",
-        "settle": "",
-    }
+    drawn = drawing("clerk", ["finished"], events)
+    assert drawn.rows == [
+        ["route"],
+        ["finished.pre_check", "supervisor", "clerk"],
+        ["verdict", "supervisor.tools", "clerk.tools"],
+        ["ask", "settle"],
+    ]
+    assert drawn.states == {"route": "ran", "supervisor": "ran", "clerk": "ran", "clerk.tools": "runs"}
     over = [*events, ModelStart(speaker="planner", model="m"), Message(speaker="planner", text="x")]
     over.append(TurnEnd(is_active=False, dialog="planner"))
-    drawn = {node.name: node.state for node in drawing("clerk", [], over)[0]}
-    assert (drawn["planner"], drawn["settle"]) == ("ran", "ran")
+    drawn = drawing("clerk", [], over)
+    assert (drawn.states["planner"], drawn.states["settle"]) == ("ran", "ran")
+    assert drawn.rows[1] == ["supervisor", "clerk", "planner"]
 
 
 async def test_a_trial_takes_the_new_version(settings: Settings, workshop: Workshop) -> None:

@@ -23,9 +23,9 @@ def test_what_a_card_gains_and_loses() -> None:
     gone = Query(text="what time is it", tool="current_time", origin="example")
     other = Query(text="add milk to my list", tool="current_time")
     shown = effect(discover()[0], "current_time", "en", CLOCK, [asked, gone, other])
-    assert [*shown.gained] == [asked]
-    assert [*shown.lost] == [gone]
-    assert [*shown.missed] == [other]
+    assert shown["gained"] == [asked]
+    assert shown["lost"] == [gone]
+    assert shown["missed"] == [other]
     for name, text in (("no_tool", CLOCK), ("current_time", "- {no_slot} now"), ("current_time", "- a\nb")):
         with pytest.raises(UsageError):
             effect(discover()[0], name, "en", text, [])

@@ -112,7 +112,7 @@ async def test_a_case_of_somebody_the_tools_know(settings: Settings) -> None:
     expected = Expected(calls=(ExpectedCall(tool="list_orders"),), says=("D1001",))
     case = Case(user="me", device="terminal", turns=(CaseTurn(user="show me my orders", expect=expected),))
     run = await run_cases(settings, {"own": case}, Order(times=2))
-    assert [result.problems for result in run.results] == [(), ()]
+    assert [result.problems for result in run.results] == [[], []]
 
 
 def test_the_commands_play_and_export(

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 
 from agents.errors import UsageError
+from agents.events.views import Table, View
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
-from app.agent_files.mocks import Mock, Mocked, Outcome
-from app.assistant.recording import Answered, Record
+from app.agent_files.mocks import Mock, Mocked, Outcome, recorded_mocks, with_mocks
+from app.assistant.recording import Answered, Record, Reply, Viewed
 from app.cli import command_line
 from app.composition import discover
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data, mock_of
-from app.lab.stage import PlayedTurn, Variant, play, staged
 from app.lab.threads import keep_mocks
+from app.rehearsal.stage import PlayedTurn, play, staged
 from app.settings import Settings
 
 
@@ -27,7 +28,7 @@ async def answered(settings: Settings, *mocks: Mock, **lines: list[Line]) -> Pla
     script = Script()
     script.add(**lines)
     models = script.models([SUPERVISOR, "observer", *speakers.dialogs])
-    async with staged(settings, Variant(mocks=mocks), models=models) as assistant:
+    async with staged(settings, with_mocks(speakers, mocks), models) as assistant:
         turn = await play(assistant, "Tell me about the depot in Riga")
     assert script.left() == {}
     return turn
@@ -136,6 +137,17 @@ def test_answers_are_recorded_once_for_the_same_arguments(settings: Settings) ->
     ]
     with pytest.raises(UsageError):
         keep_mocks(settings, records, ["another"])
+
+
+async def test_a_recorded_mock_shows_its_view(settings: Settings) -> None:
+    """What a tool showed beside its answer is shown again."""
+    depots = Table(columns=["Depot"], rows=[["Riga"]])
+    calls = Reply("supervisor", "", [("list_depots", {})])
+    steps = [calls, Answered("supervisor", "list_depots", {}, True, "1. Riga"), Viewed(depots.body())]
+    mocks = recorded_mocks([Record(text="x", status="done", steps=steps)], discover()[0])
+    turn = await answered(settings, *mocks, supervisor=[Call("list_depots"), "That is all."])
+    assert "supervisor.list_depots() = 1. Riga" in turn.trace
+    assert [event.body() for event in turn.events if isinstance(event, View)] == [depots.body()]
 
 
 def test_a_run_with_a_mock(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

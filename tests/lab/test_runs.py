@@ -13,9 +13,11 @@ from app.assistant.recording import Answered, Record, Reply
 from app.cli import command_line
 from app.composition import discover
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
-from app.lab.folder import LabFolder, parsed, validated, written
+from app.lab.folder import LabFolder, written
 from app.lab.runs import Order, Result, Run, TurnResult, run_cases, summaries, table_lines
-from app.lab.stage import Variant, turn_of
+from app.lab.variants import Variant
+from app.rehearsal.stage import PlayedTurn
+from app.remote.yaml_file import parsed, validated
 from app.settings import Settings
 from app.usage import read_prices
 
@@ -46,7 +48,7 @@ SAID = Message(speaker="planner", text="Noted: Milk.")
 )
 def test_an_expectation_finds_its_problem(expected: Expected, events: list[Event], problem: str) -> None:
     """Each expectation is met or named; no answer, or an error, is wrong whatever is expected."""
-    problems = expected.problems(turn_of("add milk", [*events, END], 0.1))
+    problems = expected.problems(PlayedTurn("add milk", [*events, END], 0.1))
     assert bool(problems) == bool(problem), problems
     assert problem in "".join(problems)
 
@@ -54,7 +56,7 @@ def test_an_expectation_finds_its_problem(expected: Expected, events: list[Event
 def test_what_a_turn_costs() -> None:
     """Each model's tokens have its price of `LLM_PRICES`; a model without one costs nothing."""
     ends = [ModelEnd(speaker="planner", model="m", input_tokens=1_000, output_tokens=500), SAID]
-    turn = turn_of("x", [*ends, ModelEnd(speaker="planner", model="free", input_tokens=7), END], 0.1)
+    turn = PlayedTurn("x", [*ends, ModelEnd(speaker="planner", model="free", input_tokens=7), END], 0.1)
     assert (turn.calls, turn.tokens) == (2, 1_507)
     assert turn.price(read_prices(["m=2/4"])) == pytest.approx(0.004)
 
@@ -87,10 +89,10 @@ async def test_two_variants_side_by_side(settings: Settings) -> None:
     order = Order(variants=variants, times=2)
     run = await run_cases(settings, cases, order, tell=lambda done, plays: heard.append((done, plays)))
     assert heard[-1] == (8, 8)
-    lines = {each.variant: each for each in summaries(run)}
-    assert (lines["direct"].plays, lines["direct"].cases) == (4, 2)
-    assert lines["asked"].calls >= lines["direct"].calls
-    assert lines["asked"].consistent >= 1
+    lines = {each["variant"]: each for each in summaries(run)}
+    assert (lines["direct"]["plays"], lines["direct"]["cases"]) == (4, 2)
+    assert lines["asked"]["calls"] >= lines["direct"]["calls"]
+    assert lines["asked"]["consistent"] >= 1
     folder = LabFolder(settings.lab_folder)
     assert folder.read("runs", folder.add("runs", "run", run), Run) == run
     with pytest.raises(UsageError, match="no case"):
@@ -102,9 +104,8 @@ async def test_two_variants_side_by_side(settings: Settings) -> None:
 
 
 def _result(problems: tuple[str, ...], person: bool | None, model: bool | None, variant: str = "A") -> Result:
-    turns = (TurnResult(user="hello", answer="Hi", trace="supervisor: Hi"),)
-    facts = {"tokens": 1_500, "calls": 2, "price": 0.5}
-    return Result(case="x", variant=variant, turns=turns, problems=problems, person=person, model=model, **facts)
+    turn = TurnResult(user="hello", answer="Hi", trace="supervisor: Hi", problems=problems, tokens=1_500, calls=2)
+    return Result(case="x", variant=variant, turns=(turn,), person=person, model=model)
 
 
 def test_the_agreement_of_the_judges() -> None:

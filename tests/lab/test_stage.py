@@ -11,9 +11,10 @@ from pydantic import Field
 
 from agents.models import Model, Models, ToolSchema
 from agents.models.local_chat import LocalChat
-from app.lab.open_talks import OpenTalks
-from app.lab.stage import play, staged
+from app.composition import discover
+from app.lab.live import OpenTalks
 from app.process.logs import log_on_stderr
+from app.rehearsal.stage import play, staged
 from app.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ async def test_silence_holds_for_its_own_play_alone(settings: Settings, capsys: 
     """Two plays overlap, and the first one ends first: neither is heard, and all others are heard at any time."""
     chat = NoisyChat()
     with log_on_stderr(detailed=False):
-        async with staged(settings, models=Models(default=Model("noisy", chat), roles={})) as assistant:
+        async with staged(settings, discover()[0], Models(default=Model("noisy", chat))) as assistant:
             plays = [asyncio.create_task(play(assistant, "hello", thread=thread)) for thread in ("first", "second")]
             events = [await chat.asked.get() for _ in plays]
             LOG.error("both plays go on")

@@ -11,10 +11,10 @@ from app.assistant import Turn
 from app.assistant.recording import Decided, Record
 from app.cli import command_line
 from app.composition import open_assistant
-from app.lab.stage import Variant
 from app.lab.threads import TurnView, replay, view
+from app.lab.variants import Variant
+from app.rehearsal.trace_test import test_of as exported_test
 from app.settings import Settings
-from app.trace_test import test_of as exported_test
 
 pytestmark = pytest.mark.needs("planner")
 SAID = ("add milk to my list", "what is on my list?", "thanks")
@@ -55,9 +55,9 @@ async def test_a_replay_tells_what_differs(settings: Settings) -> None:
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         records = await assistant.records("ann")
     again = await replay(settings, records, Variant(prompts={"planner": "You keep lists."}))
-    assert [turn.differs for turn in again] == [False, False, False]
+    assert [then.trace != now.comparable for then, now in again] == [False, False, False]
     other = await replay(settings, [Record(text="add tea to my list", lang="en"), *records[1:]], Variant())
-    assert [turn.differs for turn in other] == [True, True, False]
+    assert [then.trace != now.comparable for then, now in other] == [True, True, False]
     with pytest.raises(UsageError, match="there is no dialog"):
         await replay(settings, records, Variant(prompts={"nobody": "x"}))
 

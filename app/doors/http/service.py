@@ -37,7 +37,7 @@ from app.doors.http.page import router as page
 from app.doors.http.page.guard import PageRoute, refused
 from app.doors.http.seat import page as seat_page
 from app.doors.http.seat import paths as seat_paths
-from app.lab.work import FAULTS
+from app.doors.visit import FAULTS
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
 from app.security.api_keys import EVERYTHING, Key, holder_of

@@ -1,7 +1,10 @@
 """A conversation with a search, exported as a test."""
 
+import pytest
+
 from agents.models.script import Call
-from app.trace_test import rehearse, trace_test
+from app.agent_files.mocks import recorded_mocks, with_mocks
+from app.rehearsal.trace_test import rehearse, trace_test
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers
 from tests.conftest import Chat
@@ -9,17 +12,28 @@ from tests.dialogs.research.library import Library, page
 from tests.support.exports import turns
 
 
-async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
-    """An exported conversation that cites sources needs none of them: numbers, images and citations are the same."""
-    picture = Image("https://img.example/hat.png", "Hat", "", 8, 6, "image/png", "https://hats.example")
-    library = Library([page("Hats", "A hat.", image=picture), page("Wigs", "A wig.")])
-    chat.services = [Retrievers({library.name: library})]
+async def wearing(chat: Chat, thread: str = "ann") -> str:
+    """Look up what people wear, and return the trace."""
     searches = [Call("search", {"queries": [query]}) for query in ("hat", "wig")]
     chat.expects(
         supervisor=[Call("look_things_up", {"brief": "hats"})],
         research=[searches, "Hats [source=[0]], wigs [source=[1]]."],
     )
-    trace = await chat.says("What do people wear?")
+    return await chat.says("What do people wear?", thread=thread)
+
+
+@pytest.fixture
+def library(chat: Chat) -> None:
+    """Let the conversation find two pages, one with a picture."""
+    picture = Image("https://img.example/hat.png", "Hat", "", 8, 6, "image/png", "https://hats.example")
+    library = Library([page("Hats", "A hat.", image=picture), page("Wigs", "A wig.")])
+    chat.services = [Retrievers({library.name: library})]
+
+
+@pytest.mark.usefixtures("library")
+async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
+    """An exported conversation that cites sources needs none of them: numbers, images and citations are the same."""
+    trace = await wearing(chat)
 
     play = await rehearse(await turns(chat))
 
@@ -30,3 +44,16 @@ async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
     assert "sources: 0 Hats" in source
     assert "images: Hat" in source
     compile(source, "exported", "exec")
+
+
+@pytest.mark.usefixtures("library")
+async def test_a_mock_of_a_search_gives_its_recorded_documents(chat: Chat) -> None:
+    """Mocks that are made of a record find what was found then: the sources, the images and the citations."""
+    then = await wearing(chat)
+    mocks = recorded_mocks(await turns(chat), chat.speakers, volatile_alone=False)
+    chat.services, chat.speakers = [], with_mocks(chat.speakers, mocks)
+
+    now = await wearing(chat, "bob")
+
+    assert [line for line in now.splitlines() if " is mocked: " not in line] == then.splitlines()
+    assert now.count("research.search is mocked: a fixed result") == 2

@@ -114,6 +114,5 @@ async def live_trace(
     if len(events) == seen:
         return Response(status_code=204)
     observing = visit.workshop.read(agent).observers
-    nodes, edges = drawing(agent, observing, answers[-1].events if answers else ())
-    facts = {"agent": agent, "seen": len(events), "nodes": nodes, "edges": edges, "trace": trace(events)}
-    return HTMLResponse(visit.draw("live", **facts))
+    graph = drawing(agent, observing, answers[-1].events if answers else ())
+    return HTMLResponse(visit.draw("live", agent=agent, seen=len(events), graph=graph, trace=trace(events)))

@@ -9,8 +9,8 @@ from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visit, Visi
 from app.lab.desk import Desk, ExportForm, sitting
 from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, Session
-from app.lab.folder import validated
-from app.lab.forms import arguments_of, fields_of
+from app.lab.forms import arguments_of
+from app.remote.yaml_file import validated
 from prompts import languages
 
 router = new_router()
@@ -101,7 +101,5 @@ def _facts(desk: Desk) -> dict[str, object]:
     for turn in desk.session.turns:
         turns.append((done, turn, [*enumerate(turn.replies, done + 1)]))
         done += 1 + len(turn.replies)
-    wanted = desk.wanted
-    tools = [tool["function"] for tool in wanted.tools] if wanted else []
-    forms = [(tool, fields_of(tool.get("parameters", {}))) for tool in tools]
-    return {"desk": desk, "file": desk.name, "turns": turns, "wanted": wanted, "tools": forms}
+    tools = [tool["function"] for tool in desk.wanted.tools] if desk.wanted else []
+    return {"desk": desk, "file": desk.name, "turns": turns, "wanted": desk.wanted, "tools": tools}

@@ -2,12 +2,11 @@
 
 from fastapi import FastAPI
 
-from app.doors.http.lab import agents, desk, mocks, runs, threads, tools, visit
-from app.lab.open_talks import OpenTalks
-from app.lab.work import Works
+from app.doors.http.lab import agents, desk, runs, threads, tools, visit
+from app.lab.live import OpenTalks, Works
 from app.settings import Settings
 
-PAGES = (visit.router, threads.router, runs.router, mocks.router, agents.router, tools.router, desk.router)
+PAGES = (visit.router, threads.router, runs.router, agents.router, tools.router, desk.router)
 
 
 def add_to(app: FastAPI, settings: Settings) -> None:

@@ -8,12 +8,14 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, led_to, new_router
+from app.doors.visit import FAULTS
 from app.lab.cases import Case
-from app.lab.folder import parsed, validated, written
+from app.lab.folder import written
+from app.lab.live import Tell
 from app.lab.runs import JUDGES, Order, Run, Verdict, judge_result, run_files, summaries
 from app.lab.simulation import Talks, User, simulate
 from app.lab.threads import keep_case as keep_thread
-from app.lab.work import FAULTS, Tell
+from app.remote.yaml_file import parsed, validated
 
 router = new_router()
 Written = Literal["cases", "users"]
@@ -83,7 +85,7 @@ async def simulation(visit: Visiting, form: Nested) -> str:
 @router.get("/lab/work", response_model=None)
 async def progress(visit: Visiting, id: str) -> Response | str:
     """Tell how far some work is, or what came of it."""
-    work = visit.works.of(id)
+    work = visit.works.get(id)
     if work is None:
         raise HTTPException(404)
     if not work.task.done():

@@ -7,12 +7,13 @@ from fastapi import HTTPException, Query, Response
 
 from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
 from app.doors.http.lab.visit import Nested, Number, Text, Visiting, as_file, led_to, new_router
-from app.lab.folder import named_after, validated
-from app.lab.stage import Variant
+from app.lab.folder import named_after
 from app.lab.threads import replay, view
+from app.lab.variants import Variant
 from app.presentation.listing import first_line, moment, state_lines
 from app.presentation.texts import say
-from app.trace_test import test_of
+from app.rehearsal.trace_test import test_of
+from app.remote.yaml_file import validated
 
 MOST_LISTED = 200
 """Threads in the list."""

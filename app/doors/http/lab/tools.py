@@ -1,4 +1,4 @@
-"""The pages on tools: every card edited, with the requests that find it shown at once."""
+"""The pages on tools: cards edited, with the requests that find them shown at once; mocks, written and recorded."""
 
 import asyncio
 from typing import Annotated
@@ -6,8 +6,12 @@ from typing import Annotated
 from fastapi import Form, HTTPException, Query, Response
 from pydantic import AfterValidator
 
-from app.doors.http.lab.visit import Text, Visiting, led_to, new_router
+from app.agent_files.mocks import TYPES, Mock, Outcome
+from app.doors.http.lab.visit import FileName, Nested, Text, Visiting, led_to, new_router
 from app.lab.cards import card_text, draft_file, effect, queries_of
+from app.lab.folder import named_after
+from app.lab.forms import mock_of
+from app.lab.threads import keep_mocks
 from app.presentation.tool_card import cards, owned_tools, slots, write_card
 from prompts import languages
 
@@ -43,7 +47,7 @@ async def shown(visit: Visiting, name: Text, lang: Text, text: CardText = "") ->
 
 
 @router.post("/lab/tool")
-async def save(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> Response:
+async def save_draft(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> Response:
     """Keep a draft of a card in the lab's folder."""
     owned = owned_tools(visit.assistant.speakers).get(name)
     if owned is None or lang not in languages():
@@ -51,3 +55,43 @@ async def save(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> 
     async with visit.deed("card_changed", about=name):
         write_card(draft_file(visit.folder, name, lang), "", text, slots([tool for _, tool in owned]))
     return led_to(f"/lab/tool?name={name}&lang={lang}")
+
+
+@router.get("/lab/mocks")
+def mocks(visit: Visiting) -> str:
+    """List the mocks."""
+    tools = {tool.name for speaker in visit.assistant.speakers for tool in speaker.tools}
+    return visit.page("mocks", mocks=visit.folder.every("mocks", Mock), tools=tools)
+
+
+@router.get("/lab/mock")
+def mock(visit: Visiting, name: FileName = "") -> str:
+    """Show a mock to be edited; without a name a new one."""
+    tools = sorted({tool.name for speaker in visit.assistant.speakers for tool in speaker.tools})
+    shown = visit.folder.read("mocks", name, Mock) if name else Mock(tool="new_tool", outcomes=(Outcome(text="ok"),))
+    return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES], tools=tools)
+
+
+@router.post("/lab/mock")
+def save_mock(visit: Visiting, form: Nested) -> Response:
+    """Write a mock."""
+    mock = mock_of(form)
+    if file := form.get("file"):
+        visit.folder.write("mocks", str(file), mock)
+    else:
+        visit.folder.add("mocks", named_after(mock.tool), mock)
+    return led_to("/lab/mocks")
+
+
+@router.post("/lab/mock/try")
+def attempt(visit: Visiting, form: Nested) -> str:
+    """Show what the mock on the page would answer to a call."""
+    mock, args = mock_of(form), form.get("args")
+    return visit.draw("tried", outcome=mock.outcome(args if isinstance(args, dict) else {}), mock=mock)
+
+
+@router.post("/lab/mocks/from-thread")
+async def record(visit: Visiting, name: Text, tools: Text = "") -> Response:
+    """Keep what tools answered in a thread as mocks."""
+    keep_mocks(visit.settings, await visit.assistant.records(name), tools.split())
+    return led_to("/lab/mocks")

@@ -10,8 +10,8 @@ from agents.events import Error, Token
 from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
+from app.rehearsal.trace_test import rehearse, trace_test
 from app.settings import Settings
-from app.trace_test import rehearse, trace_test
 from tests.conftest import Chat
 from tests.support.exports import MEET, Captured, exported, turns
 from tests.support.webhook_server import Webhook

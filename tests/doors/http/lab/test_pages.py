@@ -3,13 +3,14 @@
 import asyncio
 import re
 import threading
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from app.agent_files.mocks import Mock
+from app.agent_files.mocks import Mock, Outcome
 from app.assistant import Assistant
 from app.doors.http.lab.router import PAGES
 from app.doors.http.lab.visit import PARTS
@@ -87,7 +88,7 @@ async def test_files_are_read_beside_the_loop(
         threads.append(threading.current_thread())
         return read_yaml(text, aliases=aliases)
 
-    monkeypatch.setattr("app.lab.folder.read_yaml", read)
+    monkeypatch.setattr("app.remote.yaml_file.read_yaml", read)
     for path in ("runs", "run?name=one", "file?kind=cases&name=hello", "mocks", "mock?name=clock", "desk"):
         assert (await lab.get(f"/lab/{path}")).status_code == 200
     assert len(threads) == 5
@@ -189,6 +190,12 @@ async def test_a_mock_by_form(lab: httpx.AsyncClient, settings: Settings) -> Non
     assert "a tool that does not exist" in listed
     page = (await lab.get("/lab/mock?name=depot-weather")).text
     assert "<b>weather" not in page
+    folder, view = LabFolder(settings.lab_folder), {"kind": "table", "title": 'a "<b>"'}
+    folder.write("mocks", "seen", Mock(tool="seen", outcomes=(Outcome(text="ok", view=view),)))
+    [kept] = re.findall(r'name="outcomes\[\].view:json" value="([^"]+)"', (await lab.get("/lab/mock?name=seen")).text)
+    again = {"file": "seen", "tool": "seen", "outcomes[].kind": "text", "outcomes[].value": "yes"}
+    assert (await lab.post("/lab/mock", data={**again, "outcomes[].view:json": unescape(kept)})).status_code == 204
+    assert folder.read("mocks", "seen", Mock).outcomes == (Outcome(text="yes", view=view),)
     assert 'value="{&#34;city&#34;: &#34;Riga&#34;}"' in page
     assert (await lab.post("/lab/mocks/from-thread", data={"name": "shop:ann"})).status_code == 204
     assert "list-todos" in LabFolder(settings.lab_folder).names("mocks")

@@ -1,31 +1,28 @@
 """Play a recorded conversation again, and write it as a trace test in the style of `tests/engine/traces/`."""
 
 import keyword
-import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby, takewhile
-from pathlib import Path
-from typing import Any
 
 from agents.errors import ModelUnavailable, Trouble, UsageError
-from agents.events.views import Notice
 from agents.memory.inbox import writers_of
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
-from app.assistant import Assistant, Turn
-from app.assistant.recording import Answer, Answered, Record, Reply, Step, Viewed, with_answers, with_strangers
-from app.composition import discover, open_assistant
+from app.assistant import Assistant
+from app.assistant.recording import Answer, Answered, Record, Reply, answers_of, with_answers, with_strangers
+from app.composition import discover
 from app.presentation.texts import say
 from app.process.logs import silence
+from app.rehearsal import stage
+from app.rehearsal.stage import THREAD, staged
 from app.settings import Settings
 
-THREAD = "rehearsal"
 THROWN_AWAY = "(a draft that was thrown away)"
 
 
@@ -106,17 +103,12 @@ async def _perform(play: Play) -> list[Record]:
     speakers, _ = discover()
     speakers = with_answers(with_strangers(speakers, play.strangers), play.answers)
     models = Script(play.replies).models([SUPERVISOR, "observer", *speakers.dialogs])
-    with tempfile.TemporaryDirectory() as folder, silence():
-        # A test knows nothing of the settings of this installation.
-        settings = Settings.model_construct(
-            database_url=f"sqlite:///{Path(folder) / 'rehearsal.db'}", direct_switch=play.direct_switch
-        )
-        async with open_assistant(settings, models=models, remote=False, speakers=speakers) as assistant:
+    # A test knows nothing of the settings of this installation.
+    settings = Settings.model_construct(direct_switch=play.direct_switch)
+    with silence():
+        async with staged(settings, speakers, models) as assistant:
             for turn in play.turns:
-                user, device = play.who.get("user"), play.who.get("device", "")
-                turn_again = Turn(thread=THREAD, text=turn.text, user=user, lang=turn.lang, device=device)
-                async for _ in assistant.play(turn_again):
-                    pass
+                await stage.play(assistant, turn.text, lang=turn.lang, **{"device": "", **play.who})
             return await assistant.records(THREAD)
 
 
@@ -135,34 +127,10 @@ def _strangers(turns: Sequence[Record], speakers: Speakers) -> dict[str, dict[st
 def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]]:
     """Return the answers of these tools, by tool, without failed calls: those fail again by themselves."""
     answers: defaultdict[str, list[Answer]] = defaultdict(list)
-    for turn in turns:
-        views = _views(turn.steps)
-        for place, step in enumerate(turn.steps):
-            if isinstance(step, Answered) and step.ok and step.tool in tools:
-                view = views.get(place, {})
-                answer: Answer = (step.object, view, step.findings) if step.findings else (step.object, view)
-                answers[step.tool].append(answer if view or step.findings else step.object)
+    for step, answer in (pair for turn in turns for pair in answers_of(turn.steps)):
+        if step.ok and step.tool in tools:
+            answers[step.tool].append(answer)
     return dict(answers)
-
-
-def _views(steps: Sequence[Step]) -> dict[int, dict[str, Any]]:
-    """Return the views by the place of the step in which a tool gave each.
-
-    A notice is shown at once. The view that stands for the answer comes from the last call of a reply.
-    """
-    views: dict[int, dict[str, Any]] = {}
-    last: dict[str, int] = {}
-    giver = ""
-    for place, step in enumerate(steps):
-        match step:
-            case Reply(calls=[*_, (tool, _)]):
-                giver = tool
-            case Answered(tool=tool):
-                last[tool] = last[""] = place
-            case Viewed(body):
-                by = last.get("" if body["kind"] == Notice.kind else giver)
-                views |= {by: body} if by is not None else {}
-    return views
 
 
 def _differing(then: Sequence[Record], now: Sequence[Record]) -> set[str]:

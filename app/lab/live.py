@@ -1,13 +1,53 @@
-"""Talks of the lab that are open in this process, each on a stage of its own."""
+"""What goes on in this process for pages of the lab: work that takes minutes, and talks on stages of their own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from app.process.tasks import cancel
+
+MOST_KEPT = 50
+"""Works that are remembered."""
+Tell = Callable[[int, int], None]
+Outcome = TypeVar("Outcome")
 MOST_OPEN = 6
 """Talks that are open at a time; the one that was not used for the longest time is closed."""
 Talk = TypeVar("Talk")
+
+
+@dataclass
+class Work(Generic[Outcome]):
+    """One piece of work."""
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    done: int = 0
+    steps: int = 0
+    """How many there are; 0: that is not known yet."""
+    task: asyncio.Task[Outcome] = field(init=False)
+
+    def tell(self, done: int, steps: int) -> None:
+        """Hear how far it is."""
+        self.done, self.steps = done, steps
+
+
+class Works(dict[str, Work[Outcome]]):
+    """The work of this process, by its ids."""
+
+    def begin(self, do: Callable[[Tell], Coroutine[object, object, Outcome]]) -> Work[Outcome]:
+        """Begin some work, which tells how far it is and returns its outcome."""
+        work = Work[Outcome]()
+        work.task = asyncio.create_task(do(work.tell))
+        self[work.id] = work
+        for old in [id for id, each in self.items() if each.task.done()][:-MOST_KEPT]:
+            del self[old]
+        return work
+
+    async def close(self) -> None:
+        """Break off what is not over."""
+        await cancel(work.task for work in self.values())
 
 
 class OpenTalks(Generic[Talk]):

@@ -1,0 +1,90 @@
+"""What the lab plays with: models, parameters, prompts and mocks in place of the installation's."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Literal
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import Field
+
+from agents.errors import UsageError
+from agents.models.answer import answer_in
+from agents.models.factory import Parameters
+from agents.toolkit.speaker import Speakers
+from app.agent_files.mocks import Mock, with_mocks
+from app.assistant import Assistant
+from app.composition import discover_checked, make_models
+from app.lab.chats import erring
+from app.rehearsal.stage import staged
+from app.remote.yaml_file import NO_TEXTS, ByLanguage, Part
+from app.settings import Settings
+
+
+class Variant(Part):
+    """What a conversation is played with, where it differs from the installation."""
+
+    model: str = ""
+    """The model of every role, such as `openai:gpt-5-mini`; empty: as it is set."""
+    parameters: Parameters = Parameters()
+    """Of every role's model."""
+    prompts: Mapping[str, ByLanguage] = Field(default_factory=dict)
+    """By dialog: the prompt that takes the place of its own."""
+    direct_switch: bool | None = None
+    observers_asked: Literal["beside", "first"] | None = None
+    mocks: tuple[Mock, ...] = ()
+    errs_every: int = Field(default=0, ge=0)
+    """After how many replies the model errs once, to see what comes of it; 0: never."""
+
+    def settings(self, settings: Settings) -> Settings:
+        """Return the settings of the installation with those of the variant."""
+        changed = {name: getattr(self, name) for name in ("direct_switch", "observers_asked")}
+        update: dict[str, object] = {name: value for name, value in changed.items() if value is not None}
+        if self.parameters != Parameters():
+            default = settings.llm_parameters.get("default", Parameters())
+            update["llm_parameters"] = {**settings.llm_parameters, "default": self.parameters.over(default)}
+        return settings.model_copy(update=update)
+
+    def speakers(self, speakers: Speakers) -> Speakers:
+        """Return the speakers with the prompts and the mocks of the variant.
+
+        Raises:
+            UsageError: it names a dialog that there is not.
+        """
+        if unknown := sorted(set(self.prompts) - set(speakers.dialogs)):
+            raise UsageError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(speakers.dialogs)}")
+        dialogs = {
+            name: replace(dialog, roles=self.prompts.get(name, NO_TEXTS) or dialog.roles)
+            for name, dialog in speakers.dialogs.items()
+        }
+        return with_mocks(replace(speakers, dialogs=dialogs), self.mocks)
+
+
+@asynccontextmanager
+async def staged_as(settings: Settings, variant: Variant) -> AsyncIterator[Assistant]:
+    """Open the assistant of a variant on a database of its own.
+
+    Raises:
+        ConfigError: a model or a setting is wrong.
+        UsageError: the variant names a dialog that there is not.
+    """
+    speakers, own = variant.speakers(discover_checked(settings)[0]), variant.settings(settings)
+    models = make_models(own, speakers, variant.model or None)
+    models = erring(models, variant.errs_every) if variant.errs_every else models
+    async with staged(own, speakers, models) as assistant:
+        yield assistant
+
+
+async def ask(settings: Settings, model: str, role: str, text: str) -> str:
+    """Return what a model answers, in one line, without its thinking.
+
+    Raises:
+        ConfigError: its name or key is wrong.
+        UsageError: it does not answer.
+    """
+    chat = settings.models(model).default.chat
+    try:
+        reply = await chat.ainvoke([SystemMessage(role), HumanMessage(text)])
+    except Exception as failure:
+        raise UsageError(f"{model} does not answer ({type(failure).__name__})") from failure
+    return " ".join(answer_in(reply.text).split())

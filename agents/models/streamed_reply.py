@@ -192,6 +192,11 @@ class StreamedReply:
         return self._signed.noted(message, model, [call.id for call in self._calls])
 
     @property
+    def is_endless(self) -> bool:
+        """Whether the reply came to no end by itself."""
+        return self._finish in (*LENGTH, LOOP)
+
+    @property
     def _is_cut(self) -> bool:
         is_whole = self.text.is_over and not self.text.is_call
         return self._finish in (*LENGTH, *FILTER, LOOP) and not is_whole

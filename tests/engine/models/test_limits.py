@@ -53,6 +53,16 @@ async def test_who_thinks_first_gets_room() -> None:
         assert [body["max_tokens"] for body in server.bodies] == [32, 16384, 16384]
 
 
+async def test_who_never_comes_to_an_end_gets_less_room() -> None:
+    """From the third such reply on half the tokens, then a quarter; an answer that ends by itself brings all back."""
+    endless = [delta(content="And then, "), end("length")]
+    async with Provider.open(*[endless] * 4, words(TEXT)) as server:
+        model = model_at(server.url)
+        for _ in range(6):
+            await answer(model)
+        assert [body["max_tokens"] for body in server.bodies] == [1024, 1024, 512, 256, 256, 1024]
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -1,6 +1,6 @@
 """Have a real model server read what each contestant's models are asked, and see what it computes.
 
-`python -m benchmarks.real --server URL [--turns 30] [--only NAME …] [--one-slot]`; needs the packages of
+`python -m benchmarks.real --server URL [--turns 30] [--only NAME …] [--one-slot] [--counted]`; needs the packages of
 `requirements-bench.txt` and llama.cpp's `llama-server`, which counts in each answer how many tokens of a prompt it
 computed and how many it had. The script of `conversation.toml` is performed with scripted models, and every prompt is
 recorded with its reply. The server then reads prompt by prompt, in that order, one at a time, and after each the
@@ -9,15 +9,20 @@ recorded reply, as if it had generated it. So all contestants say the same, what
 Without `--one-slot` the server puts each prompt where it fits best, and keeps the rest in RAM as it was started
 (`-np 4`). With it all prompts share one slot, and nothing else is kept if the server was started with `--cache-ram 0`.
 Times are of this machine: compare the ratios.
+
+With `--counted` the server writes and tokenizes the prompts, and computes nothing: a token counts as computed if no
+prompt before with its reply (with `--one-slot`: not the last one) begins the same way up to it.
 """
 
 import argparse
 import asyncio
 import os
 import platform
+import sys
 import tempfile
 import time
 import uuid
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -75,8 +80,10 @@ class Reading:
     def row(self, name: str, turns: int) -> Row:
         """Return the figures so far."""
         share = 100 * self.reused / (self.reused + self.computed)
-        times = {"first token, s": median(self.seconds), "a turn, s": median(self.turns.values())}
         counts = {"calls": self.calls, "computed": self.computed, "reused": self.reused, "reused %": share}
+        if not any(self.seconds):
+            return {"contestant": name, "turns": turns, **counts}
+        times = {"first token, s": median(self.seconds), "a turn, s": median(self.turns.values())}
         return {"contestant": name, "turns": turns, **counts, **times}
 
 
@@ -113,10 +120,18 @@ class Server:
         self.client = client
         self.where = {} if slot is None else {"id_slot": slot}
 
-    def read(self, text: str, most: int) -> Mapping[str, Any]:
+    def take(self, request: Request) -> tuple[Mapping[str, Any], float]:
+        """Have a prompt read, and then its reply; return what was counted and the seconds for the prompt."""
+        text = self.prompt(request)
+        begun = time.perf_counter()
+        timings, seconds = self._read(text, 1), time.perf_counter() - begun
+        self._read(self.answered(request), 0)
+        return timings, seconds
+
+    def _read(self, text: str, most: int) -> Mapping[str, Any]:
         """Have a text read and so many tokens written; return the server's times and counts."""
         body = {"prompt": text, "n_predict": most, "cache_prompt": True, "temperature": 0, **self.where}
-        timings: Mapping[str, Any] = self._asked("/completion", body)["timings"]
+        timings: Mapping[str, Any] = self.asked("/completion", body)["timings"]
         return timings
 
     def prompt(self, request: Request) -> str:
@@ -131,15 +146,41 @@ class Server:
 
     def _written(self, request: Request, messages: Sequence[Any]) -> str:
         body = {"messages": messages, **({"tools": request.tools} if request.tools else {})}
-        return str(self._asked("/apply-template", body)["prompt"])
+        return str(self.asked("/apply-template", body)["prompt"])
 
-    def _asked(self, path: str, body: object) -> Any:
+    def asked(self, path: str, body: object) -> Any:
+        """Return what the server says to a request."""
         answer = self.client.post(path, json=body)
         if "exceed_context_size" in answer.text:
             raise TooLong
         if not answer.is_success:
             raise SystemExit(f"{path}: HTTP {answer.status_code}: {answer.text[:300]}")
         return answer.json()
+
+
+class Counting(Server):
+    """A server that only tokenizes; it is known from the prompts before what it would compute."""
+
+    def __init__(self, client: httpx.Client, slot: int | None) -> None:
+        super().__init__(client, slot)
+        self.kept: list[Sequence[int]] = []
+
+    def take(self, request: Request) -> tuple[Mapping[str, Any], float]:
+        """Return what a server would count that keeps each prompt with its reply, or with a slot the last one."""
+        prompt, whole = self._tokens(self.prompt(request)), self._tokens(self.answered(request))
+        reused = max((_shared(prompt, former) for former in self.kept), default=0)
+        self.kept = [whole] if self.where else [*self.kept, whole]
+        return {"prompt_n": len(prompt) - reused, "cache_n": reused}, 0.0
+
+    def _tokens(self, text: str) -> Sequence[int]:
+        tokens: list[int] = self.asked("/tokenize", {"content": text, "parse_special": True})["tokens"]
+        return tokens
+
+
+def _shared(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return how many tokens two texts begin with alike."""
+    sizes = range(1, min(len(first), len(second)) + 1)
+    return bisect_left(sizes, True, key=lambda size: first[:size] != second[:size])
 
 
 def play(server: Server, name: str, requests: Sequence[Request]) -> Iterator[Row]:
@@ -153,11 +194,8 @@ def play(server: Server, name: str, requests: Sequence[Request]) -> Iterator[Row
     for place, request in enumerate(requests):
         first, *rest = request.messages
         own = replace(request, messages=[{**first, "content": anew + first["content"]}, *rest])
-        text = server.prompt(own)
-        begun = time.perf_counter()
         try:
-            reading.add(request.turn, server.read(text, 1), time.perf_counter() - begun)
-            server.read(server.answered(own), 0)
+            reading.add(request.turn, *server.take(own))
         except TooLong:
             yield reading.row(f"{name}: its prompts fit no longer", request.turn)
             return
@@ -182,16 +220,19 @@ def _chosen() -> argparse.Namespace:
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--one-slot", action="store_true", help="all prompts share slot 0")
+    parser.add_argument("--counted", action="store_true", help="tokenize and count, compute nothing")
     return parser.parse_args()
 
 
 def main() -> None:
     """Record the contestants, have their prompts read, and print each one's figures as soon as it is done."""
     chosen = _chosen()
+    kind = Counting if chosen.counted else Server
     with httpx.Client(base_url=chosen.server, timeout=PATIENCE) as client:
         for name in chosen.only:
             requests = asyncio.run(record(name, chosen.turns, one_slot=chosen.one_slot))
-            show([*play(Server(client, 0 if chosen.one_slot else None), name, requests)], as_json=chosen.json)
+            show([*play(kind(client, 0 if chosen.one_slot else None), name, requests)], as_json=chosen.json)
+            sys.stdout.flush()
     if not chosen.json:
         print(f"ran on {machine()}; load average {os.getloadavg()[0]:.1f}")
 

@@ -7,10 +7,12 @@ from observers import Observer
 
 async def pre_check(scene: Scene) -> Verdict:
     """Ask the model where the user's message belongs; on any other answer the dialog stays."""
+    # In the same order for every dialog: a server keeps the beginning that prompts share.
+    dialogs = sorted({**scene.helpers, scene.dialog: scene.description}.items())
     word = await scene.ask(
         words=["stay", *scene.helpers, *scene.tools, "own"],
-        description=scene.description,
-        helpers="\n".join(f"- {name}: {text}" for name, text in scene.helpers.items()) or "-",
+        dialog=scene.dialog,
+        helpers="\n".join(f"- {name}: {text}" for name, text in dialogs),
         tools="\n".join(f"- {name}: {text.splitlines()[0]}" for name, text in scene.tools.items()) or "-",
         reply=scene.reply or "-",
     )

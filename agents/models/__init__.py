@@ -77,7 +77,7 @@ class Model:
     habits: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
     """What its replies have shown of it: "headless" is whether its texts begin inside the thinking, "thoughtful"
     whether it thinks at all, "unlimited" whether its server takes no limit, "slowest" the seconds until a piece.
-    "slots" is how many prompts its server keeps, where that is known."""
+    "endless" counts its last replies that came to no end. "slots" is how many prompts its server keeps, if known."""
 
     @property
     def address(self) -> str:
@@ -135,7 +135,9 @@ class Model:
             return {}
         profile = getattr(self.chat, "profile", None) or {}
         is_thoughtful = self.habits.get("thoughtful", profile.get("reasoning_output") or HEADLESS.search(self.name))
-        most = max(THOUGHTFUL, self.most_tokens) if is_thoughtful else FEW if is_word else self.most_tokens
+        # Who never comes to an end is not waited for as long each time: half, and then a quarter.
+        room = self.most_tokens >> min(2, max(0, int(self.habits.get("endless", 0)) - 1))
+        most = THOUGHTFUL if is_thoughtful else FEW if is_word else room
         most = min(most, self.window.reply or most)
         if (address := getattr(self.chat, "openai_api_base", None)) and "api.openai.com" not in address:
             # Servers of OpenAI's kind know the older name, and not all know the newer one.

@@ -197,6 +197,8 @@ async def ask(
             await _take_all(chunks, streamed, model, listener, silence)
         if rest := streamed.end():
             listener.hear(rest)
+        if not listener.words:
+            model.habits["endless"] = (model.habits.get("endless", 0) + 1) * streamed.is_endless
         message = streamed.message(model.name)
         if streamed.text.unopened or (streamed.text.answer and model.is_headless):
             model.habits["headless"] = streamed.text.thought

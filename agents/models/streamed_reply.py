@@ -87,7 +87,10 @@ CUT = "cut"
 LOOP = "loop"
 """What ends a reply that repeats itself."""
 REPEATED = 480
-"""Characters in a row that say the same again, at least three times in all, by which such a reply is known."""
+"""Characters in a row that say the same again, at least three times in all, by which such a reply is known.
+
+Half as many letters beyond ASCII: weak models take a token or two for each of them, and their users wait as long.
+"""
 _STEP, _MOST_REPEATED = 64, 1000
 
 
@@ -192,6 +195,11 @@ class StreamedReply:
         return self._signed.noted(message, model, [call.id for call in self._calls])
 
     @property
+    def is_endless(self) -> bool:
+        """Whether the reply came to no end by itself."""
+        return self._finish in (*LENGTH, LOOP)
+
+    @property
     def _is_cut(self) -> bool:
         is_whole = self.text.is_over and not self.text.is_call
         return self._finish in (*LENGTH, *FILTER, LOOP) and not is_whole
@@ -224,7 +232,9 @@ def repeated(text: str) -> int:
     end = len(text) - _STEP
     place = text.rfind(text[end:], max(0, end - _MOST_REPEATED), len(text) - 1) if end > 0 else -1
     period = end - place if place >= 0 else 0
-    run = max(REPEATED, 3 * period) - period
+    unit = text[-period:]
+    least = REPEATED if unit.isascii() or not any(map(str.isalpha, unit)) else REPEATED // 2
+    run = max(least, 3 * period) - period
     return period if period and len(text) >= run + period and text[-run:] == text[-run - period : -period] else 0
 
 

@@ -53,6 +53,16 @@ async def test_who_thinks_first_gets_room() -> None:
         assert [body["max_tokens"] for body in server.bodies] == [32, 16384, 16384]
 
 
+async def test_who_never_comes_to_an_end_gets_less_room() -> None:
+    """From the third such reply on half the tokens, then a quarter; an answer that ends by itself brings all back."""
+    endless = [delta(content="And then, "), end("length")]
+    async with Provider.open(*[endless] * 4, words(TEXT)) as server:
+        model = model_at(server.url)
+        for _ in range(6):
+            await answer(model)
+        assert [body["max_tokens"] for body in server.bodies] == [1024, 1024, 512, 256, 256, 1024]
+
+
 @pytest.mark.parametrize(
     "message",
     [
@@ -84,12 +94,19 @@ async def test_a_circle_is_left(unit: str) -> None:
         assert server.sent < 40_000
 
 
+def test_a_circle_of_other_letters_is_seen_sooner() -> None:
+    """Two hundred and forty Russian letters take as long to write as 480 English ones."""
+    assert repeated("# Блок " + "наблока " * 31)
+    assert not repeated("# Block " + "a block " * 31)
+    assert repeated("# Block " + "a block " * 61)
+
+
 async def test_what_is_alike_is_no_circle() -> None:
     """Lists, tables, code and rulers may be much alike."""
     pick = random.Random(1)
     rows = "\n".join(f"| {hour}:00 | {pick.choice(['free', 'busy'])} | - |" for hour in range(60))
     count = "\n".join(str(number) for number in range(400))
-    for text in (rows, count, "-" * 200, "| --- " * 40, "no, no, no, no! " * 12):
+    for text in (rows, count, "-" * 200, "═" * 400, "| --- " * 40, "нет, нет! " * 20):
         assert not any(repeated(text[:size]) for size in range(len(text) + 1))
 
 

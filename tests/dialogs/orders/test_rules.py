@@ -24,6 +24,9 @@ async def test_no_order_named_asks_which(shop: Chat, text: str) -> None:
         ("return the headphones to my gift card", "en", "goes back to gift card (€25.00)?"),
         ("верни наушники на подарочную карту", "ru", "подарочная карта (25.00 €)?"),
         ("把耳机退到礼品卡", "zh", "退回到礼品卡 (€25.00)"),
+        ("return the headphones to my card", "en", "goes back to card visa 4242?"),
+        ("верни наушники на мою карту", "ru", "карта visa 4242?"),
+        ("верни наушники на visa", "ru", "карта visa 4242?"),
     ],
 )
 async def test_a_payment_method_is_told_in_the_wish(shop: Chat, text: str, lang: str, method: str) -> None:

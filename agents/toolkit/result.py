@@ -6,7 +6,7 @@ A tool that gives more than a sentence has `response_format="content_and_artifac
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -67,6 +67,11 @@ class Question:
         # The answer may come in another process: what JSON has nothing for would be lost there.
         plain([[option.value, option.facts] for option in self.options])
 
+    def text(self) -> str:
+        """Return the question and its options, each with what answers it where others read along."""
+        options = enumerate(self.options, 1)
+        return "\n".join([self.prompt, *(f"{each.id or number}. {each.label}" for number, each in options)])
+
 
 @dataclass(frozen=True)
 class ToolResult:
@@ -77,6 +82,8 @@ class ToolResult:
     question: Question | None = None
     goto: str = ""
     """Who is to lead the conversation next: the node that a LangGraph `Command` of the tool names."""
+    taken: str = ""
+    """The only option of a choice, in words for the user."""
 
 
 class Refused(Exception):
@@ -129,7 +136,8 @@ def choice(prompt: str, options: Sequence[Option]) -> Answer:
         raise TooMany(len(options))
     if len(options) > 1:
         return "", ToolResult(question=Question(prompt, options))
-    return result(taken(options[0]) if options else [])
+    text, outcome = result(taken(options[0]) if options else [])
+    return text, replace(outcome, taken=Question(prompt, options).text())
 
 
 def request(prompt: str, *, url: str = "", back: str = "", web_app: bool = False) -> Answer:

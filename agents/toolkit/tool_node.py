@@ -211,12 +211,9 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
     result: ToolResult = message.artifact
     if result.question and result.question.kind == CONFIRM:
         return None
-    text = result.view.text() if result.view else message.text
-    if result.question:
-        options = enumerate(result.question.options, 1)
-        text = "\n".join([result.question.prompt, *(f"{each.id or number}. {each.label}" for number, each in options)])
+    text = result.question.text() if result.question else result.view.text() if result.view else result.taken
     message.content, message.artifact = phrase("shown_privately", lang), ToolResult()
-    return PrivateMessage(user=context.user, text=text)
+    return PrivateMessage(user=context.user, text=text or message.text)
 
 
 def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> Outcome:

@@ -372,6 +372,10 @@ class Phrasebook:
         if WHEN not in slots and "text" in slots and values.names_time(slots["text"], self.lang):
             # "Remind me to sleep at 25:00" names a time, though an impossible one.
             return False
+        note = slots.get(NOTE, "")
+        if candidate.weight <= 1 and lexicon.begins(note, "answers.self") and values.is_chatter(note, lexicon):
+            # "Note: I am not happy" is an aside.
+            return False
         pointed = [it for slot, it in slots.items() if slot in REFERRING and not lexicon.means(it, "references.all")]
         if pointed and candidate.literals and candidate.literals <= lexicon.listed("edits.clearing"):
             # "Clear the list" deletes, "clear the table" does not.

@@ -96,6 +96,13 @@ def product_view(product: Product, lang: str) -> CardList:
     return CardList(title=translated(product["name"], lang), entries=entries)
 
 
+def begins(words: str, labels: Iterable[str], lang: str) -> bool:
+    """Tell whether one of the labels begins with the user's words that matter."""
+    lexicon = vocabulary(listening(words, lang))
+    stems = [stem for stem in lexicon.stems(words) if stem not in lexicon.stop]
+    return any(vocabulary(listening(label, lang)).stems(label)[: len(stems)] == stems for label in labels)
+
+
 def is_called(words: str, labels: Iterable[str], lang: str) -> bool:
     """Tell whether one of the labels has all of the user's words that matter; "an order" may be each."""
     lexicon = vocabulary(listening(words, lang))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import Literal
+from typing import Literal, get_args
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import STEPS, Moment, on_the_clock
@@ -47,10 +47,11 @@ def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None
     """Return what a text asks to see ("Friday", "this week", "next", "how long is left"); None if it names nothing."""
     now = now.astimezone(zone)
     plain = " ".join(text.lower().replace("ё", "е").split()).strip(" ,.;:!?")
-    for sort, phrases in table("schedule", lang)["views"].items():
-        if plain in phrases:
-            return Period(sort, _midnight(now, 0), _midnight(now, 1))
-    pieces = only_pieces(plain, lang)
+    view = next((name for name, phrases in table("schedule", lang)["views"].items() if plain in phrases), None)
+    if view in get_args(Sort):
+        return Period(view, _midnight(now, 0), _midnight(now, 1))
+    # "My week" is this week.
+    pieces = {"this": {"unit": view}} if view else only_pieces(plain, lang)
     if len(pieces) != 1:
         return None
     [(kind, values)] = pieces.items()

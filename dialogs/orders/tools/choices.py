@@ -98,7 +98,10 @@ async def choose_payment_method(
         order = shop.order(order_id)
         methods = shop.user(order["user_id"])["payment_methods"]
         usable = [methods[id] for id in (refundable(shop, order) if purpose == "return" else methods)]
-        return _called(usable, words, lambda method, words: wording.is_called(words, labels(method), lang))
+        methods_called = _called(usable, words, lambda method, words: wording.is_called(words, labels(method), lang))
+        # "My card" is no gift card.
+        first = [it for it in methods_called if words and wording.begins(words, labels(it), lang)]
+        return first or methods_called
 
     def labels(method: PaymentMethod) -> Sequence[str]:
         return wording.method_label(method, lang), wording.method_label(method, FALLBACK), method["source"]

@@ -24,6 +24,9 @@ async def test_no_order_named_asks_which(shop: Chat, text: str) -> None:
         ("return the headphones to my gift card", "en", "goes back to gift card (€25.00)?"),
         ("верни наушники на подарочную карту", "ru", "подарочная карта (25.00 €)?"),
         ("把耳机退到礼品卡", "zh", "退回到礼品卡 (€25.00)"),
+        ("return the headphones to my card", "en", "goes back to card visa 4242?"),
+        ("верни наушники на мою карту", "ru", "карта visa 4242?"),
+        ("верни наушники на visa", "ru", "карта visa 4242?"),
     ],
 )
 async def test_a_payment_method_is_told_in_the_wish(shop: Chat, text: str, lang: str, method: str) -> None:
@@ -65,3 +68,13 @@ async def test_a_choice_in_a_group_is_answered_by_its_identifier(shop: Chat) -> 
 
     trace = await shop.says("return an order", user="bob", device="telegram", **group)
     assert "This user is no customer of the shop here." in trace
+
+
+async def test_the_only_option_is_shown_as_one_where_others_read_along(shop: Chat) -> None:
+    """Its owner reads a choice of one in words, with the identifier that goes on, and no object for a model."""
+    group: dict[str, Any] = {"thread": "family", "is_group": True}
+    await shop.says("hello", user="bob", device="telegram", **group)
+    trace = await shop.says("return the headphones", "D1002", user="ann", device="terminal", **group)
+    assert "privately to ann: Which order?\nD1002. Order D1002, delivered, €149.00\n" in trace
+    assert "privately to ann: Which item?\n" in trace
+    assert "{" not in trace

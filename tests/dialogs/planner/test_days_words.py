@@ -32,6 +32,9 @@ async def test_each_text_writes_what_it_names(tmp_path: Path, lang: str) -> None
         ("en", "what's on my calendar this week", "Tomorrow, Saturday, 21 November, 7 pm  call mom"),
         ("en", "agenda for this month", "Friday, 27 November, 10 am  dentist"),
         ("ru", "что намечено на следующей неделе", "Пятница, 27 ноября, 10:00  стоматолог"),
+        ("en", "my week", "Tomorrow, Saturday, 21 November, 7 pm  call mom"),
+        ("ru", "что у меня на неделе", "Завтра, суббота, 21 ноября, 19:00  позвонить маме"),
+        ("zh", "我的一个月", "11月27日星期五, 10:00  看牙医"),
         ("zh", "这周怎么安排", "明天, 11月21日星期六, 19:00  给妈妈打电话"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -27,11 +28,25 @@ def default(door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Preferences, "busy", Preferences().busy)
 
 
+class Window:
+    """The time in which further parts of a message may come; it stands still as long as it is held open."""
+
+    def __init__(self, is_held: Callable[[], object]) -> None:
+        self.is_held = is_held
+
+    def now(self) -> float:
+        """Return the time by which the door measures the window, in seconds."""
+        return 0.0 if self.is_held() else asyncio.get_running_loop().time()
+
+
 @pytest.fixture
-def window(door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait long enough for the parts of a message, on a slow machine too."""
-    monkeypatch.setattr(incoming, "WINDOW", 0.5)
-    monkeypatch.setattr(incoming, "LONG_WINDOW", 0.5)
+def window(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> Window:
+    """Hold each window open until the bot has taken in what was written, however slow the machine is."""
+    window = Window(lambda: world.waiting)
+    monkeypatch.setattr(incoming, "_now", window.now)
+    for name in ("WINDOW", "LONG_WINDOW"):
+        monkeypatch.setattr(incoming, name, 0.05)
+    return window
 
 
 async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: Script) -> None:
@@ -152,6 +167,8 @@ async def test_parts_of_a_message_are_one_turn(door: Open, world: BotApi) -> Non
             world.bring({"message": message})
         world.says(ANN, "/help")
         await world.until(lambda: any("/help" in text for text in world.texts(ANN)))
+        # An update is closed after Telegram has taken its answer.
+        await world.until(lambda: not telegram.chats.busy)
         for chat, (_, heard) in people.items():
             lines = await telegram.assistant.history(f"telegram-{chat}")
             assert [line.text for line in lines if line.role == "user"] == [heard]
@@ -187,12 +204,12 @@ async def test_parts_that_are_too_long_together(door: Open, world: BotApi) -> No
         assert await telegram.updates.open(telegram.name) == []
 
 
-@pytest.mark.usefixtures("window")
 async def test_a_part_that_comes_at_the_end_is_taken_whole(
-    door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
+    door: Open, world: BotApi, window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that is told to end while it stores a part plays what it has stored."""
     extending = asyncio.Event()
+    window.is_held = lambda: not extending.is_set()
     async with door(Echo().models(ROLES)) as telegram:
         extend = telegram.assistant.extend
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import prompts
 from agents.conversation.gate import Gate
 from agents.events import Event, trace
-from agents.language.tool_ranker.ranker import ToolRanker
 from agents.memory import Memory, memory_in
+from agents.memory.connection import connect
 from agents.models import Models
 from agents.models.script import Line, Script
 from agents.state.limits import Limits
@@ -44,7 +44,7 @@ from tests.support.made_tables import tables_copied
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_order import order_faults
 from tests.support.settings_cache import read_once, without_file
-from tests.support.training import made_once, shortcuts, trained_once
+from tests.support.training import made_once, ranker, shortcuts, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
@@ -200,7 +200,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "rankers"
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
-        patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ToolRanker))
+        patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ranker))
         patch.setattr("agents.nodes.tools.Shortcuts", made_once(shortcuts))
         yield
 
@@ -210,6 +210,14 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Make the tables of a new database once in each process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("agents.memory.memory_in", tables_copied(memory_in, tmp_path_factory.mktemp("tables")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waits_for_the_disk() -> Iterator[None]:
+    """Let SQLite leave it to the system when its writes reach the disk: no test cuts the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agents.memory.connect", lambda path, _, driver: connect(path, cast(Any, "OFF"), driver))
         yield
 
 

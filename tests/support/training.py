@@ -49,11 +49,20 @@ def made_once(kind: Callable[[Sequence[Card]], T]) -> Callable[[Sequence[Card]],
     return of_cards
 
 
+def ranker(cards: Sequence[Card]) -> ToolRanker:
+    """Return a ranker; one of tools that are not shipped is trained briefly, when it is first asked."""
+    return ToolRanker(cards) if _are_shipped(cards) else BrieflyTrained(cards)
+
+
 def shortcuts(cards: Sequence[Card]) -> Shortcuts:
     """Return the shortcuts to tools; beside tools that are not shipped, the ranker behind them is trained briefly."""
+    return Shortcuts(cards, None if _are_shipped(cards) else BrieflyTrained(cards))
+
+
+def _are_shipped(cards: Sequence[Card]) -> bool:
     everyone = [*discovered()[0]]
     shipped = {speaker.tool for speaker in everyone}.union(tool.name for speaker in everyone for tool in speaker.tools)
-    return Shortcuts(cards, None if shipped.issuperset(card.name for card in cards) else BrieflyTrained(cards))
+    return shipped.issuperset(card.name for card in cards)
 
 
 class BrieflyTrained(ToolRanker):

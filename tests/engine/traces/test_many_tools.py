@@ -1,12 +1,9 @@
 """Three hundred tools: a constant bound list, cards that are appended, tools that are looked for and called."""
 
-from collections.abc import Sequence
-
 import pytest
 from langchain_core.messages import BaseMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.models.script import Asked, Call
 from agents.toolkit import shelf
 from agents.toolkit.shelf import shelves
@@ -24,25 +21,9 @@ def warehouse() -> Speakers:
     return with_warehouse(speakers)
 
 
-@pytest.fixture(scope="module")
-def trained() -> dict[str, ToolRanker]:
-    """Keep the trained rankers by their cards: one takes seconds, and every opened assistant needs one."""
-    return {}
-
-
 @pytest.fixture(autouse=True)
-def many_tools(
-    chat: Chat, warehouse: Speakers, trained: dict[str, ToolRanker], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Give the supervisor three hundred tools, and their ranker is trained once."""
-
-    def ranker_of(cards: Sequence[Card]) -> ToolRanker:
-        key = repr(cards)
-        if key not in trained:
-            trained[key] = ToolRanker(cards)
-        return trained[key]
-
-    monkeypatch.setattr(shelf, "ToolRanker", ranker_of)
+def many_tools(chat: Chat, warehouse: Speakers) -> None:
+    """Give the supervisor three hundred tools."""
     chat.speakers = warehouse
 
 

@@ -53,7 +53,7 @@ HABITS: dict[str, Line] = {
 }
 
 
-@pytest.fixture(params=HABITS)
+@pytest.fixture
 def weak(request: pytest.FixtureRequest, chat: Chat) -> Chat:
     """A conversation whose planner has one bad habit."""
     chat.script = Weak("planner", HABITS[request.param])
@@ -71,7 +71,16 @@ async def holder(chat: Chat) -> str | None:
     return dialog
 
 
-@pytest.mark.parametrize(("lang", "stop"), [("en", "stop"), ("en", "stpo"), ("ru", "хватит"), ("ru", "стопп")])
+@pytest.mark.parametrize(
+    ("weak", "lang", "stop"),
+    [
+        *((habit, "en", "stop") for habit in HABITS),
+        ("nonsense", "en", "stpo"),
+        ("one call", "ru", "хватит"),
+        ("nothing", "ru", "стопп"),
+    ],
+    indirect=["weak"],
+)
 async def test_stop_leaves_any_dialog(weak: Chat, lang: str, stop: str) -> None:
     """No model decides on it: it costs no call, and the user reads a sentence."""
     await weak.says("Plan my week, would you", lang=lang)
@@ -83,18 +92,19 @@ async def test_stop_leaves_any_dialog(weak: Chat, lang: str, stop: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lang", "wish", "target"),
+    ("weak", "lang", "wish", "target"),
     [
-        ("en", "Let's go back to my profile", "profile"),
-        ("en", "lets go back to my profle", "profile"),
-        ("en", "play a comedy", "player"),
-        ("en", "plya a comedy", "player"),
-        ("en", "I want to watch a film", "player"),
-        ("ru", "Вернёмся к моему профилю", "profile"),
-        ("ru", "вернемся к моему профелю", "profile"),
-        ("ru", "включи комедию", "player"),
-        ("ru", "хочу посмотреть комедию", "player"),
+        *((habit, "en", "Let's go back to my profile", "profile") for habit in HABITS),
+        ("nonsense", "en", "lets go back to my profle", "profile"),
+        ("one call", "en", "play a comedy", "player"),
+        ("refusals", "en", "plya a comedy", "player"),
+        ("nothing", "en", "I want to watch a film", "player"),
+        ("nonsense", "ru", "Вернёмся к моему профилю", "profile"),
+        ("refusals", "ru", "вернемся к моему профелю", "profile"),
+        ("one call", "ru", "включи комедию", "player"),
+        ("nothing", "ru", "хочу посмотреть комедию", "player"),
     ],
+    indirect=["weak"],
 )
 async def test_a_plain_wish_leads_to_another_dialog(weak: Chat, lang: str, wish: str, target: str) -> None:
     """It is obeyed in the same turn, before any model is asked whose it is."""

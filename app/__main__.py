@@ -15,6 +15,12 @@ try:
     gc.enable()
 except KeyboardInterrupt:
     sys.exit(130)
+except ModuleNotFoundError as missing:
+    if (missing.name or "").partition(".")[0] in ("agents", "app", "dialogs", "observers", "prompts"):
+        raise
+    # Whoever types `python` outside of the environment has another interpreter than the application's.
+    sys.stderr.write(f"python -m app: {missing.name} is not installed here. Run make install, then .venv/bin/python.\n")
+    sys.exit(2)
 except ContractError as broken:
     # A tool of the supervisor declares contradictory traits.
     sys.stderr.write(f"python -m app: {broken}\n")

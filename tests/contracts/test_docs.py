@@ -28,6 +28,12 @@ def read(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
+def headings(file: Path) -> set[str]:
+    """Return the headings of a page, as links name them."""
+    lines = re.findall(r"^#+ (.*)", file.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
 @pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) -> None:
     """`docs/architecture.md` shows the graph as `python -m app graph` draws it."""
@@ -124,9 +130,11 @@ def test_every_dependency_earns_its_place() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 @pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 def test_links_lead_somewhere(document: Path) -> None:
-    """A link to a file of the repository names one that exists."""
-    for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
-        assert (document.parent / target).exists(), target
+    """A link to a file of the repository names one that exists, and a heading that is in it."""
+    for target, place in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", document.read_text("utf-8")):
+        file = document.parent / target if target else document
+        assert file.exists(), target
+        assert not place or place in headings(file), f"{target}#{place}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())

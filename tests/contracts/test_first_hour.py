@@ -1,5 +1,6 @@
 """The guide "From clone to your own assistant in an hour", from a bare clone to the end, word for word."""
 
+import itertools
 import os
 import re
 import shlex
@@ -42,8 +43,7 @@ class Reader:
     def __init__(self, clone: Path) -> None:
         self.clone = clone
         self.files: dict[str, str] = {}
-        self._threads = 0
-        self._lang = "en"
+        self._thread, self._lang, self._further = "me", "en", itertools.count(2)
         # A newcomer has no settings.
         kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "TMPDIR")}
         self._environment = {**kept, "LLM_MODEL": "local:rules"}
@@ -63,10 +63,13 @@ class Reader:
 
     def _types(self, line: str) -> str:
         if chat := re.fullmatch(r"\$ (?:APP_LANG=(\w+) )?make chat", line):
-            self._threads, self._lang = self._threads + 1, chat[1] or "en"
+            self._thread, self._lang = "me", chat[1] or "en"
+            return ""
+        if line == "> /new":
+            self._thread = f"me-{next(self._further)}"
             return ""
         if line.startswith("> "):
-            return self._runs("ask", line[2:], "--thread", f"talk-{self._threads}")
+            return self._runs("ask", line[2:], "--thread", self._thread, lang=self._lang)
         command = line.removeprefix("$ ")
         if command.startswith(APPLICATION):
             return self._runs(*shlex.split(command.removeprefix(APPLICATION)))
@@ -75,8 +78,8 @@ class Reader:
         )
         return done.stdout + done.stderr
 
-    def _runs(self, *arguments: str) -> str:
-        environment = {**self._environment, "APP_LANG": self._lang}
+    def _runs(self, *arguments: str, lang: str = "en") -> str:
+        environment = {**self._environment, "APP_LANG": lang}
         done = run_python("app", *arguments, folder=self.clone, environment=environment)
         # At a terminal a question is shown without its id, which is for scripts.
         is_shown = done.returncode not in (0, 10) or "--trace" in arguments

@@ -3,8 +3,9 @@
 A sentence that begins with a path in backticks and ends with a colon names the file of the code block below it.
 A code block marked `console` is a session:
 
-    $ make chat                     a new thread; `APP_LANG=ru make chat` in Russian
+    $ make chat                     the thread `me`, as at a terminal; `APP_LANG=ru make chat` in Russian
                                     and below it, if the page says so, what is shown first
+    > /new                          the next thread, called as at a terminal
     > what the user types           and below it what the page says is shown
     $ python -m app check           any other command, and its output
     $ echo "text" | python -m app … a command that reads a text
@@ -57,7 +58,7 @@ def files(text: str) -> dict[str, str]:
 
 def steps(text: str) -> Iterator[Step]:
     """Yield what a page does, in order."""
-    threads = itertools.chain(["me"], (f"thread-{number}" for number in itertools.count(2)))
+    further = (f"me-{number}" for number in itertools.count(2))
     thread, lang = "", "en"
     for session in _SESSION.findall(text):
         for part in re.split(r"^(?=[$>] )", session, flags=re.MULTILINE):
@@ -65,7 +66,10 @@ def steps(text: str) -> Iterator[Step]:
             arguments: tuple[str, ...] = ()
             typed = ""
             if chat := re.fullmatch(r"\$ (?:APP_LANG=(\w+) )?make chat", line):
-                thread, lang = next(threads), chat[1] or "en"
+                thread, lang = "me", chat[1] or "en"
+                arguments, expected = ("chat", "--thread", thread), expected or [ELLIPSIS]
+            elif line == "> /new":
+                thread = next(further)
                 arguments, expected = ("chat", "--thread", thread), expected or [ELLIPSIS]
             elif line.startswith("> "):
                 arguments = ("ask", line[2:], "--thread", thread)

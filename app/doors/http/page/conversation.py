@@ -53,7 +53,9 @@ class Conversation:
         return Turn(thread=self.thread, text=text, user=self.user, id=id, source=source, device=DEVICE)
 
     async def begin(self, turn: Turn, remarks: Sequence[str] = ()) -> Markup:
-        """Begin the answer to a message; return the message, whose answer the page then reads."""
+        """Begin the answer to a message, and end that to an earlier one; return the message as the page shows it."""
+        if self.answers.of(self.thread, turn.id) is None:
+            await self.answers.stop(self.thread, self.user)
         await self.answers.to(turn)
         return self.running(turn, remarks)
 

@@ -311,6 +311,8 @@ async def test_a_talk_with_the_stand_in(tmp_path: Path, size: tuple[int, int], l
         stage(tmp_path / "talk.db", Models(default=Model("local:rules", RulesModel()))) as assistant,
         browsing(assistant, size, lang, is_dark=is_dark) as page,
     ):
+        # What stands in the empty field takes one line.
+        assert await page.locator("#text").evaluate("each => each.scrollHeight") < 2 * 24
         for text in TALKS[lang]:
             await say(page, text)
             await page.locator(".turn").last.wait_for()
@@ -333,6 +335,7 @@ async def test_a_person_in_the_assistants_place(assistant: Assistant, script: Sc
         seat = await page.context.new_page()
         await seat.goto(page.url)
         await seat.get_by_role("link", name="Operator's seat").click()
+        await expect(seat.get_by_role("main")).to_have_text("Choose a conversation.")
         await seat.get_by_role("link", name="hi, my lamp is broken").click()
         await expect(seat.locator("#seat-log")).to_contain_text("Hello.")
         await seat.get_by_role("button", name="Take over").click()

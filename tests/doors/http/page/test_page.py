@@ -30,7 +30,7 @@ from app.security.api_keys import EVERYTHING, read_keys
 from prompts import table
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 from tests.support.http_service import Answer, Service
-from tests.support.scripted_assistant import ROLES, stage
+from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import BEGIN, with_shop
 
 BY_PAGE = {"HX-Request": "true"}
@@ -107,6 +107,24 @@ async def test_a_message_its_answer_and_a_reload(client: httpx.AsyncClient, scri
     assert page.count("hello &amp; &lt;i&gt;you&lt;/i&gt;") == 2  # in the conversation and in the list
     assert page.count("Good <strong>morning</strong>.") == 1
     assert "event: over" in (await client.get(f"{TALK}/answer?id=unknown-1")).text
+
+
+async def test_a_new_message_ends_the_answer_before_it(client: httpx.AsyncClient, script: Script) -> None:
+    """Whoever writes meanwhile is answered; of the answer before, what was shown stays. Sent again, it ends nothing."""
+    script.gates["supervisor"] = gate = Gate(2)
+    script.add(supervisor=["One two three four five", "Six."])
+    count, wait = {"id": "message-1", "text": "count"}, {"id": "message-2", "text": "no, wait"}
+    for _ in "12":
+        await client.post(f"{TALK}/messages", data=count, headers=BY_PAGE)
+    async with client.stream("GET", f"{TALK}/answer?id=message-1") as stream:
+        async for piece in stream.aiter_text():
+            if "One" in piece:
+                break
+        await client.post(f"{TALK}/messages", data=wait, headers=BY_PAGE)
+        gate.set()
+    assert "Six." in (await client.get(f"{TALK}/answer?id=message-2")).text
+    page = (await client.get(TALK)).text
+    assert ("Stopped here." in page, "five" in page) == (True, False)
 
 
 @pytest.mark.needs("planner")

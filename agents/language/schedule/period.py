@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import Literal, get_args
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import STEPS, Moment, on_the_clock
@@ -48,7 +48,7 @@ def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None
     now = now.astimezone(zone)
     plain = " ".join(text.lower().replace("ё", "е").split()).strip(" ,.;:!?")
     view = next((name for name, phrases in table("schedule", lang)["views"].items() if plain in phrases), None)
-    if view in get_args(Sort):
+    if view and view not in ("week", "month"):
         return Period(view, _midnight(now, 0), _midnight(now, 1))
     # "My week" is this week.
     pieces = {"this": {"unit": view}} if view else only_pieces(plain, lang)

@@ -1,9 +1,18 @@
 """What the user is after professionally: noted by the observer, shown, exported, told to the supervisor."""
 
+import pytest
+
+from agents.conversation.gate import Guess
 from agents.models.script import Call
 from tests.conftest import Chat
 
 BEGIN = Call("get_acquainted", {"brief": "-"})
+
+
+@pytest.fixture(autouse=True)
+def doubtful(chat: Chat) -> None:
+    """Let the observer of switches be asked, whatever the descriptions of other dialogs say."""
+    chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
 
 
 async def test_the_professional_intent_is_remembered(chat: Chat) -> None:

@@ -16,6 +16,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("lang", ASKED)
+@pytest.mark.needs("research")
 async def test_the_stand_in_quotes_the_help_pages(lang: str, tmp_path: Path) -> None:
     """It repeats what stands there and says where; what does not stand there it does not know."""
     question, quoted, place = ASKED[lang]

@@ -62,6 +62,7 @@ async def test_the_end_seen_beforehand_is_the_supervisors_to_answer(chat: Chat) 
 
 async def test_post_checks_do_not_delay_the_answer(chat: Chat) -> None:
     """The answer is out before a post-check has begun."""
+    chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
     chat.expects(
         supervisor=[BEGIN],
         profile=["What do you do?", "A fine plan."],

@@ -20,6 +20,7 @@ from prompts import card_file, read_card
 
 MOST_THREADS = 200
 """Threads whose requests are looked at."""
+MOST_FINDERS = 4
 _FINDERS: dict[str, Callable[[str], str]] = {}
 
 
@@ -94,12 +95,14 @@ def cards_of(speakers: Speakers) -> list[Card]:
 def finder(cards: Sequence[Card]) -> Callable[[str], str]:
     """Return what tells which tool a text finds first; the last ones are kept: a ranker takes a second to train."""
     key = repr(cards)
-    if key not in _FINDERS:
+    if (known := _FINDERS.pop(key, None)) is None:
         ranker = ToolRanker(cards)
-        _FINDERS[key] = cache(lambda text: ranker.rank(text, 1)[0].name)
-        for old in [*_FINDERS][:-4]:
-            _FINDERS.pop(old, None)
-    return _FINDERS[key]
+        known = cache(lambda text: ranker.rank(text, 1)[0].name)
+    # The one that was used last stands last.
+    _FINDERS[key] = known
+    for old in [*_FINDERS][:-MOST_FINDERS]:
+        _FINDERS.pop(old, None)
+    return known
 
 
 def draft_file(folder: LabFolder, name: str, lang: str) -> Path:

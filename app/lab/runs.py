@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 from agents.errors import UsageError
 from agents.events import TurnStart
 from app.agent_files.mocks import Mock
+from app.assistant import Assistant
 from app.lab.cases import Case
 from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
@@ -21,6 +22,7 @@ from app.presentation.listing import table_of
 from app.rehearsal.stage import play
 from app.remote.yaml_file import Part
 from app.settings import Settings
+from app.usage import Price
 from prompts import prompt
 
 MOST_TIMES, MOST_VARIANTS = 20, 6
@@ -190,14 +192,41 @@ async def run_cases(
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     results: list[Result] = []
     plays = len(cases) * len(order.variants) * order.times
+    # Cases with the same mocks share a stage, unless they say who talks.
+    stages: defaultdict[str, list[tuple[str, Case, int]]] = defaultdict(list)
+    for title, case in cases.items():
+        for time in range(1, order.times + 1):
+            own = f"{title}-{time}" if case.user else ""
+            stages[f"{case.mocks!r} {own}"].append((title, case, time))
     for name, variant in order.variants.items():
-        mocked = variant.model_copy(update={"mocks": (*variant.mocks, *mocks)})
-        async for result in _played(settings, cases, name, mocked, order.times):
-            if order.judge:
-                result = await judged(settings, order.judge, cases[result.case], result)
-            results.append(result)
-            tell(len(results), plays)
+        for group in stages.values():
+            mocked = variant.model_copy(update={"mocks": (*group[0][1].mocks, *variant.mocks, *mocks)})
+            async with staged_as(settings, mocked) as assistant:
+                for title, case, time in group:
+                    turns = [turn async for turn in _played(assistant, f"{title}-{time}", case, settings.llm_prices)]
+                    result = Result(case=title, variant=name, time=time, turns=tuple(turns))
+                    results.append(await judged(settings, order.judge, case, result) if order.judge else result)
+                    tell(len(results), plays)
     return Run(**dict(order), begun=begun, results=tuple(results))
+
+
+async def _played(
+    assistant: Assistant, thread: str, case: Case, prices: Mapping[str, Price]
+) -> AsyncIterator[TurnResult]:
+    """Yield how the turns of a case went."""
+    lang, user = case.lang or None, case.user or None
+    for turn in case.turns:
+        played = await play(assistant, turn.user, lang=lang, thread=thread, user=user, device=case.device)
+        yield TurnResult(
+            user=turn.user,
+            answer=played.answer,
+            trace=played.trace,
+            problems=tuple(turn.expect.problems(played)),
+            calls=played.calls,
+            tokens=played.tokens,
+            seconds=round(played.seconds, 3),
+            price=played.price(prices),
+        )
 
 
 async def run_files(settings: Settings, order: Order, tell: Tell) -> tuple[str, Run]:
@@ -211,29 +240,6 @@ async def run_files(settings: Settings, order: Order, tell: Tell) -> tuple[str, 
     cases = await asyncio.to_thread(folder.every, "cases", Case, *order.cases)
     run = await run_cases(settings, cases, order, mocks, tell)
     return await asyncio.to_thread(folder.add, "runs", named_after(run.begun.partition("+")[0]), run), run
-
-
-async def _played(
-    settings: Settings, cases: Mapping[str, Case], name: str, variant: Variant, times: int
-) -> AsyncIterator[Result]:
-    """Yield how the cases went; those with the same mocks share a stage, unless they say who talks."""
-    stages: dict[str, list[tuple[str, Case, int]]] = {}
-    for title, case in cases.items():
-        for time in range(1, times + 1):
-            own = f"{title}-{time}" if case.user else ""
-            stages.setdefault(f"{case.mocks!r} {own}", []).append((title, case, time))
-    for group in stages.values():
-        mocks = (*group[0][1].mocks, *variant.mocks)
-        async with staged_as(settings, variant.model_copy(update={"mocks": mocks})) as assistant:
-            for title, case, time in group:
-                lang, thread, user = case.lang or None, f"{title}-{time}", case.user or None
-                turns = []
-                for each in case.turns:
-                    turn = await play(assistant, each.user, lang=lang, thread=thread, user=user, device=case.device)
-                    facts = {name: getattr(turn, name) for name in ("answer", "trace", "calls", "tokens")}
-                    facts |= {"problems": each.expect.problems(turn), "seconds": round(turn.seconds, 3)}
-                    turns.append(TurnResult(user=each.user, price=turn.price(settings.llm_prices), **facts))
-                yield Result(case=title, variant=name, time=time, turns=tuple(turns))
 
 
 async def judged(settings: Settings, model: str, case: Case, result: Result) -> Result:

@@ -25,12 +25,6 @@ NEW = AgentFile(description="Used for …", prompt={FALLBACK: "You help with …
 THREAD = "trial"
 
 
-@router.get("/lab/agents")
-def agents(visit: Visiting) -> str:
-    """List the visitor's agents, and the shared ones."""
-    return visit.page("agents", workshop=visit.workshop)
-
-
 @router.get("/lab/agent")
 async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
     """Show an agent to be edited and tried; without a name a new one."""
@@ -39,9 +33,7 @@ async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
         "agents/one",
         file=name,
         agent=visit.workshop.read(name, version) if name else NEW,
-        workshop=visit.workshop,
         tools=available_tools(),
-        mocks=visit.folder.every("mocks", Mock).values(),
         observers=sorted(observers.discover(languages())),
         log=log,
         mark=mark,

@@ -24,12 +24,6 @@ class ReplyForm(BaseModel):
     calls: Sequence[DeskCall] = ()
 
 
-@router.get("/lab/desk")
-def sessions(visit: Visiting) -> str:
-    """List the sessions."""
-    return visit.page("desk", sessions=visit.folder.every("desk", Session))
-
-
 @router.post("/lab/desk")
 def begin(visit: Visiting, form: Nested) -> Response:
     """Begin a session."""
@@ -42,7 +36,7 @@ def begin(visit: Visiting, form: Nested) -> Response:
 @router.get("/lab/desk/session")
 async def session(visit: Visiting, name: FileName) -> str:
     """Show a session to be played on."""
-    return visit.page("desk/one", **_facts(await _desk(visit, name)))
+    return visit.page("desk/one", file=name, desk=await _desk(visit, name))
 
 
 @router.get("/lab/desk/seat")
@@ -92,14 +86,4 @@ async def _desk(visit: Visit, name: str) -> Desk:
 
 async def _seat(visit: Visit, desk: Desk) -> str:
     await desk.settle()
-    return visit.draw("desk_seat", **_facts(desk))
-
-
-def _facts(desk: Desk) -> dict[str, object]:
-    """Return what the page shows of a session; each step is told how many steps were done before it."""
-    done, turns = 0, []
-    for turn in desk.session.turns:
-        turns.append((done, turn, [*enumerate(turn.replies, done + 1)]))
-        done += 1 + len(turn.replies)
-    tools = [tool["function"] for tool in desk.wanted.tools] if desk.wanted else []
-    return {"desk": desk, "file": desk.name, "turns": turns, "wanted": desk.wanted, "tools": tools}
+    return visit.draw("desk_seat", file=desk.name, desk=desk)

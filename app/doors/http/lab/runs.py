@@ -1,41 +1,22 @@
 """The pages on runs: cases, what came of them side by side, simulated users."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel
 
-from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, led_to, new_router
+from app.doors.http.lab.visit import KINDS, FileName, Nested, Number, Text, Visiting, led_to, new_router
 from app.doors.visit import FAULTS
-from app.lab.cases import Case
 from app.lab.folder import written
 from app.lab.live import Tell
-from app.lab.runs import JUDGES, Order, Run, Verdict, judge_result, run_files, summaries
-from app.lab.simulation import Talks, User, simulate
+from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries
+from app.lab.simulation import Talks, simulate
 from app.lab.threads import keep_case as keep_thread
 from app.remote.yaml_file import parsed, validated
 
 router = new_router()
 Written = Literal["cases", "users"]
 """What is written on a page as YAML."""
-KINDS: Mapping[Written, type[BaseModel]] = {"cases": Case, "users": User}
-
-
-@router.get("/lab/runs")
-def runs(visit: Visiting) -> str:
-    """Show the cases, the users and the runs."""
-    folder = visit.folder
-    return visit.page(
-        "runs",
-        cases=folder.every("cases", Case),
-        users=folder.every("users", User),
-        runs=folder.names("runs")[::-1],
-        model=visit.settings.llm_model,
-        dialogs=[*visit.assistant.dialogs],
-        mocks=folder.names("mocks"),
-    )
 
 
 @router.get("/lab/file")
@@ -100,9 +81,7 @@ async def progress(visit: Visiting, id: str) -> Response | str:
 def show_run(visit: Visiting, name: FileName) -> str:
     """Show what came of a run."""
     shown = visit.folder.read("runs", name, Run)
-    return visit.page(
-        "runs/one", file=name, run=shown, judges=JUDGES, rows=summaries(shown), differing=set(shown.differing())
-    )
+    return visit.page("runs/one", file=name, run=shown, rows=summaries(shown))
 
 
 @router.post("/lab/run/judge")

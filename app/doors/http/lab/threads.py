@@ -38,8 +38,7 @@ async def threads(visit: Visiting) -> str:
 async def thread(visit: Visiting, name: Name) -> str:
     """Show one thread."""
     shown = await view(visit.assistant, name)
-    model = visit.settings.llm_model
-    return visit.page("threads/one", shown=shown, state=state_lines(shown.state) if shown.state else [], model=model)
+    return visit.page("threads/one", shown=shown, state=state_lines(shown.state) if shown.state else [])
 
 
 @router.get("/lab/thread/state")

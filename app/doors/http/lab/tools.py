@@ -57,19 +57,11 @@ async def save_draft(visit: Visiting, name: Text, lang: Text, text: CardText = "
     return led_to(f"/lab/tool?name={name}&lang={lang}")
 
 
-@router.get("/lab/mocks")
-def mocks(visit: Visiting) -> str:
-    """List the mocks."""
-    tools = {tool.name for speaker in visit.assistant.speakers for tool in speaker.tools}
-    return visit.page("mocks", mocks=visit.folder.every("mocks", Mock), tools=tools)
-
-
 @router.get("/lab/mock")
 def mock(visit: Visiting, name: FileName = "") -> str:
     """Show a mock to be edited; without a name a new one."""
-    tools = sorted({tool.name for speaker in visit.assistant.speakers for tool in speaker.tools})
     shown = visit.folder.read("mocks", name, Mock) if name else Mock(tool="new_tool", outcomes=(Outcome(text="ok"),))
-    return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES], tools=tools)
+    return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES])
 
 
 @router.post("/lab/mock")

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from markupsafe import Markup
+from pydantic import BaseModel
 
+from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.doors.http.exchange import Served, who
 from app.doors.http.page import guard
@@ -20,10 +22,13 @@ from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION
 from app.doors.visit import FAULTS
 from app.lab.agents import Workshop
+from app.lab.cases import Case
 from app.lab.desk import Desk
+from app.lab.desk_session import Session
 from app.lab.folder import Kind, LabFolder
 from app.lab.forms import form_data
 from app.lab.live import OpenTalks, Works
+from app.lab.simulation import User
 from app.security.api_keys import Key
 from app.security.audit import Action, Audit
 from app.settings import Settings
@@ -31,6 +36,8 @@ from prompts import FALLBACK, languages, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, as they stand in the navigation."""
+KINDS: Mapping[str, type[BaseModel]] = {"cases": Case, "desk": Session, "mocks": Mock, "users": User}
+"""What the pages show of the lab's folder."""
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
 
@@ -71,6 +78,15 @@ class Visit:
         """Who visits, as they are called in the lab."""
         return self.visitor.name or "local"
 
+    @property
+    def tools(self) -> list[str]:
+        """The names of all tools."""
+        return sorted({tool.name for speaker in self.assistant.speakers for tool in speaker.tools})
+
+    def files(self, kind: str) -> Mapping[str, BaseModel]:
+        """Return the files of one of the `KINDS` by their names."""
+        return self.folder.every(kind, KINDS[kind])
+
     def deed(self, what: Action, thread: str = "", about: str = "") -> AbstractAsyncContextManager[None]:
         """Write down what the visitor does that others notice."""
         return self.assistant.services.get(Audit).deed(who(self.visitor), what, thread, about)
@@ -81,7 +97,7 @@ class Visit:
         def own_text(key: str, **facts: object) -> str:
             return text(key, self.lang, **facts)
 
-        return drawn(TEMPLATES, name, self.lang, own_text, **values)
+        return drawn(TEMPLATES, name, self.lang, own_text, visit=self, **values)
 
     def page(self, part: str, /, **values: object) -> str:
         """Return a whole page of the lab."""
@@ -133,6 +149,15 @@ def as_file(text: str, name: str) -> Response:
 
 
 router = new_router()
+
+
+@router.get("/lab/agents")
+@router.get("/lab/desk")
+@router.get("/lab/mocks")
+@router.get("/lab/runs")
+def part(visit: Visiting, request: Request) -> str:
+    """Show a part of the lab: a list of what there is, and how to begin something new."""
+    return visit.page(request.url.path.removeprefix("/lab/"))
 
 
 @router.get("/lab")

@@ -31,8 +31,8 @@ from app.lab.simulation import simulate as simulated
 from app.lab.variants import Variant
 from app.presentation.listing import columns, state_lines
 from app.presentation.tool_card import owned_tools, slots, write_card
-from app.rehearsal.stage import play
 from app.remote.yaml_file import Part, parsed, validated
+from app.replay.stage import play
 from app.security.audit import TABLES, Action, Audit, login
 from app.settings import Settings, read_settings
 from prompts import FALLBACK, card_file

@@ -22,7 +22,7 @@ from app.composition import open_assistant
 from app.doors.visit import FAILED
 from app.presentation.listing import conversation_markdown, history_lines, state_lines, thread_lines
 from app.presentation.texts import say
-from app.rehearsal.trace_test import test_of
+from app.replay.trace_test import test_of
 from app.security.audit import Audit, login
 from app.settings import Settings, read_settings
 

@@ -20,8 +20,8 @@ from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.composition import SUPERVISOR_TOOLS, check_tools, dialogs_of, discover
 from app.lab.folder import LabFolder, written
-from app.rehearsal.stage import staged
 from app.remote.yaml_file import validated
+from app.replay.stage import staged
 from app.settings import Settings
 from prompts import languages
 

@@ -29,8 +29,8 @@ from app.lab.chats import AnsweredChat, Answering
 from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session, reply_of
 from app.lab.folder import LabFolder
 from app.process.tasks import cancel
-from app.rehearsal.stage import THREAD, PlayedTurn, play, staged
-from app.rehearsal.trace_test import test_of
+from app.replay.stage import THREAD, PlayedTurn, play, staged
+from app.replay.trace_test import test_of
 from app.settings import Settings
 from prompts import languages, prompt
 

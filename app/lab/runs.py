@@ -19,8 +19,8 @@ from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
 from app.lab.variants import Variant, ask, staged_as
 from app.presentation.listing import table_of
-from app.rehearsal.stage import play
 from app.remote.yaml_file import Part
+from app.replay.stage import play
 from app.settings import Settings
 from app.usage import Price
 from prompts import prompt

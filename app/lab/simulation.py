@@ -16,8 +16,8 @@ from app.lab.cases import Case, CaseTurn, Expected
 from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
 from app.lab.variants import Variant, ask, staged_as
-from app.rehearsal.stage import PlayedTurn, play
 from app.remote.yaml_file import Part
+from app.replay.stage import PlayedTurn, play
 from app.settings import Settings
 from prompts import FALLBACK, prompt
 

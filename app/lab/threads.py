@@ -14,7 +14,7 @@ from app.lab.cases import case_of
 from app.lab.folder import LabFolder, named_after
 from app.lab.variants import Variant, staged_as
 from app.presentation.texts import Reference, references, say
-from app.rehearsal.stage import PlayedTurn, play
+from app.replay.stage import PlayedTurn, play
 from app.settings import Settings
 from prompts import FALLBACK
 

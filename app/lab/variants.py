@@ -16,8 +16,8 @@ from app.agent_files.mocks import Mock, with_mocks
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
 from app.lab.chats import erring
-from app.rehearsal.stage import staged
 from app.remote.yaml_file import NO_TEXTS, ByLanguage, Part
+from app.replay.stage import staged
 from app.settings import Settings
 
 

@@ -18,7 +18,7 @@ from app.lab.drawing import drawing
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data
 from app.lab.live import OpenTalks
-from app.rehearsal.stage import play
+from app.replay.stage import play
 from app.settings import Settings
 
 pytestmark = pytest.mark.needs("planner")

@@ -18,7 +18,7 @@ from app.composition import discover
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data, mock_of
 from app.lab.threads import keep_mocks
-from app.rehearsal.stage import PlayedTurn, play, staged
+from app.replay.stage import PlayedTurn, play, staged
 from app.settings import Settings
 
 

@@ -16,8 +16,8 @@ from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
 from app.lab.folder import LabFolder, written
 from app.lab.runs import Order, Result, Run, TurnResult, run_cases, summaries, table_lines
 from app.lab.variants import Variant
-from app.rehearsal.stage import PlayedTurn
 from app.remote.yaml_file import parsed, validated
+from app.replay.stage import PlayedTurn
 from app.settings import Settings
 from app.usage import read_prices
 

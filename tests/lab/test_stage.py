@@ -14,7 +14,7 @@ from agents.models.local_chat import LocalChat
 from app.composition import discover
 from app.lab.live import OpenTalks
 from app.process.logs import log_on_stderr
-from app.rehearsal.stage import play, staged
+from app.replay.stage import play, staged
 from app.settings import Settings
 
 LOG = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from app.cli import command_line
 from app.composition import open_assistant
 from app.lab.threads import TurnView, replay, view
 from app.lab.variants import Variant
-from app.rehearsal.trace_test import test_of as exported_test
+from app.replay.trace_test import test_of as exported_test
 from app.settings import Settings
 
 pytestmark = pytest.mark.needs("planner")

@@ -4,7 +4,7 @@ import pytest
 
 from agents.models.script import Call
 from app.agent_files.mocks import recorded_mocks, with_mocks
-from app.rehearsal.trace_test import rehearse, trace_test
+from app.replay.trace_test import rehearse, trace_test
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers
 from tests.conftest import Chat

@@ -12,8 +12,8 @@ from app.lab.threads import replay, view
 from app.lab.variants import Variant
 from app.presentation.listing import first_line, moment, state_lines
 from app.presentation.texts import say
-from app.rehearsal.trace_test import test_of
 from app.remote.yaml_file import validated
+from app.replay.trace_test import test_of
 
 MOST_LISTED = 200
 """Threads in the list."""

@@ -10,7 +10,7 @@ from agents.events import Error, Token
 from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
-from app.rehearsal.trace_test import rehearse, trace_test
+from app.replay.trace_test import rehearse, trace_test
 from app.settings import Settings
 from tests.conftest import Chat
 from tests.support.exports import MEET, Captured, exported, turns

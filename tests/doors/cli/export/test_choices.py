@@ -22,7 +22,7 @@ def shop(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
         speakers, watching = discover()
         return with_shop(speakers), watching
 
-    monkeypatch.setattr("app.rehearsal.trace_test.discover", with_it)
+    monkeypatch.setattr("app.replay.trace_test.discover", with_it)
     chat.speakers = with_shop(chat.speakers)
 
 

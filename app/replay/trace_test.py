@@ -19,8 +19,8 @@ from app.assistant.recording import Answer, Answered, Record, Reply, answers_of,
 from app.composition import discover
 from app.presentation.texts import say
 from app.process.logs import silence
-from app.rehearsal import stage
-from app.rehearsal.stage import THREAD, staged
+from app.replay import stage
+from app.replay.stage import THREAD, staged
 from app.settings import Settings
 
 THROWN_AWAY = "(a draft that was thrown away)"

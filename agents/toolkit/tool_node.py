@@ -212,8 +212,9 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
     if result.question and result.question.kind == CONFIRM:
         return None
     text = result.question.text() if result.question else result.view.text() if result.view else result.taken
+    private = PrivateMessage(user=context.user, text=text or message.text)
     message.content, message.artifact = phrase("shown_privately", lang), ToolResult()
-    return PrivateMessage(user=context.user, text=text or message.text)
+    return private
 
 
 def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> Outcome:

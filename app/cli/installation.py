@@ -14,7 +14,15 @@ from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.calibration import calibrate as fit
-from app.composition import THRESHOLDS_ITEM, check_help, dialogs_of, discover, load_thresholds, open_assistant
+from app.composition import (
+    THRESHOLDS_ITEM,
+    check_help,
+    dialogs_of,
+    discover,
+    load_thresholds,
+    make_models,
+    open_assistant,
+)
 from app.composition.databases import open_database
 from app.composition.remote_tools import with_remote_tools
 from app.composition.windows import fitting
@@ -76,7 +84,7 @@ async def check() -> CommandResult:
         with _noting(broken_files):
             async with with_remote_tools(settings, discover()[0], absent.append) as speakers:
                 result = report(settings, speakers, complete=not absent)
-                result["warnings"] += (await fitting(speakers, settings.models(), settings.app_lang))[1]
+                result["warnings"] += (await fitting(speakers, make_models(settings, speakers), settings.app_lang))[1]
         result["faults"] += [*map(str, absent), *broken_files]
     return CommandResult(result, report_lines(result, settings.app_lang), USAGE if result["faults"] else 0)
 
@@ -138,6 +146,9 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": []}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
     speakers = speakers or discovered
+    with _noting(problems):
+        # A fault of the settings alone is noted above.
+        models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}
     problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {

@@ -191,7 +191,8 @@ async def _opened(
     streams = results_alone() if talk.is_for_scripts else nullcontext(sys.stdout)
     log_to = log_on_stderr(detailed=talk.is_traced, content=settings.log_content, held=holds_log)
     with streams as results, log_to as log:
-        async with open_assistant(settings, models=settings.models(talk.model)) as assistant:
+        models = settings.models(talk.model) if talk.model else None
+        async with open_assistant(settings, models=models) as assistant:
             yield assistant, results, log
 
 

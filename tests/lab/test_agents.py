@@ -1,6 +1,7 @@
 """Agents of the lab: one file, private until shared, with versions; then a dialog for everybody, or gone."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,22 @@ async def test_a_shared_agent_is_a_dialog(settings: Settings, workshop: Workshop
         assert 'depot_weather() = {"degrees":-3}' in turn.trace
     workshop.unshare("depot_clerk")
     assert "depot_clerk" not in discover()[0].dialogs
+
+
+def test_every_door_takes_the_model_of_a_shared_agent(
+    settings: Settings, workshop: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The terminal and `check` make it, too: where its key is missing they say so. `--model` takes its place."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    workshop.save("depot_clerk", CLERK.model_copy(update={"model": "openai:gpt-5-mini"}))
+    workshop.share("depot_clerk")
+    for command in (["ask", "hello"], ["check"]):
+        assert command_line.main(command) == 2
+        assert "OPENAI_API_KEY" in "".join(capsys.readouterr())
+    assert command_line.main(["ask", "hello", "--model", "local:rules"]) == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    assert command_line.main(["check"]) == 0
+    assert re.search(r"depot_clerk +openai:gpt-5-mini", capsys.readouterr().out)
 
 
 def test_versions_and_their_differences(workshop: Workshop) -> None:

@@ -155,6 +155,13 @@ async def test_ones_own_is_shown_to_oneself(group: Chat, order: str, kinds: list
         assert [word for kind in kinds if (word := secret("ann", kind)) not in private.text] == []
 
 
+async def test_who_has_nothing_is_told_so(group: Chat) -> None:
+    """A private answer without a view comes as it is; the sentence in its place is for the group alone."""
+    events = await play(group, PEOPLE[-1], "call list_reminders")
+    [private] = [event for event in events if isinstance(event, PrivateMessage)]
+    assert private.text == "There are no reminders."
+
+
 @pytest.mark.parametrize("word", sample(["1", "yes", "no, go on", "Red hat", "home", "what do you know?"], 3))
 async def test_nobody_goes_on_with_anothers_dialog(group: Chat, word: str) -> None:
     """Ann is in the middle of her profile: what another says reaches neither her form nor her dialog."""

@@ -43,6 +43,11 @@ class Decision:
     leaves: bool
     ms: float
 
+    @property
+    def reaches(self) -> bool:
+        """Tell whether a change of subject would be noticed."""
+        return self.is_left or OF_SWITCHES in self.asked
+
 
 def decide(gate: Gate, watchers: Watchers, row: Row) -> Decision:
     """Return which observers a turn asks."""
@@ -59,18 +64,23 @@ def observers_of(gate: Gate, watchers: Watchers, scene: Scene) -> list[str]:
 
 def measure(data: Path, gate: Gate, part: str) -> list[Line]:
     """Return a row for each set and language."""
-    watching = observers.discover(languages())
-    watchers = {name: observer.when for name, observer in watching.items() if observer.pre_check}
-    lines = []
+    watchers, lines = watching(), []
     for name in SETS:
         decisions: defaultdict[str, list[Decision]] = defaultdict(list)
         for row in rows(data, name, part):
             decisions[row.scene.lang].append(decide(gate, watchers, row))
-        lines += [_line(name, lang, made) for lang, made in decisions.items()]
+        lines += [summed(name, lang, made) for lang, made in decisions.items()]
     return lines
 
 
-def _line(name: str, lang: str, made: Sequence[Decision]) -> Line:
+def watching() -> Watchers:
+    """Return the observers that look at a message before the answer, with their own tests."""
+    found = observers.discover(languages())
+    return {name: observer.when for name, observer in found.items() if observer.pre_check}
+
+
+def summed(name: str, lang: str, made: Sequence[Decision]) -> Line:
+    """Return the row of a set and language."""
     switches = [decision for decision in made if decision.leaves]
     return {
         "set": name.removesuffix("_switch"),
@@ -78,7 +88,7 @@ def _line(name: str, lang: str, made: Sequence[Decision]) -> Line:
         "turns": len(made),
         "switches": len(switches),
         "free": sum(not decision.asked for decision in made) / len(made),
-        "recall": sum(decision.is_left or OF_SWITCHES in decision.asked for decision in switches) / len(switches),
+        "recall": sum(decision.reaches for decision in switches) / len(switches),
         "gated": sum(OF_SWITCHES not in decision.asked for decision in made) / len(made),
         "ms": statistics.median(decision.ms for decision in made),
     }

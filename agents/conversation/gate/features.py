@@ -45,7 +45,8 @@ def features(scene: Scene) -> Features:
     """Return the features of the message of a scene."""
     moment = _Moment(scene)
     named: Features = dict.fromkeys([*_shape(moment), *_politeness(moment), *_wording(moment)], 1.0)
-    return {**named, **_subjects(moment, scene, accepts=f"begins yes {moment.asked}" in named)}
+    manner = next((idea for idea in ("no", "yes") if f"begins {idea}" in named), "other")
+    return {**named, **_subjects(moment, scene, manner)}
 
 
 class _Moment:
@@ -126,19 +127,22 @@ class Field:
         return max((self.weight(of & other) for other in self.apart.values()), default=0.0)
 
 
-def _subjects(moment: _Moment, scene: Scene, *, accepts: bool) -> Features:
+def _subjects(moment: _Moment, scene: Scene, manner: str) -> Features:
     """Return the features that compare the message with the subjects at hand, and with what was said before.
 
-    `accepts`: the message begins with a yes.
+    `manner`: the message begins with a yes, with a no or with anything else.
     """
     field, lang, asked = _field_of(scene), scene.lang, moment.asked
-    said_before = tuple(stem for text in scene.before for stem in stems(text[-LONGEST_TEXT:], lang))
-    message, reply, before = (content(part, lang) for part in (moment.stems, moment.reply_stems, said_before))
+    said_before = [content(tuple(stems(text[-LONGEST_TEXT:], lang)), lang) for text in scene.before]
+    before, latest = frozenset[str]().union(*said_before), said_before[-1] if said_before else frozenset[str]()
+    message, reply = content(moment.stems, lang), content(moment.reply_stems, lang)
     mine, best = field.weight(message & field.own), field.best(message)
     new, repeated = len(message - reply - before - field.own), len(message & reply)
     paused = max((field.weight(message & field.apart.get(name, frozenset())) for name in scene.paused), default=0.0)
     question = content(tuple(stems(moment.question, lang)), lang)
-    offers = field.best(question) > field.weight(question & field.own)
+    asked_own, asked_best = field.weight(question & field.own), field.best(question)
+    # The question may speak of the dialog's own subject, and more of another's: "Shall I book it?".
+    whose = f"{'o' if asked_own else '-'}{'f' if asked_best > asked_own else '=' if asked_best else '-'}"
     relation = f"{'o' if mine else '-'}{'f' if best > mine else '-'}{'r' if repeated else '-'}"
     holds = {
         f"relation {relation} {asked}": True,
@@ -157,8 +161,8 @@ def _subjects(moment: _Moment, scene: Scene, *, accepts: bool) -> Features:
         "paused": paused > 0,
         "has paused": bool(scene.paused),
         "repeats": repeated > 0,
-        "offer of another": offers,
-        "yes to an offer of another": offers and accepts,
+        f"question {whose}": bool(moment.question),
+        f"question {whose} {manner}": bool(moment.question),
     }
     measures = {
         "own weight": mine,
@@ -170,6 +174,11 @@ def _subjects(moment: _Moment, scene: Scene, *, accepts: bool) -> Features:
         "share of new words": new / len(message) if message else 0.0,
         "repeated words": min(HIGHEST_OVERLAP, repeated),
         "words said before": min(HIGHEST_OVERLAP, len(message & before)),
+        "question foreign less own": asked_best - asked_own,
+        "reply own": field.weight(reply & field.own),
+        "reply foreign": field.best(reply),
+        "before own": field.weight(latest & field.own),
+        "before foreign": field.best(latest),
     }
     named = {name: 1.0 for name, is_so in holds.items() if is_so}
     return {**named, **{name: value for name, value in measures.items() if value}, **_pairs(message, scene)}

@@ -34,6 +34,7 @@ def moment(dialog: str, lang: str, reply: str, text: str) -> Scene:
         ("profile", "ru", "Что вы умеете?", "напомни позвонить маме в пять"),
         ("profile", "ru", "Какую работу вы ищете?", "который час"),
         ("planner", "ru", "Готово.", "давай про мой профиль"),
+        ("planner", "ru", "Записать этот навык в профиль?", "Было бы здорово"),
     ],
 )
 def test_another_wish_reaches_the_observers(dialog: str, lang: str, reply: str, text: str) -> None:

@@ -180,7 +180,9 @@ class StreamedReply:
             if self._finish in LENGTH:
                 wants_room = not was_call and not self.text.is_call
                 raise UselessReply("cut_length", "the length limit was reached first", wants_room=wants_room)
-            raise GarbledReply("it repeats itself") if self._finish == LOOP else BrokenReply("the reply is empty")
+            if self._finish == LOOP or self.text.is_over:
+                raise GarbledReply("it says nothing to the user")
+            raise BrokenReply("the reply is empty")
         if self._finish == LOOP and (period := repeated(text)):
             text = _once(text, period)
         code = f"cut_{'filter' if self._finish in FILTER else LOOP if self._finish == LOOP else 'length'}"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
+from agents.errors import ModelUnavailable
 from agents.events import Event
 from agents.models import Choice, Model
 from agents.models.factory import Endpoint, Parameters, make_models
@@ -51,6 +52,19 @@ async def test_who_thinks_first_gets_room() -> None:
         assert await answer(model, "stay") == ("stay", ["model_retry"])
         assert await answer(model, "stay") == ("stay", [])
         assert [body["max_tokens"] for body in server.bodies] == [32, 16384, 16384]
+
+
+@pytest.mark.parametrize("opening", ["<context>\n", "<tool_response>\n"])
+async def test_who_only_writes_a_prompt_is_asked_once_more(opening: str) -> None:
+    """What only a prompt has is not waited for, and is no thinking that needs more room."""
+    flood: list[Chunk] = [delta(content=opening), *[delta(content=f"line {number} ") for number in range(5000)]]
+    async with Provider.open(flood, words(TEXT), flood, flood) as server:
+        model = model_at(server.url)
+        assert await answer(model) == (TEXT, ["model_retry"])
+        assert server.sent < 500
+        with pytest.raises(ModelUnavailable, match="garbled"):
+            await answer(model)
+        assert [body["max_tokens"] for body in server.bodies] == [1024] * 4
 
 
 async def test_who_never_comes_to_an_end_gets_less_room() -> None:

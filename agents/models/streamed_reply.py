@@ -87,10 +87,8 @@ CUT = "cut"
 LOOP = "loop"
 """What ends a reply that repeats itself."""
 REPEATED = 480
-"""Characters in a row that say the same again, at least three times in all, by which such a reply is known.
-
-Half as many letters beyond ASCII: weak models take a token or two for each of them, and their users wait as long.
-"""
+"""Characters in a row that say the same again, at least three times in all, by which such a reply is known; half as
+many letters beyond ASCII, for each of which weak models take a token or two."""
 _STEP, _MOST_REPEATED = 64, 1000
 
 
@@ -180,9 +178,8 @@ class StreamedReply:
             if self._finish in LENGTH:
                 wants_room = not was_call and not self.text.is_call
                 raise UselessReply("cut_length", "the length limit was reached first", wants_room=wants_room)
-            if self._finish == LOOP or self.text.is_over:
-                raise GarbledReply("it says nothing to the user")
-            raise BrokenReply("the reply is empty")
+            is_garbled = self._finish == LOOP or self.text.is_over
+            raise GarbledReply("it says nothing") if is_garbled else BrokenReply("the reply is empty")
         if self._finish == LOOP and (period := repeated(text)):
             text = _once(text, period)
         code = f"cut_{'filter' if self._finish in FILTER else LOOP if self._finish == LOOP else 'length'}"

@@ -137,7 +137,8 @@ class StreamedReply:
         self._tail, self._unseen = (self._tail + text)[-3 * _MOST_REPEATED :], self._unseen + len(text)
         if self._unseen >= _STEP:
             self._unseen = 0
-            if repeated(self._tail):
+            # A verse comes again with more or fewer blank lines.
+            if repeated(self._tail) or repeated(" ".join(self._tail.split())):
                 self.cut(LOOP)
         return shown
 

@@ -108,6 +108,16 @@ async def test_a_circle_is_left(unit: str) -> None:
         assert server.sent < 40_000
 
 
+async def test_blank_lines_make_no_circle_new() -> None:
+    """The same line, with a blank one behind it now and then, is a circle."""
+    pick = random.Random(1)
+    flood = [delta(content=f"We can go to the blue house.{pick.choice(['', chr(10)])}\n") for _ in range(2000)]
+    async with Provider.open(flood) as server:
+        _, codes = await answer(model_at(server.url))
+        assert codes == ["cut_loop"]
+        assert server.sent < 200
+
+
 def test_a_circle_of_other_letters_is_seen_sooner() -> None:
     """Two hundred and forty Russian letters take as long to write as 480 English ones."""
     assert repeated("# Блок " + "наблока " * 31)

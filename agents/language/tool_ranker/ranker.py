@@ -133,7 +133,10 @@ class Shortcuts:
         spoken = frozenset(word for phrase, _ in phrases for word in _read(phrase)[0])
         self._spelt = lru_cache(maxsize=100)(partial(spelt, lexicon=spoken))  # A turn asks twice.
         framed = [(phrase, card.name) for phrase, card in phrases if card.shortcut and _SLOT.search(phrase)]
-        self._frames = [(self._frame(*_SLOT.split(phrase)), name) for phrase, name in framed]
+        # "My {when}" has no word that tells anything beside its slot: it would fit every request.
+        self._frames = [
+            (self._frame(*_SLOT.split(phrase)), name) for phrase, name in framed if self._words(_SLOT.sub(" ", phrase))
+        ]
 
     def tool(self, request: str) -> str | None:
         """Return the name of the tool that a request is surely for, to be called without arguments."""

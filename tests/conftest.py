@@ -8,6 +8,7 @@ import textwrap
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +16,7 @@ import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
-from agents.conversation.gate import Gate
+from agents.conversation.gate import Gate, trained_gate
 from agents.events import Event, trace
 from agents.memory import Memory, memory_in
 from agents.memory.connection import connect
@@ -25,12 +26,14 @@ from agents.state.limits import Limits
 from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_node import tool_node
 from app.assistant import Assistant, Turn
 from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import make_help, open_services, tables_of
 from app.composition.databases import open_database
+from app.presentation.tool_card import faults
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings, read
@@ -39,12 +42,20 @@ from app.usage.usage import Usage
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
 from prompts import card
-from tests.support.compiled import compiled, discovered, specialists
+from tests.support.compiled import (
+    built_once,
+    checked_once,
+    compiled,
+    discovered,
+    nodes_once,
+    specialists,
+    watching_once,
+)
 from tests.support.made_tables import tables_copied
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_order import order_faults
 from tests.support.settings_cache import read_once, without_file
-from tests.support.training import made_once, ranker, shortcuts, trained_once
+from tests.support.training import BrieflyTrained, made_once, ranker, shortcuts, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
@@ -202,6 +213,19 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
         patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ranker))
         patch.setattr("agents.nodes.tools.Shortcuts", made_once(shortcuts))
+        patch.setattr("app.lab.cards.ToolRanker", made_once(BrieflyTrained))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built() -> Iterator[None]:
+    """Check the same speakers and build their graph once in each process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.composition.faults", checked_once(faults))
+        patch.setattr("app.composition.calling", watching_once)
+        patch.setattr("app.composition.trained_gate", cache(trained_gate))
+        patch.setattr("app.composition.build_graph", built_once)
+        patch.setattr("agents.nodes.tools.tool_node", nodes_once(tool_node))
         yield
 
 

@@ -298,11 +298,7 @@ class SqliteFile(Storage):
 
 
 def database_path(url: str) -> Path:
-    """Return the file that a database's address names.
-
-    Raises:
-        ConfigError: the address is of another kind.
-    """
+    """Return the file that a database's address names. Raises ConfigError: the address is of another kind."""
     name = url.removeprefix(PREFIX)
     if name == url or name in ("", ":memory:"):
         # Not the whole address: it may hold a password.

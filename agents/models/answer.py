@@ -23,6 +23,8 @@ ECHO = 40
 """Characters in a row by which an answer is known to repeat our instructions."""
 LONGEST_FORMING = 200
 """Characters at the end of a text that are looked through for what may become a mark."""
+MOST_HIDDEN = 1000
+"""Characters of a block of our own prompts behind which a model is not expected to close it."""
 PROSE = re.compile(r"[\w \t.,;:!?'’\"()–-]*")
 """What begins no mark within a line, but for the names of tools and a call that begins with a word."""
 LINE, NO_PART = r"(?<![^\n])[ \t]*", r"(?<![\w/.=#-])"
@@ -97,6 +99,7 @@ class AnswerText:
         self.is_headless = headless
         """Whether the text is inside thinking that it did not open: any closing tag ends it."""
         self._closing: str | None = None
+        self._hidden = 0
         self._is_fence = self._is_inline = self._is_cut = False
 
     @property
@@ -157,7 +160,9 @@ class AnswerText:
             self.thought, self.is_headless, self._closing = self.thought or self.is_headless, False, None
             return True
         if not self.is_headless:
-            self._buffer = "" if is_last else self._buffer[len(self._buffer) - self._marks.forming(self._buffer) :]
+            size = len(self._buffer) - (0 if is_last else self._marks.forming(self._buffer))
+            self._buffer, self._hidden = self._buffer[size:], self._hidden + size
+            self.is_over = self._hidden > MOST_HIDDEN and self._closing not in self._marks.thinking
         return False
 
     def _take(self, token: re.Match[str], is_last: bool) -> str | None:
@@ -185,7 +190,7 @@ class AnswerText:
         if mark in self._marks.ends:
             self.is_over = True
         elif mark in self._marks.closing:
-            self._closing = self._marks.closing[mark]
+            self._closing, self._hidden = self._marks.closing[mark], 0
             self.thought = self.thought or mark in self._marks.thinking
         elif mark in self._marks.closing.values() and mark not in self._marks.around:
             self.unopened = self.unopened or mark in self._marks.thinking

@@ -77,11 +77,7 @@ class Script:
         return {role: lines for role, lines in self.queues.items() if lines}
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Take the next line of a role.
-
-        Raises:
-            ScriptOver: there is none.
-        """
+        """Take the next line of a role. Raises ScriptOver: there is none."""
         if not self.queues.get(role):
             heard = next((m.text for m in reversed(messages) if m.type == "human"), "nothing")
             raise ScriptOver(f"{role} was asked to speak but its script is over; it heard {heard!r}")

@@ -87,10 +87,8 @@ CUT = "cut"
 LOOP = "loop"
 """What ends a reply that repeats itself."""
 REPEATED = 480
-"""Characters in a row that say the same again, at least three times in all, by which such a reply is known.
-
-Half as many letters beyond ASCII: weak models take a token or two for each of them, and their users wait as long.
-"""
+"""Characters in a row that say the same again, at least three times in all, by which such a reply is known; half as
+many letters beyond ASCII, for each of which weak models take a token or two."""
 _STEP, _MOST_REPEATED = 64, 1000
 
 
@@ -139,7 +137,8 @@ class StreamedReply:
         self._tail, self._unseen = (self._tail + text)[-3 * _MOST_REPEATED :], self._unseen + len(text)
         if self._unseen >= _STEP:
             self._unseen = 0
-            if repeated(self._tail):
+            # A verse comes again with more or fewer blank lines.
+            if repeated(self._tail) or repeated(" ".join(self._tail.split())):
                 self.cut(LOOP)
         return shown
 
@@ -180,7 +179,8 @@ class StreamedReply:
             if self._finish in LENGTH:
                 wants_room = not was_call and not self.text.is_call
                 raise UselessReply("cut_length", "the length limit was reached first", wants_room=wants_room)
-            raise GarbledReply("it repeats itself") if self._finish == LOOP else BrokenReply("the reply is empty")
+            is_garbled = self._finish == LOOP or self.text.is_over
+            raise GarbledReply("it says nothing") if is_garbled else BrokenReply("the reply is empty")
         if self._finish == LOOP and (period := repeated(text)):
             text = _once(text, period)
         code = f"cut_{'filter' if self._finish in FILTER else LOOP if self._finish == LOOP else 'length'}"

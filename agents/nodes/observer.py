@@ -27,7 +27,7 @@ from agents.state.verdict import Verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.undo import FACTS, REMEMBER, fact_of
-from prompts import observer_prompt
+from prompts import observer_prompt, phrase
 
 LOG = logging.getLogger(__name__)
 WORD = re.compile(r"[\w-]+")
@@ -84,9 +84,14 @@ class Watching:
     async def _ask(
         self, scene: Scene, state: State, runtime: Runtime[Context], words: Sequence[str] = (), **variables: object
     ) -> str:
+        chain, thread = runtime.context.models.chain("observer"), runtime.context.thread
+        dialog, place = self.prompting.speakers[scene.dialog], runtime.context.models.chain(scene.dialog)[0].place
+        has_one_slot = dialog.agent is None and chain[0].habits.get("slots") == 1 and chain[0].place == place
+        if has_one_slot:
+            # The dialog's own prompt tells both, and no system message may.
+            variables |= dict.fromkeys(variables.keys() & {"reply", "known"}, phrase("see_above", scene.lang))
         role, facts_of_talk = observer_prompt(self.name, scene.lang, **variables)
-        facts_of_talk, chain = masked(facts_of_talk, state.get("aliases")), runtime.context.models.chain("observer")
-        dialog, thread = self.prompting.speakers[scene.dialog], runtime.context.thread
+        facts_of_talk = masked(facts_of_talk, state.get("aliases"))
         listener = Listener(f"{self.name} observer", emitter(runtime), role="observer", thread=thread, words=words)
         tools: Sequence[ToolSchema] = []
         facts = self.prompting.observer_facts(self.name, scene)
@@ -94,8 +99,7 @@ class Watching:
             SystemMessage(role, additional_kwargs=notes(lang=scene.lang, facts=facts)),
             HumanMessage(scene.text, additional_kwargs=notes(context=[facts_of_talk])),
         ]
-        place = runtime.context.models.chain(dialog.name)[0].place
-        if dialog.agent is None and chain[0].habits.get("slots") == 1 and chain[0].place == place:
+        if has_one_slot:
             messages, tools = await self.prompting.question(dialog, state, runtime.context, f"{role}\n{facts_of_talk}")
         text = (await reply(chain, messages, tools, listener)).text.strip()
         first = WORD.search(text.casefold())

@@ -10,8 +10,8 @@ from tests.conftest import Chat
 from tests.support import pages
 
 PAGES = [
-    "README.md",
-    # These take several seconds each: both languages, and more dialogs.
+    # These take several seconds each, in processes of their own.
+    pytest.param("README.md", marks=pytest.mark.slow),
     pytest.param("docs/from-langgraph-swarm.md", marks=pytest.mark.slow),
     pytest.param("docs/langgraph-agents.md", marks=pytest.mark.slow),
     pytest.param("docs/seat.md", marks=pytest.mark.slow),

@@ -68,6 +68,7 @@ def test_thirty_turns_take_56_calls_of_all_roles(usual: Calls) -> None:
     assert len(usual.asked) <= MOST_OF_ALL, sizes(usual)
 
 
+@pytest.mark.slow
 def test_thirty_turns_without_a_question_take_65_calls_of_all_roles(tmp_path: Path) -> None:
     """Behind an answer that asks nothing any message may be a new subject, so more of them ask the observers."""
     calls = count(TURNS, tmp_path, asks=False)

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from agents.errors import UsageError
+from agents.language.tool_ranker.ranker import ToolRanker
+from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.cli import command_line
 from app.composition import discover, open_assistant
@@ -17,18 +19,21 @@ SUNDIAL = ("sundial", "look at the sundial", "read the sundial to me", "what doe
 CLOCK = "Tell the present time.\n" + "".join(f"- {example}\n" for example in SUNDIAL)
 
 
-def test_what_a_card_gains_and_loses() -> None:
+def test_what_a_card_gains_and_loses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new example finds the tool, one that is gone may not; a request for it that finds another is told."""
+    monkeypatch.setattr("app.lab.cards.ToolRanker", ToolRanker)
+    found = discover()[0]
+    few = Speakers(found.supervisor, {"planner": found.dialogs["planner"]})
     asked = Query(text="look at the sundial", tool="current_time")
     gone = Query(text="what time is it", tool="current_time", origin="example")
     other = Query(text="add milk to my list", tool="current_time")
-    shown = effect(discover()[0], "current_time", "en", CLOCK, [asked, gone, other])
+    shown = effect(few, "current_time", "en", CLOCK, [asked, gone, other])
     assert shown["gained"] == [asked]
     assert shown["lost"] == [gone]
     assert shown["missed"] == [other]
     for name, text in (("no_tool", CLOCK), ("current_time", "- {no_slot} now"), ("current_time", "- a\nb")):
         with pytest.raises(UsageError):
-            effect(discover()[0], name, "en", text, [])
+            effect(few, name, "en", text, [])
 
 
 async def test_requests_are_labelled_recorded_and_of_cards(settings: Settings) -> None:

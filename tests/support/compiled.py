@@ -1,17 +1,28 @@
 """The graph for a test, compiled once for all tests that have the same speakers."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
+from typing import Any
 
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt import ToolNode
+
+import prompts
 from agents.conversation.gate import Gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
-from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Silence, Speaker, Speakers
 from app.composition import dialogs_of, discover
 from app.seat.observing import calling
 from observers import Observer
+
+SHIPPED = prompts.FOLDER
+Find = Callable[..., list[str]]
+"""Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
+
+MakeNode = Callable[[Speaker, Sequence[BaseTool]], ToolNode]
 
 
 class Cast:
@@ -38,10 +49,12 @@ def _shape(speaker: Speaker) -> tuple[object, ...]:
 
 
 def _identity(value: object) -> object:
-    """Return what the same object has in common with no other one that lives; a sequence is the same by its members."""
+    """Return what the same object has in common with no other one that lives; a collection is known by its members."""
     if isinstance(value, list | tuple):
         return tuple(map(_identity, value))
-    return value if isinstance(value, str) else id(value)
+    if isinstance(value, dict):
+        return tuple((key, _identity(each)) for key, each in value.items())
+    return value if isinstance(value, str | Silence) else id(value)
 
 
 discovered = cache(discover)
@@ -64,3 +77,62 @@ def _compiled(staff: Cast, gate: Gate | None, direct_switch: bool) -> Graph:
     return build_graph(
         staff.speakers, calling(staff.observers), saver=None, store=None, gate=gate, direct_switch=direct_switch
     )
+
+
+def checked_once(faults: Find) -> Find:
+    """Return a replacement for `faults`: with the shipped prompts it remembers what it found of the same speakers."""
+
+    @lru_cache(maxsize=8)
+    def found(staff: Cast, languages: tuple[str, ...], complete: bool) -> list[str]:
+        return faults(staff.speakers, languages, complete=complete)
+
+    def finding(speakers: Speakers, languages: Sequence[str], *, complete: bool = True) -> list[str]:
+        if _are_prompts_shipped():
+            return [*found(Cast(speakers, {}), tuple(languages), complete)]
+        return faults(speakers, languages, complete=complete)
+
+    return finding
+
+
+def built_once(
+    speakers: Speakers, observers: Mapping[str, Observer], *, saver: Any, store: Any, **options: Any
+) -> Graph:
+    """Take the place of `build_graph` where the observers come from `watching_once`."""
+    if not _are_prompts_shipped():
+        return build_graph(speakers, observers, saver=saver, store=store, **options)
+    graph = copy.copy(_built(Cast(speakers, observers), tuple(options.items())))
+    graph.checkpointer, graph.store = saver, store
+    return graph
+
+
+def _are_prompts_shipped() -> bool:
+    return prompts.FOLDER == SHIPPED and not prompts.EXTENSIONS
+
+
+@lru_cache(maxsize=8)
+def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
+    return build_graph(staff.speakers, staff.observers, saver=None, store=None, **dict(options))
+
+
+def watching_once(observers: Mapping[str, Observer]) -> Mapping[str, Observer]:
+    """Take the place of `calling`: the same observers stay the same."""
+    return _watching(Cast(Speakers(Speaker(name="")), observers))
+
+
+@lru_cache(maxsize=8)
+def _watching(staff: Cast) -> Mapping[str, Observer]:
+    return calling(staff.observers)
+
+
+def nodes_once(tool_node: MakeNode) -> MakeNode:
+    """Return a replacement for `tool_node` that makes the node of the same tools once."""
+    made: dict[tuple[object, ...], tuple[ToolNode, Sequence[BaseTool]]] = {}
+
+    def node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
+        key = speaker.name, *map(id, tools)
+        if key not in made:
+            # The tools live as long as the node, so that no other one gets the id of one of them.
+            made[key] = tool_node(speaker, tools), tools
+        return made[key][0]
+
+    return node

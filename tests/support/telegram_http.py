@@ -61,12 +61,13 @@ async def listening(answer: Answer) -> AsyncIterator[str]:
 
 async def _exchange(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     line, _, rest = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
-    headers = BytesParser(policy=HTTP).parsebytes(rest)
-    body = await reader.readexactly(int(headers["content-length"] or 0))
+    fields = (field.partition(b":") for field in rest.split(b"\r\n") if field)
+    headers = {name.lower(): value.strip().decode() for name, _, value in fields}
+    body = await reader.readexactly(int(headers.get(b"content-length", "0")))
     # A proxy is asked for the whole address.
     path = unquote(urlsplit(line.split()[1].decode()).path).removeprefix("/file")
     token, _, method = path.removeprefix("/bot").partition("/")
-    status, result = await answer(token, method, parameters(headers["content-type"] or "", body))
+    status, result = await answer(token, method, parameters(headers.get(b"content-type", ""), body))
     payload = result if isinstance(result, bytes) else json.dumps(result).encode()
     head = f"HTTP/1.1 {status} X\r\ncontent-length: {len(payload)}\r\ncontent-type: application/json\r\n\r\n"
     writer.write(head.encode() + payload)

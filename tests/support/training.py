@@ -1,5 +1,6 @@
 """Trains the ranker of the same tools once in a test run: the same examples always make the same model."""
 
+import fcntl
 import hashlib
 import pickle
 from collections.abc import Callable, Sequence
@@ -26,10 +27,11 @@ def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], 
         if linear_model.VISITS == BRIEF:
             return Linear(classes, examples)
         file = folder / hashlib.sha256(repr((classes, examples)).encode()).hexdigest()
-        if not file.exists():
-            trained = file.with_suffix(f".{id(examples)}")
-            trained.write_bytes(pickle.dumps(Linear(classes, examples)))
-            trained.replace(file)
+        # All processes begin at once, and would train the same model side by side.
+        with file.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not file.exists():
+                file.write_bytes(pickle.dumps(Linear(classes, examples)))
         model: Linear = pickle.loads(file.read_bytes())
         return model
 

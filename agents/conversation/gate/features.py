@@ -146,6 +146,7 @@ def _subjects(moment: _Moment, scene: Scene, manner: str) -> Features:
     relation = f"{'o' if mine else '-'}{'f' if best > mine else '-'}{'r' if repeated else '-'}"
     holds = {
         f"relation {relation} {asked}": True,
+        f"relation {relation[:2]} {'?' if asks(moment.text) else '.'}": True,
         f"relation {relation} {min(4, moment.length)}": True,
         f"new {min(new, 6)}": True,
         f"new {min(new, 6)} {asked}": True,

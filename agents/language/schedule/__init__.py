@@ -30,11 +30,7 @@ class Repeat:
         return dict(part.split("=", 1) for part in self.rule.split(";"))
 
     def following(self, after: datetime) -> datetime:
-        """Return the first instant later than `after`.
-
-        Raises:
-            OverflowError: the calendar ends before.
-        """
+        """Return the first instant later than `after`. Raises OverflowError: the calendar ends before."""
         parts, zone = self.parts, zone_of(self.start)
         # Two times of one zone are compared by their clocks, those of two zones as instants.
         after = after.astimezone(UTC)

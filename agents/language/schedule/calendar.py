@@ -88,11 +88,7 @@ class Clock:
 
 
 def clock_of(pieces: Pieces) -> Clock | None:
-    """Return the time of day that the pieces name; None without one.
-
-    Raises:
-        ValueError: there is no such time.
-    """
+    """Return the time of day that the pieces name; None without one. Raises ValueError: there is no such time."""
     daily = pieces.get("daily", {})
     part = pieces.get("part", {}).get("part") or daily.get("part") or daily.get("parts")
     named = [kind for kind in NAMED if kind in pieces]
@@ -153,11 +149,7 @@ SHORTEST = 60  # Seconds that must lie between two occurrences.
 
 
 def repeated(pieces: Pieces, clock: Clock | None, now: datetime) -> Moment:
-    """Return the moment of a repetition.
-
-    Raises:
-        ValueError: the pieces name none, or one that is too quick.
-    """
+    """Return the moment of a repetition. Raises ValueError: the pieces name none, or one that is too quick."""
     period = _period(pieces)
     if period.seconds:
         return _stepping(period, pieces, clock, now)

@@ -81,11 +81,7 @@ class Words:
         return self._places.get(name) or self._any(name)
 
     def value(self, name: str, text: str) -> Any:
-        """Return what the text at a placeholder stands for.
-
-        Raises:
-            ValueError: it stands for nothing.
-        """
+        """Return what the text at a placeholder stands for. Raises ValueError: it stands for nothing."""
         if name == "amount":
             return sum((self._amount(span[0]) for span in re.finditer(self._span, text)), Amount())
         if name in ("weekday_list", "weekdays_list"):

@@ -90,11 +90,10 @@ def is_slip(word: str, right_word: str) -> bool:
 def spelt(text: str, lexicon: Collection[str]) -> str:
     """Return the words of a text; one or two strange ones are put right where just one word of the lexicon is near."""
     row = words(text, 1)
-    near: dict[str, list[str]] = {word: [] for word in row if word not in lexicon and len(word) >= SHORTEST_MISSPELT}
-    if not 0 < len(near) <= MOST_STRANGE:
+    strange = {word for word in row if word not in lexicon and len(word) >= SHORTEST_MISSPELT}
+    if not 0 < len(strange) <= MOST_STRANGE:
         return text
-    for strange, others in near.items():
-        others += [word for word in lexicon if abs(len(word) - len(strange)) <= 1 and is_slip(strange, word)]
+    near = {it: [word for word in lexicon if abs(len(word) - len(it)) <= 1 and is_slip(it, word)] for it in strange}
     return " ".join(near[word][0] if len(near.get(word, ())) == 1 else word for word in row)
 
 

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 from agents.language.text.fulltext import Entry, Index
 from agents.language.text.stems import spelt, stem, stems, words
@@ -130,9 +130,13 @@ class Shortcuts:
             for phrase in card.whole_phrases():
                 self._askers[self._telling(_read(phrase)[1])].add(card.name)
         phrases = [(phrase, card) for card in cards for phrase in (*card.whole_phrases(), *card.framed_phrases())]
-        self._spoken = frozenset(word for phrase, _ in phrases for word in _read(phrase)[0])
+        spoken = frozenset(word for phrase, _ in phrases for word in _read(phrase)[0])
+        self._spelt = lru_cache(maxsize=100)(partial(spelt, lexicon=spoken))  # A turn asks twice.
         framed = [(phrase, card.name) for phrase, card in phrases if card.shortcut and _SLOT.search(phrase)]
-        self._frames = [(self._frame(*_SLOT.split(phrase)), name) for phrase, name in framed]
+        # "My {when}" has no word that tells anything beside its slot: it would fit every request.
+        self._frames = [
+            (self._frame(*_SLOT.split(phrase)), name) for phrase, name in framed if self._words(_SLOT.sub(" ", phrase))
+        ]
 
     def tool(self, request: str) -> str | None:
         """Return the name of the tool that a request is surely for, to be called without arguments."""
@@ -149,14 +153,14 @@ class Shortcuts:
 
     def by_slip(self, request: str) -> str | None:
         """Return the tool of which an example says the same but for one slip of typing; at once."""
-        return self.by_any_example(spelt(request, self._spoken))
+        return self.by_any_example(self._spelt(request))
 
     def leading(self, request: str, apart: Collection[str] = ()) -> str | None:
         """Return the one tool that an example with a slot leads to, whatever few plain words fill the slot; at once.
 
         None of these words may be among the stems `apart`.
         """
-        line = _line(self._words(spelt(request, self._spoken)))
+        line = _line(self._words(self._spelt(request)))
         filled = ((name, frame.fullmatch(line)) for frame, name in self._frames)
         leading = {name for name, slot in filled if slot and set(slot[1].split()).isdisjoint(apart)}
         return leading.pop() if len(leading) == 1 and not _BREAK.search(request) else None

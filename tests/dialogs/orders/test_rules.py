@@ -78,3 +78,16 @@ async def test_the_only_option_is_shown_as_one_where_others_read_along(shop: Cha
     assert "privately to ann: Which order?\nD1002. Order D1002, delivered, €149.00\n" in trace
     assert "privately to ann: Which item?\n" in trace
     assert "{" not in trace
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "asked"),
+    [
+        ("exchange the headphones for white ones", "en", "selector: What would you like instead? ["),
+        ("обменяй наушники на белые", "ru", "selector: Что вы хотите вместо этого? ["),
+        ("change the address of my order D1003", "en", "breaker: Which address? ["),
+    ],
+)
+async def test_a_wish_about_an_order_reaches_the_shop(shop: Chat, text: str, lang: str, asked: str) -> None:
+    """An exchange that says for what leads to the choice, and an order's number is no entry of a list."""
+    assert (await shop.says(text, lang=lang, **AT)).splitlines()[-1].startswith(asked)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rules_outcome import PROFILE, Lang
+from tests.support.rules_outcome import PROFILE, Lang, room_after
 from tests.support.rules_room import Room
 
 IN_PROFILE: list[tuple[Lang, str, dict[str, Any]]] = [
@@ -30,9 +30,7 @@ IN_PROFILE: list[tuple[Lang, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("lang", "text", "values"), IN_PROFILE)
 def test_profile_understands(lang: Lang, text: str, values: dict[str, Any]) -> None:
     """Fields are filled by answers and by sentences unasked, and corrected in the user's own words."""
-    room = Room(lang)
-    for line in PROFILE[lang]:
-        room.says(line)
+    room = room_after(lang, PROFILE[lang])
     before = dict(room.form)
     room.says(text)
     assert room.form == before | values
@@ -60,9 +58,7 @@ UNFILLED: list[tuple[Lang, str, str]] = [
 @pytest.mark.parametrize(("lang", "text", "said"), UNFILLED)
 def test_profile_does_not_take_everything_for_an_answer(lang: Lang, text: str, said: str) -> None:
     """Refusals, questions, commands and other wishes are not written into the form."""
-    room = Room(lang)
-    for line in PROFILE[lang]:
-        room.says(line)
+    room = room_after(lang, PROFILE[lang])
     before = dict(room.form)
     assert said in room.says(text)
     assert room.form == before

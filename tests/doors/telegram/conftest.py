@@ -14,10 +14,12 @@ from agents.models.script import Script
 from agents.toolkit.speaker import Speakers
 from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
+from app.doors.telegram.delivery import draft
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.updates import incoming
 from app.settings import Settings
 from tests.support.scripted_assistant import ROLES, stage
+from tests.support.settings_cache import without_file
 from tests.support.shop_tools import with_shop
 from tests.support.telegram_people import Open
 from tests.support.telegram_server import BotApi
@@ -60,6 +62,8 @@ def door(
     if "menus" not in request.fixturenames:
         for setting in ("offer_menus", "describe"):
             monkeypatch.setattr(service, setting, _nothing)
+    # On a busy machine any answer would take "longer than usual".
+    monkeypatch.setattr(draft, "SLOW_AFTER", 600.0)
     monkeypatch.setattr(incoming, "WINDOW", 0)
     monkeypatch.setattr(Preferences, "busy", "queue")
 
@@ -75,7 +79,9 @@ def door(
         **more: Any,
     ) -> AsyncIterator[TelegramDoor]:
         users = "*" if allowed is None else frozenset(allowed)
-        settings = Settings.model_validate({"_env_file": None, "telegram_allowed_users": users, **more})
+        settings = without_file(Settings).model_copy(update={"telegram_allowed_users": users})
+        if more:
+            settings = Settings.model_validate({"_env_file": None, "telegram_allowed_users": users, **more})
         bot = ServiceBot(api.issued, api.url)
         async with (
             stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,

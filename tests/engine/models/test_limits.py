@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
+from agents.errors import ModelUnavailable
 from agents.events import Event
 from agents.models import Choice, Model
 from agents.models.factory import Endpoint, Parameters, make_models
@@ -53,6 +54,19 @@ async def test_who_thinks_first_gets_room() -> None:
         assert [body["max_tokens"] for body in server.bodies] == [32, 16384, 16384]
 
 
+@pytest.mark.parametrize("opening", ["<context>\n", "<tool_response>\n"])
+async def test_who_only_writes_a_prompt_is_asked_once_more(opening: str) -> None:
+    """What only a prompt has is not waited for, and is no thinking that needs more room."""
+    flood: list[Chunk] = [delta(content=opening), *[delta(content=f"line {number} ") for number in range(5000)]]
+    async with Provider.open(flood, words(TEXT), flood, flood) as server:
+        model = model_at(server.url)
+        assert await answer(model) == (TEXT, ["model_retry"])
+        assert server.sent < 500
+        with pytest.raises(ModelUnavailable, match="garbled"):
+            await answer(model)
+        assert [body["max_tokens"] for body in server.bodies] == [1024] * 4
+
+
 async def test_who_never_comes_to_an_end_gets_less_room() -> None:
     """From the third such reply on half the tokens, then a quarter; an answer that ends by itself brings all back."""
     endless = [delta(content="And then, "), end("length")]
@@ -92,6 +106,16 @@ async def test_a_circle_is_left(unit: str) -> None:
         text, codes = await answer(model_at(server.url))
         assert (text, codes) == (f"Let me see: {unit if unit.strip() else ''}".rstrip(), ["cut_loop"])
         assert server.sent < 40_000
+
+
+async def test_blank_lines_make_no_circle_new() -> None:
+    """The same line, with a blank one behind it now and then, is a circle."""
+    pick = random.Random(1)
+    flood = [delta(content=f"We can go to the blue house.{pick.choice(['', chr(10)])}\n") for _ in range(2000)]
+    async with Provider.open(flood) as server:
+        _, codes = await answer(model_at(server.url))
+        assert codes == ["cut_loop"]
+        assert server.sent < 200
 
 
 def test_a_circle_of_other_letters_is_seen_sooner() -> None:

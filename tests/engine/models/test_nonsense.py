@@ -35,8 +35,7 @@ NONSENSE = [
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-@pytest.mark.parametrize("chunk", NONSENSE)
-@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize(("chunk", "before"), [(chunk, place % 2) for place, chunk in enumerate(NONSENSE)])
 async def test_nonsense_is_asked_for_again(tmp_path: Path, chunk: str, before: int) -> None:
     """Whatever comes in place of a piece of a reply, the user gets the next whole reply, and no half of this one."""
     garbled = [*odd_provider.words("Half")[1 : 1 + before], chunk]

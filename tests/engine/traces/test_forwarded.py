@@ -23,8 +23,13 @@ async def test_a_forwarded_number_answers_no_question(chat: Chat) -> None:
     assert not (await chat.state()).get("pending")
 
 
-@pytest.mark.parametrize("source", [FORWARDED, "a way in that is not made yet"])
-@pytest.mark.parametrize("text", ["undo", "forget everything about me", "yes", "orders", "stop", "what time is it"])
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        *((text, FORWARDED) for text in ("forget everything about me", "yes", "orders", "stop", "what time is it")),
+        *(("undo", source) for source in (FORWARDED, "a way in that is not made yet")),
+    ],
+)
 async def test_forwarded_words_do_nothing_by_themselves(chat: Chat, text: str, source: str) -> None:
     """What the user may say in a word, somebody else may not; the dialog's model is asked about it."""
     chat.expects(supervisor=[PLAN], planner=[[MILK], "Noted.", "I have read it."], observer=["stay"])

@@ -101,15 +101,16 @@ async def read(chat: Chat, name: str, kind: str) -> str:
     return str(text)
 
 
-@pytest.mark.parametrize("name", ["find", "look", "pair"])
-@pytest.mark.parametrize(("kind", "told"), [
-    ("model", '{"id":1,"born":"2000-01-02"}'),
-    ("list", '[{"id":1,"born":"2000-01-02"},{"id":2,"born":"2000-01-02"}]'),
-    ("tuple", '[{"id":1,"born":"2000-01-02"}]'),
-    ("dataclass", '{"id":1}'),
-    ("dict", f'{{"id":1,"sent":"2026-01-02","colour":"red","weight":"1.50","of":"{LONG}"}}'),
-    ("text", '{"id":1}'),
-    ("sentence", "Nobody is there."),
+@pytest.mark.parametrize(("name", "kind", "told"), [
+    ("find", "model", '{"id":1,"born":"2000-01-02"}'),
+    ("look", "model", '{"id":1,"born":"2000-01-02"}'),
+    ("pair", "model", '{"id":1,"born":"2000-01-02"}'),
+    ("find", "list", '[{"id":1,"born":"2000-01-02"},{"id":2,"born":"2000-01-02"}]'),
+    ("look", "tuple", '[{"id":1,"born":"2000-01-02"}]'),
+    ("pair", "dataclass", '{"id":1}'),
+    ("find", "dict", f'{{"id":1,"sent":"2026-01-02","colour":"red","weight":"1.50","of":"{LONG}"}}'),
+    ("look", "text", '{"id":1}'),
+    ("pair", "sentence", "Nobody is there."),
 ])  # fmt: skip
 async def test_what_a_plain_tool_returns_is_json_and_hidden(chat: Chat, name: str, kind: str, told: str) -> None:
     """Models, dataclasses, dates and the like are written as JSON, identifiers as numbers."""

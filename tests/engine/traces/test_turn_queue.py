@@ -28,10 +28,11 @@ class Crowd:
         queue = self.assistant.queue
         before = queue.running + queue.waiting
         turn = Turn(thread=thread, text=thread, user=user, id=thread)
-        self.turns[thread] = asyncio.create_task(self._events(turn))
+        self.turns[thread] = asyncio.create_task(self.events(turn))
         await until(lambda: queue.running + queue.waiting > before)
 
-    async def _events(self, turn: Turn) -> list[Event]:
+    async def events(self, turn: Turn) -> list[Event]:
+        """Play a turn to its end."""
         return [event async for event in self.assistant.play(turn)]
 
     async def heard(self) -> list[str]:
@@ -107,7 +108,7 @@ async def test_what_is_too_much_is_refused_with_a_word(chat: Chat, crowd: Crowd,
     assert await crowd.assistant.receive(turn)
     assert await crowd.assistant.message("bob", "1") is None
 
-    crowd.turns["carl"] = asyncio.create_task(crowd._events(Turn(thread="carl", text="hello", id="1")))
+    crowd.turns["carl"] = asyncio.create_task(crowd.events(Turn(thread="carl", text="hello", id="1")))
     assert len(await crowd.heard()) == 2
     assert [event.text async for event in crowd.assistant.play(turn) if isinstance(event, Message)] == ["yes"]
 

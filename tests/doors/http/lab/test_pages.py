@@ -22,7 +22,6 @@ from app.settings import Settings
 from prompts import table
 from tests.doors.http.lab.conftest import LAB, OTHER_LAB, visiting
 from tests.support.http_door import SHOP
-from tests.support.training import BrieflyTrained
 
 pytestmark = pytest.mark.needs("planner")
 THREAD = "/lab/thread?name=shop:ann"
@@ -234,11 +233,8 @@ async def test_an_agent_belongs_to_its_maker(assistant: Assistant, settings: Set
         assert (await other.post("/lab/agent/share", data={"file": "clerk", "take_back": "1"})).status_code == 409
 
 
-async def test_a_card_is_edited_as_a_draft(
-    lab: httpx.AsyncClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_card_is_edited_as_a_draft(lab: httpx.AsyncClient, settings: Settings) -> None:
     """The effect of another text is shown; a draft stays in the lab's folder, and no name leads out of it."""
-    monkeypatch.setattr("app.lab.cards.ToolRanker", BrieflyTrained)
     body = {"name": "list_todos", "lang": "en", "text": "Show <b>it</b>.\n- what is on my list\n"}
     assert "Find it as before" in (await lab.post("/lab/tool/effect", data=body)).text
     assert (await lab.post("/lab/tool", data=body)).status_code == 204

@@ -3,7 +3,7 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from tests.support.rules_outcome import PROFILE, Lang
+from tests.support.rules_outcome import PROFILE, Lang, room_after
 from tests.support.rules_room import Room
 
 IN_PROFILE: list[tuple[Lang, str]] = [
@@ -93,9 +93,7 @@ IN_PROFILE: list[tuple[Lang, str]] = [
 @pytest.mark.parametrize(("lang", "text"), IN_PROFILE)
 def test_words_that_tell_nothing_are_no_answer(lang: Lang, text: str) -> None:
     """What tells nothing is not written down: a question is put again."""
-    room = Room(lang)
-    for line in PROFILE[lang]:
-        room.says(line)
+    room = room_after(lang, PROFILE[lang])
     before = dict(room.form)
     assert room.says(text).endswith("?")
     assert room.form == before
@@ -114,9 +112,7 @@ def test_words_that_tell_nothing_are_no_answer(lang: Lang, text: str) -> None:
 )
 def test_an_answer_keeps_what_it_tells(lang: Lang, text: str, interests: list[str]) -> None:
     """A plain name is an answer, also with a word that elsewhere refuses or commands."""
-    room = Room(lang)
-    for line in PROFILE[lang]:
-        room.says(line)
+    room = room_after(lang, PROFILE[lang])
     room.says(text)
     assert room.form["interests"] == interests
 
@@ -155,9 +151,7 @@ def test_refusing_is_no_wish(lang: Lang, text: str, said: str) -> None:
 @pytest.mark.parametrize(("lang", "answer"), [("en", "hiking"), ("ru", "походы")])
 def test_a_shortcut_leaves_the_question_open(lang: Lang, answer: str) -> None:
     """After the time was told in between, an answer still answers what was asked before."""
-    room = Room(lang)
-    for line in PROFILE[lang]:
-        room.says(line)
+    room = room_after(lang, PROFILE[lang])
     call = {"name": "current_time", "args": {}, "id": "1"}
     served = AIMessage("18:24", additional_kwargs={"served": "current_time"})
     asked = [HumanMessage("…"), AIMessage("", tool_calls=[call]), ToolMessage("18:24", tool_call_id="1"), served]

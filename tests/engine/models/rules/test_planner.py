@@ -4,7 +4,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from app.standin import RulesModel
-from tests.support.rules_outcome import Lang, acted, call
+from tests.support.rules_outcome import Lang, acted, call, room_after
 from tests.support.rules_room import Room, rules_prompt
 
 PLANNER = {"en": ["add milk, bread and eggs to my list"], "ru": ["добавь молоко, хлеб и яйца в список"]}
@@ -66,9 +66,7 @@ IN_PLANNER: list[tuple[Lang, str, list[str]]] = [
 @pytest.mark.parametrize(("lang", "text", "calls"), IN_PLANNER)
 def test_planner_understands(lang: Lang, text: str, calls: list[str]) -> None:
     """To-dos are added, changed and deleted by number, ordinal or name, several in one message."""
-    room = Room(lang)
-    for line in PLANNER[lang]:
-        room.says(line)
+    room = room_after(lang, PLANNER[lang])
     room.says(text)
     assert acted(room) == calls
 

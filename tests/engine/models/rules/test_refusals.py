@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from prompts import table
-from tests.support.rules_outcome import PROFILE, Lang, acted
+from tests.support.rules_outcome import PROFILE, Lang, acted, room_after
 from tests.support.rules_room import Room
 
-TODOS = {"en": [["milk", False], ["bread", False], ["eggs", False]], "ru": [["молоко", False], ["хлеб", False]]}
+TODOS = {"en": [("milk", False), ("bread", False), ("eggs", False)], "ru": [("молоко", False), ("хлеб", False)]}
 SET = {
     "en": ["add milk and bread", "remind me in 20 minutes to check the oven", "remind me at 9 to call mom"],
     "ru": ["добавь молоко и хлеб", "напомни через 20 минут проверить духовку", "напомни в 9 позвонить маме"],
@@ -77,9 +77,7 @@ CASES = [
 @pytest.mark.parametrize(("begun", "lang", "text"), CASES)
 def test_what_is_not_certain_changes_nothing(begun: str, lang: Lang, text: str) -> None:
     """Exceptions, corrections, pointers, refusals and complaints get an answer, and nothing is written down."""
-    room = Room(lang, todos=copy.deepcopy(TODOS[lang]))
-    for line in BEGUN[begun][lang]:
-        room.says(line)
+    room = room_after(lang, BEGUN[begun][lang], TODOS[lang])
     before = copy.deepcopy((room.form, room.todos, room.reminders))
     assert room.says(text)
     assert (room.form, room.todos, room.reminders) == before

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.rules_outcome import Lang, acted, call
+from tests.support.rules_outcome import Lang, acted, call, room_after
 from tests.support.rules_room import Room
 
 REMINDERS: list[tuple[Lang, str, dict[str, str]]] = [
@@ -71,9 +71,7 @@ SET = {
 @pytest.mark.parametrize(("lang", "text", "calls"), IN_REMINDERS)
 def test_reminders_are_changed_by_their_own_numbers(lang: Lang, text: str, calls: list[str]) -> None:
     """Numbers, names and "it" go by the list of reminders where reminders are meant, else by that of to-dos."""
-    room = Room(lang)
-    for line in SET[lang]:
-        room.says(line)
+    room = room_after(lang, SET[lang])
     room.says(text)
     # A number by itself needs no list.
     assert [line for line in acted(room) if line in calls] == acted(room)
@@ -170,8 +168,6 @@ def test_the_only_alarm_needs_no_name(lang: Lang, lines: list[str]) -> None:
 )
 def test_a_correction_leaves_it_to_the_tool_which_one_was_just_set(lang: Lang, said: str, when: str) -> None:
     """Only the tool knows what was set in the turn before."""
-    room = Room(lang)
-    for line in SET[lang]:
-        room.says(line)
+    room = room_after(lang, SET[lang])
     room.says(said)
     assert acted(room) == [call("planner.change_reminder", when=when)]

@@ -187,6 +187,16 @@ def test_no_shortcut(shortcuts: Shortcuts, request_: str) -> None:
     assert shortcuts.tool(request_) is None
 
 
+def test_a_slot_beside_fillers_leads_nowhere() -> None:
+    """Without its slot "my {when}" says nothing: every other request would fit it."""
+    agenda = Card("agenda", {}, {"en": ["my {when}", "my plans for {when}"]}, shortcut=True)
+    watch = Card("watch", {}, {"en": ["watch {title}"]}, shortcut=True)
+    leading = Shortcuts([agenda, watch]).leading
+    assert leading("watch a comedy") == "watch"
+    assert leading("my plans for Friday") == "agenda"
+    assert leading("my week") is None
+
+
 def test_separation() -> None:
     """The area under the curve is 1 where all inside score higher, and half for a tie."""
     assert separation([2, 3], [0, 1]) == 1

@@ -31,6 +31,9 @@ body.addEventListener("htmx:afterRequest", (event) => {
 });
 body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
 body.addEventListener("htmx:sendError", () => { alertBox.textContent = body.dataset.lost; });
+// Whoever signs out is nobody until the other page is there.
+let isLeaving = false;
+body.addEventListener("htmx:beforeRequest", (event) => { isLeaving = event.detail.requestConfig.path === "/sign-out"; });
 
 if (log) {
   let wasAtEnd = true;
@@ -139,7 +142,7 @@ function send(path, values, source) {
 }
 // What another tab or device has added; the whole conversation is not read aloud again.
 async function refresh() {
-  if (isRunning()) return;
+  if (isRunning() || isLeaving) return;
   const response = await fetch(`${address}/log?mark=${encodeURIComponent(body.dataset.mark)}`, { headers: { "HX-Request": "true" } });
   if (response.status !== 200 || isRunning()) return;
   body.dataset.mark = decodeURIComponent(response.headers.get("X-Mark"));

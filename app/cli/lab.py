@@ -208,12 +208,10 @@ async def simulate(
     turns: Annotated[int, typer.Option(min=1, help="The most turns of a talk.")] = 8,
     seed: Annotated[int, typer.Option(help="The same seed, the same scripted users.")] = 0,
     model: Model = "",
-    errs_every: Annotated[int, typer.Option(min=0, help="After how many replies the model errs once.")] = 0,
     keep: Annotated[bool, typer.Option("--keep", help="Keep each new failure as a case.")] = False,
 ) -> CommandResult:
     """Let simulated users talk; exit 1 if a talk went wrong."""
-    variant = Variant(model=model, errs_every=errs_every)
-    order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": variant, "keep": keep}
+    order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": {"model": model}, "keep": keep}
     with progress_bar() as tell:
         done = await simulated(read_settings(), validated(Talks, order), tell)
     plain = {"talks": done.talks, "turns": done.turns, "kinds": done.kinds, "failures": len(done.failures)}

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -24,7 +23,6 @@ from prompts import FALLBACK, prompt
 MOST_TALKS, MOST_TURNS = 1_000, 200
 LONGEST_LINE = 1_000
 """Characters of what a model says for a user."""
-Temper = Literal["plain", "hasty", "chatty", "sloppy"]
 DONE = "[done]"
 """What a model says for a user who has nothing more to say."""
 
@@ -40,10 +38,10 @@ class User(Part):
     """A simulated user: scripted by wishes, or a model with a goal."""
 
     lang: str = FALLBACK
-    temper: str = Field(default="plain", max_length=200)
-    """How a scripted user writes, one of `Temper`; for a model any words."""
     wishes: tuple[Wish, ...] = ()
     goal: str = ""
+    temper: str = Field(default="plain", max_length=200)
+    """How a model writes for the user, in any words."""
     model: str = ""
     """Who speaks for a user with a goal, such as `openai:gpt-5-mini`."""
 
@@ -51,8 +49,6 @@ class User(Part):
     def _says_something(self) -> "User":
         if not self.wishes and not (self.goal and self.model):
             raise ValueError("give wishes, or a goal and a model")
-        if self.wishes and self.temper not in get_args(Temper):
-            raise ValueError(f"the temper of a scripted user is one of {', '.join(get_args(Temper))}")
         return self
 
 
@@ -176,19 +172,7 @@ class _Partner:
         if not self.user.wishes:
             return await self._from_model(played), Expected(), "message"
         wish = self.chance.choice(self.user.wishes)
-        return self._tempered(self.chance.choice(wish.says)), wish.expect, "message"
-
-    def _tempered(self, text: str) -> str:
-        match self.user.temper:
-            case "hasty":
-                return text.lower().rstrip(".!?")
-            case "chatty":
-                return f"{prompt('lab_chatty', self.user.lang)} {text}"
-            case "sloppy":
-                places = [place for place in range(1, len(text) - 2) if text[place : place + 2].isalpha()]
-                at = self.chance.choice(places) if places else 0
-                return text[:at] + text[at + 1 : at + 2] + text[at : at + 1] + text[at + 2 :] if places else text
-        return text
+        return self.chance.choice(wish.says), wish.expect, "message"
 
     async def _from_model(self, played: Sequence[PlayedTurn]) -> str | None:
         role = prompt("lab_user", self.user.lang, goal=self.user.goal, temper=self.user.temper, done=DONE)

@@ -15,7 +15,6 @@ from agents.toolkit.speaker import Speakers
 from app.agent_files.mocks import Mock, with_mocks
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
-from app.lab.chats import erring
 from app.remote.yaml_file import NO_TEXTS, ByLanguage, Part
 from app.replay.stage import staged
 from app.settings import Settings
@@ -33,8 +32,6 @@ class Variant(Part):
     direct_switch: bool | None = None
     observers_asked: Literal["beside", "first"] | None = None
     mocks: tuple[Mock, ...] = ()
-    errs_every: int = Field(default=0, ge=0)
-    """After how many replies the model errs once, to see what comes of it; 0: never."""
 
     def settings(self, settings: Settings) -> Settings:
         """Return the settings of the installation with those of the variant."""
@@ -69,9 +66,7 @@ async def staged_as(settings: Settings, variant: Variant) -> AsyncIterator[Assis
         UsageError: the variant names a dialog that there is not.
     """
     speakers, own = variant.speakers(discover_checked(settings)[0]), variant.settings(settings)
-    models = make_models(own, speakers, variant.model or None)
-    models = erring(models, variant.errs_every) if variant.errs_every else models
-    async with staged(own, speakers, models) as assistant:
+    async with staged(own, speakers, make_models(own, speakers, variant.model or None)) as assistant:
         yield assistant
 
 

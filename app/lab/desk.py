@@ -94,8 +94,7 @@ class Wanted:
     async def check(self, text: str, calls: Sequence[DeskCall]) -> None:
         """Check a reply as a model's reply is checked: a broken one would end the turn.
 
-        Raises:
-            UsageError: a tool is not offered, there is neither text nor call, or no model's reply may be so.
+        Raises UsageError: a tool is not offered, there is neither text nor call, or no model's reply may be so.
         """
         if not text.strip() and not calls:
             raise UsageError("write an answer, or call a tool")
@@ -135,8 +134,7 @@ class Desk:
     async def open(self, settings: Settings) -> None:
         """Open a fresh stage, and play on it what the session holds; the file is only written by what comes then.
 
-        Raises:
-            ConfigError: a setting is wrong.
+        Raises ConfigError: a setting is wrong.
         """
         kept = self.session
         self.session, self.scenes = kept.model_copy(update={"turns": ()}), []
@@ -187,8 +185,7 @@ class Desk:
     async def reply(self, text: str, calls: Sequence[DeskCall]) -> None:
         """Answer for the model: a text, calls of tools, or both.
 
-        Raises:
-            UsageError: no call of a model waits, or the reply is not sound.
+        Raises UsageError: no call of a model waits, or the reply is not sound.
         """
         wanted = self.wanted
         if wanted is None:
@@ -208,8 +205,7 @@ class Desk:
     async def as_test(self, lang: str) -> str:
         """Return the session as a trace test; if it ends before the session, a comment says where and why.
 
-        Raises:
-            UsageError: nothing of it can be played again.
+        Raises UsageError: nothing of it can be played again.
         """
         source, remark = await test_of(self.assistant, THREAD, lang, **self.session.who)
         return f"# {remark}\n{source}" if remark else source

@@ -33,8 +33,7 @@ def jsonl_of(session: Session, chance: random.Random | None = None) -> str:
     Random identifiers stand for the real ones, the same within a line, others in the next. A turn that is not over is
     left out.
 
-    Raises:
-        UsageError: there is no reply, or a real identifier would be left.
+    Raises UsageError: there is no reply, or a real identifier would be left.
     """
     chance = chance or random.SystemRandom()
     lines = []

@@ -45,8 +45,7 @@ class Variant(Part):
     def speakers(self, speakers: Speakers) -> Speakers:
         """Return the speakers with the prompts and the mocks of the variant.
 
-        Raises:
-            UsageError: it names a dialog that there is not.
+        Raises UsageError: it names a dialog that there is not.
         """
         if unknown := sorted(set(self.prompts) - set(speakers.dialogs)):
             raise UsageError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(speakers.dialogs)}")

@@ -68,9 +68,10 @@ async def test_a_failure_becomes_a_case(settings: Settings) -> None:
     folder = LabFolder(settings.lab_folder)
     folder.write("users", "lister", WRONG)
     outcome = await simulate(settings, Talks(talks=2, turns=3, keep=True))
-    assert (outcome.talks, outcome.turns, len(outcome.failures)) == (2, 2, 2)
-    assert outcome.kinds == {"current_time was called": 2}
+    assert (outcome.talks, outcome.turns) == (2, 2)
+    assert outcome.failures == {"current_time was called": 2}
     [name] = folder.names("cases")
+    assert outcome.cases == {name: "lister"}
     case = folder.read("cases", name, Case)
     assert [turn.user for turn in case.turns] == ["what time is it?"]
     run = await run_cases(settings, {name: case}, Order())
@@ -112,8 +113,8 @@ async def test_two_hundred_talks_with_a_model_that_errs(settings: Settings, monk
     with monkeypatch.context() as patch:
         patch.setattr(RulesModel, "answer", erring(RulesModel.answer, every=10))
         outcome = await simulate(settings, Talks(talks=200, turns=6, keep=True))
-    assert len(sound.failures) < len(outcome.failures) / 4
-    kinds = " ".join(outcome.kinds)
+    assert sound.failures.total() < outcome.failures.total() / 4
+    kinds = " ".join(outcome.failures)
     for kind in ("no_such_tool failed", "was not called", "error unavailable", "Wrong arguments"):
         assert kind in kinds, kinds
     cases = {name: folder.read("cases", name, Case) for name in folder.names("cases")}

@@ -151,19 +151,14 @@ def as_file(text: str, name: str) -> Response:
 router = new_router()
 
 
+@router.get("/lab")
 @router.get("/lab/agents")
 @router.get("/lab/desk")
 @router.get("/lab/mocks")
 @router.get("/lab/runs")
 def part(visit: Visiting, request: Request) -> str:
-    """Show a part of the lab: a list of what there is, and how to begin something new."""
-    return visit.page(request.url.path.removeprefix("/lab/"))
-
-
-@router.get("/lab")
-async def home(visit: Visiting) -> str:
-    """Return the first page of the lab."""
-    return visit.page("home")
+    """Show the first page, or a part of the lab: a list of what there is, and how to begin something new."""
+    return visit.page(request.url.path.removeprefix("/lab").strip("/") or "home")
 
 
 @router.post("/lab/delete")

@@ -183,10 +183,7 @@ class Desk:
         self._turn.add_done_callback(lambda _: self._moved.set())
 
     async def reply(self, text: str, calls: Sequence[DeskCall]) -> None:
-        """Answer for the model: a text, calls of tools, or both.
-
-        Raises UsageError: no call of a model waits, or the reply is not sound.
-        """
+        """Answer for the model: text, calls, or both. Raises UsageError: no call waits, or it takes no such reply."""
         wanted = self.wanted
         if wanted is None:
             raise UsageError("no call of a model waits for a reply")

@@ -78,19 +78,15 @@ def mock_of(form: Mapping[str, Any]) -> Mock:
 
 def _outcome(row: dict[str, Any]) -> dict[str, Any]:
     kind, value = row.pop("kind", "text"), row.pop("value", "")
-    match kind:
-        case "object":
-            return {**row, "object": from_json(value, "object")} if value else row
-        case "fails":
-            return {**row, "fails": True}
+    if kind == "object":
+        return {**row, "object": from_json(value, "object")} if value else row
+    if kind == "fails":
+        return {**row, "fails": True}
     return {**row, kind: value or "no"}
 
 
 def arguments_of(schema: Schema, texts: Mapping[str, str], tool: str) -> dict[str, object]:
-    """Return the arguments that a form of a tool says, a text for each; an empty one is left out.
-
-    Raises UsageError: a text is no such argument.
-    """
+    """Return the arguments in the texts of a tool's form; empty ones are left out. Raises UsageError: one is wrong."""
     rules, filled = schema.get("properties", {}), {name: text.strip() for name, text in texts.items() if text.strip()}
     return {
         name: argument(text, rules.get(name, {}), schema, f"{tool}.{name}", may_count=True)

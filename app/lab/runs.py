@@ -159,10 +159,7 @@ def table_lines(run: Run) -> list[str]:
 
 
 def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> Result:
-    """Keep what a person thinks of a result of a run, counted from 0, and return it.
-
-    Raises UsageError: there is no such run, or no such result.
-    """
+    """Keep a person's verdict on a result (from 0), and return the result. Raises UsageError: there is none."""
     with _JUDGING:
         run = folder.read("runs", name, Run)
         if not 0 <= place < len(run.results):

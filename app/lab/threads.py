@@ -98,10 +98,7 @@ def keep_case(settings: Settings, records: Sequence[Record], thread: str) -> str
 
 
 def keep_mocks(settings: Settings, records: Sequence[Record], tools: Sequence[str]) -> list[str]:
-    """Keep the answers of tools in a thread as mocks, all of them or those of these names; return the files.
-
-    Raises UsageError: none of these tools has answered.
-    """
+    """Keep the answers of tools, all or these, as mocks; return the files. Raises UsageError: none has answered."""
     mocks = recorded_mocks(records, discover_checked(settings)[0], volatile_alone=False)
     if not (chosen := [mock for mock in mocks if not tools or mock.tool in tools]):
         raise UsageError("no tool has answered there")

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Literal
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import Field
@@ -30,23 +29,18 @@ class Variant(Part):
     prompts: Mapping[str, ByLanguage] = Field(default_factory=dict)
     """By dialog: the prompt that takes the place of its own."""
     direct_switch: bool | None = None
-    observers_asked: Literal["beside", "first"] | None = None
     mocks: tuple[Mock, ...] = ()
 
     def settings(self, settings: Settings) -> Settings:
         """Return the settings of the installation with those of the variant."""
-        changed = {name: getattr(self, name) for name in ("direct_switch", "observers_asked")}
-        update: dict[str, object] = {name: value for name, value in changed.items() if value is not None}
+        update: dict[str, object] = {} if self.direct_switch is None else {"direct_switch": self.direct_switch}
         if self.parameters != Parameters():
             default = settings.llm_parameters.get("default", Parameters())
             update["llm_parameters"] = {**settings.llm_parameters, "default": self.parameters.over(default)}
         return settings.model_copy(update=update)
 
     def speakers(self, speakers: Speakers) -> Speakers:
-        """Return the speakers with the prompts and the mocks of the variant.
-
-        Raises UsageError: it names a dialog that there is not.
-        """
+        """Return speakers with the prompts and mocks of the variant. Raises UsageError: there is no such dialog."""
         if unknown := sorted(set(self.prompts) - set(speakers.dialogs)):
             raise UsageError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(speakers.dialogs)}")
         dialogs = {

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,14 +40,9 @@ KINDS: Mapping[str, type[BaseModel]] = {"cases": Case, "desk": Session, "mocks":
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
 
-@cache
-def _own_texts() -> frozenset[str]:
-    return frozenset(table("lab", FALLBACK))
-
-
 def text(key: str, lang: str, /, **facts: object) -> str:
     """Return a sentence of the lab, or of the page, in a language."""
-    return sentence("lab" if key.partition(".")[0] in _own_texts() else "page", key, lang, **facts)
+    return sentence("lab" if key.partition(".")[0] in table("lab", FALLBACK) else "page", key, lang, **facts)
 
 
 @dataclass(frozen=True)

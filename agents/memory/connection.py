@@ -141,6 +141,8 @@ class Connection:
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` returns, which must not write outside of a transaction. Raises DatabaseError."""
+        if not self._thread.is_alive():
+            raise DatabaseError("the database is closed")
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put((future, work))
         return await future
@@ -190,8 +192,7 @@ class Connection:
 
     async def truncate(self) -> bool:
         """Move the log into the database file and empty it; tell whether nobody prevented that."""
-        [(was_busy, *_)] = await self.execute(TRUNCATE)
-        return not was_busy
+        return not (await self.execute(TRUNCATE))[0][0]
 
     def _work_off(self) -> None:
         while job := self._jobs.get():

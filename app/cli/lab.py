@@ -54,17 +54,16 @@ async def thread(
 ) -> CommandResult:
     """Show a thread's state, and its turns with verdicts, reasons and calls of tools."""
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
-        view = await threads.view(assistant, thread)
-        state = await assistant.state_after(thread, turn) if turn else view.state
+        now, turns = await threads.view(assistant, thread)
+        state = await assistant.state_after(thread, turn) if turn else now
     if state is None:
         raise UsageError(f"the state at the end of turn {turn} is not kept")
     lines = state_lines(state) if state else []
-    for each in view.turns:
+    for each in turns:
         lines += ["", f"{each.number}. {each.text or '-'}", *(f"   {line}" for line, _ in each.steps)]
         lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in each.decisions if made.reason]
         lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in each.sources]
-    plain = {"thread": thread, "state": state, "turns": [each.plain() for each in view.turns]}
-    return CommandResult(plain, lines)
+    return CommandResult({"thread": thread, "state": state, "turns": [each.plain() for each in turns]}, lines)
 
 
 @application.command()
@@ -208,16 +207,13 @@ async def simulate(
     turns: Annotated[int, typer.Option(min=1, help="The most turns of a talk.")] = 8,
     seed: Annotated[int, typer.Option(help="The same seed, the same scripted users.")] = 0,
     model: Model = "",
-    errs_every: Annotated[int, typer.Option(min=0, help="After how many replies the model errs once.")] = 0,
     keep: Annotated[bool, typer.Option("--keep", help="Keep each new failure as a case.")] = False,
 ) -> CommandResult:
     """Let simulated users talk; exit 1 if a talk went wrong."""
-    variant = Variant(model=model, errs_every=errs_every)
-    order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": variant, "keep": keep}
+    order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": {"model": model}, "keep": keep}
     with progress_bar() as tell:
         done = await simulated(read_settings(), validated(Talks, order), tell)
-    plain = {"talks": done.talks, "turns": done.turns, "kinds": done.kinds, "failures": len(done.failures)}
-    return CommandResult({**plain, "cases": done.cases}, done.lines(), FAILED if done.failures else 0)
+    return CommandResult(vars(done), done.lines(), FAILED if done.failures else 0)
 
 
 def _folder() -> LabFolder:

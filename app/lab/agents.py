@@ -53,11 +53,7 @@ class Workshop:
         return self._files.every("shared", AgentFile)
 
     def read(self, name: str, version: int = 0) -> AgentFile:
-        """Return an agent of the maker, as it is or as a version was.
-
-        Raises:
-            UsageError: there is no such agent, or no such version, or its file is wrong.
-        """
+        """Return an agent, as it is or as a version was. Raises UsageError: there is no such one, or it is wrong."""
         if version:
             return self._files.read(self._past(name), str(version), AgentFile)
         return self._files.read(self._own, _named(name), AgentFile)
@@ -95,8 +91,7 @@ class Workshop:
     def share(self, name: str) -> Path:
         """Make an agent a dialog for everybody, from the next start of a door on; return its file.
 
-        Raises:
-            UsageError: there is no such agent, or somebody else shares one of this name.
+        Raises UsageError: there is no such agent, or somebody else shares one of this name.
         """
         if name in self.shared() and not self.is_shared(name):
             raise UsageError(f"{self.shared()[name].maker or 'somebody'} shares an agent called {name!r} already")

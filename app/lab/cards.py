@@ -57,8 +57,7 @@ def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequenc
 
     The first time it takes seconds.
 
-    Raises:
-        UsageError: there is no such tool, or the text is no card.
+    Raises UsageError: there is no such tool, or the text is no card.
     """
     owned = owned_tools(speakers)
     if name not in owned:

@@ -107,8 +107,7 @@ class Case(Part):
 def case_of(records: Sequence[Record], speakers: Speakers, about: str = "") -> Case:
     """Return a conversation as a case whose traces are expected; what tells of the world outside is mocked.
 
-    Raises:
-        UsageError: nothing of it was recorded.
+    Raises UsageError: nothing of it was recorded.
     """
     played = [record for record in records if record.is_playable]
     if not played:

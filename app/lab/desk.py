@@ -8,24 +8,25 @@ import asyncio
 import json
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_to_openai_messages
+from pydantic import Field
 
 from agents.conversation.scene import Scene, scene_of
 from agents.errors import BrokenReply, ModelUnavailable, UsageError, UselessReply
 from agents.events import Error
 from agents.models import Model, Models, ToolSchema
+from agents.models.local_chat import LocalChat
 from agents.models.reply import Listener, ask
 from agents.state import SUPERVISOR
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.composition import discover_checked
-from app.lab.chats import AnsweredChat, Answering
 from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session, reply_of
 from app.lab.folder import LabFolder
 from app.process.tasks import cancel
@@ -41,11 +42,22 @@ PATIENCE = 20.0
 """Seconds that one waits for the next call of a model, or the end of the turn."""
 ExportForm = Literal["jsonl", "test"]
 """What a session is exported as: fine-tuning data, or a trace test."""
+Answering = Callable[[list[BaseMessage], Sequence[ToolSchema]], Awaitable[AIMessage]]
+
+
+class DeskChat(LocalChat):
+    """Says what a function returns."""
+
+    answering: Answering = Field(repr=False)
+
+    async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
+        """Return the function's reply."""
+        return await self.answering(messages, tools)
 
 
 def desk_model(role: str, answering: Answering) -> Model:
     """Return a model that waits as long as a person thinks."""
-    chat = AnsweredChat(answering=answering)
+    chat = DeskChat(answering=answering)
     return Model(f"desk:{role}", chat, reply_seconds=LONGEST_THOUGHT, first_seconds=LONGEST_THOUGHT)
 
 
@@ -82,8 +94,7 @@ class Wanted:
     async def check(self, text: str, calls: Sequence[DeskCall]) -> None:
         """Check a reply as a model's reply is checked: a broken one would end the turn.
 
-        Raises:
-            UsageError: a tool is not offered, there is neither text nor call, or no model's reply may be so.
+        Raises UsageError: a tool is not offered, there is neither text nor call, or no model's reply may be so.
         """
         if not text.strip() and not calls:
             raise UsageError("write an answer, or call a tool")
@@ -123,8 +134,7 @@ class Desk:
     async def open(self, settings: Settings) -> None:
         """Open a fresh stage, and play on it what the session holds; the file is only written by what comes then.
 
-        Raises:
-            ConfigError: a setting is wrong.
+        Raises ConfigError: a setting is wrong.
         """
         kept = self.session
         self.session, self.scenes = kept.model_copy(update={"turns": ()}), []
@@ -173,11 +183,7 @@ class Desk:
         self._turn.add_done_callback(lambda _: self._moved.set())
 
     async def reply(self, text: str, calls: Sequence[DeskCall]) -> None:
-        """Answer for the model: a text, calls of tools, or both.
-
-        Raises:
-            UsageError: no call of a model waits, or the reply is not sound.
-        """
+        """Answer for the model: text, calls, or both. Raises UsageError: no call waits, or it takes no such reply."""
         wanted = self.wanted
         if wanted is None:
             raise UsageError("no call of a model waits for a reply")
@@ -196,8 +202,7 @@ class Desk:
     async def as_test(self, lang: str) -> str:
         """Return the session as a trace test; if it ends before the session, a comment says where and why.
 
-        Raises:
-            UsageError: nothing of it can be played again.
+        Raises UsageError: nothing of it can be played again.
         """
         source, remark = await test_of(self.assistant, THREAD, lang, **self.session.who)
         return f"# {remark}\n{source}" if remark else source

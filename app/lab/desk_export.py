@@ -33,8 +33,7 @@ def jsonl_of(session: Session, chance: random.Random | None = None) -> str:
     Random identifiers stand for the real ones, the same within a line, others in the next. A turn that is not over is
     left out.
 
-    Raises:
-        UsageError: there is no reply, or a real identifier would be left.
+    Raises UsageError: there is no reply, or a real identifier would be left.
     """
     chance = chance or random.SystemRandom()
     lines = []
@@ -68,13 +67,8 @@ def _chats(session: Session) -> Iterator[dict[str, Any]]:
 def _identifiers(session: Session, line: Mapping[str, Any]) -> list[str]:
     """Return what must not be exported: identifiers of tools, those that the user wrote for a call, `PLAIN` ones."""
     written = {word for turn in session.turns for word in spelled([turn.user])}
-    passed = {
-        value
-        for turn in session.turns
-        for reply in turn.replies
-        for call in reply.calls
-        for value in _texts(dict(call.args))
-    }
+    calls = [call for turn in session.turns for reply in turn.replies for call in reply.calls]
+    passed = {text for call in calls for text in _texts(dict(call.args))}
     texts = "\n".join(_texts([message.get("content") for message in line["messages"]]))
     return sorted({*session.identifiers, *(written & passed), *PLAIN.findall(texts)}, key=len, reverse=True)
 

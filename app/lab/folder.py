@@ -22,8 +22,7 @@ LARGEST = 5_000_000
 
 def named_after(text: str, longest: int = 40) -> str:
     """Return a name for a file that reads like a text."""
-    plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:longest].strip("-")
-    return plain or "unnamed"
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:longest].strip("-") or "unnamed"
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ def form_data(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     `a.b` is a member of `a`, `a[]` an entry of a list, `a[].b` a member of such an entry; the next entry begins where
     a member comes again. Behind a colon stands how a text is read: `json`, or `lines`. Empty fields are left out.
 
-    Raises:
-        UsageError: a text cannot be read so, or two names contradict each other.
+    Raises UsageError: a text cannot be read so, or two names contradict each other.
     """
     data: dict[str, Any] = {}
     for name, text in pairs:
@@ -68,8 +67,7 @@ def _filled(data: Any) -> Any:
 def mock_of(form: Mapping[str, Any]) -> Mock:
     """Return the mock that a form describes: its rows of `parameters` have names, its `outcomes` a kind and a value.
 
-    Raises:
-        UsageError: something in it is wrong.
+    Raises UsageError: something in it is wrong.
     """
     rows = [dict(row) for row in form.get("parameters", ())]
     parameters = {row.pop("name"): row for row in rows if "name" in row}
@@ -80,20 +78,15 @@ def mock_of(form: Mapping[str, Any]) -> Mock:
 
 def _outcome(row: dict[str, Any]) -> dict[str, Any]:
     kind, value = row.pop("kind", "text"), row.pop("value", "")
-    match kind:
-        case "object":
-            return {**row, "object": from_json(value, "object")} if value else row
-        case "fails":
-            return {**row, "fails": True}
+    if kind == "object":
+        return {**row, "object": from_json(value, "object")} if value else row
+    if kind == "fails":
+        return {**row, "fails": True}
     return {**row, kind: value or "no"}
 
 
 def arguments_of(schema: Schema, texts: Mapping[str, str], tool: str) -> dict[str, object]:
-    """Return the arguments that a form of a tool says, a text for each; an empty one is left out.
-
-    Raises:
-        UsageError: a text is no such argument.
-    """
+    """Return the arguments in the texts of a tool's form; empty ones are left out. Raises UsageError: one is wrong."""
     rules, filled = schema.get("properties", {}), {name: text.strip() for name, text in texts.items() if text.strip()}
     return {
         name: argument(text, rules.get(name, {}), schema, f"{tool}.{name}", may_count=True)

@@ -159,11 +159,7 @@ def table_lines(run: Run) -> list[str]:
 
 
 def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> Result:
-    """Keep what a person thinks of a result of a run, counted from 0, and return it.
-
-    Raises:
-        UsageError: there is no such run, or no such result.
-    """
+    """Keep a person's verdict on a result (from 0), and return the result. Raises UsageError: there is none."""
     with _JUDGING:
         run = folder.read("runs", name, Run)
         if not 0 <= place < len(run.results):
@@ -232,8 +228,7 @@ async def _played(
 async def run_files(settings: Settings, order: Order, tell: Tell) -> tuple[str, Run]:
     """Play cases of the lab's folder, keep the run there, and return its name and itself.
 
-    Raises:
-        ConfigError, UsageError: as `run_cases`; or a file is wrong.
+    Raises ConfigError, UsageError: as `run_cases`; or a file is wrong.
     """
     folder = LabFolder(settings.lab_folder)
     mocks = [folder.read("mocks", name, Mock) for name in order.mocks]

@@ -3,8 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, field
 
 from pydantic import Field, model_validator
 
@@ -24,7 +23,6 @@ from prompts import FALLBACK, prompt
 MOST_TALKS, MOST_TURNS = 1_000, 200
 LONGEST_LINE = 1_000
 """Characters of what a model says for a user."""
-Temper = Literal["plain", "hasty", "chatty", "sloppy"]
 DONE = "[done]"
 """What a model says for a user who has nothing more to say."""
 
@@ -40,10 +38,10 @@ class User(Part):
     """A simulated user: scripted by wishes, or a model with a goal."""
 
     lang: str = FALLBACK
-    temper: str = Field(default="plain", max_length=200)
-    """How a scripted user writes, one of `Temper`; for a model any words."""
     wishes: tuple[Wish, ...] = ()
     goal: str = ""
+    temper: str = Field(default="plain", max_length=200)
+    """How a model writes for the user, in any words."""
     model: str = ""
     """Who speaks for a user with a goal, such as `openai:gpt-5-mini`."""
 
@@ -51,8 +49,6 @@ class User(Part):
     def _says_something(self) -> "User":
         if not self.wishes and not (self.goal and self.model):
             raise ValueError("give wishes, or a goal and a model")
-        if self.wishes and self.temper not in get_args(Temper):
-            raise ValueError(f"the temper of a scripted user is one of {', '.join(get_args(Temper))}")
         return self
 
 
@@ -71,38 +67,21 @@ class Talks(Part):
     """Whether each new failure is kept as a case."""
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A talk that went wrong."""
-
-    user: str
-    problem: str
-    case: str
-    """The file of the case that was made of it; empty: none was made, or there is one like it."""
-
-
-@dataclass(frozen=True)
+@dataclass
 class Simulation:
     """What came of simulated talks."""
 
     talks: int
-    turns: int
-    failures: Sequence[Failure]
-
-    @property
-    def kinds(self) -> dict[str, int]:
-        """How often each problem was met, the most frequent first."""
-        return dict(Counter(failure.problem for failure in self.failures).most_common())
-
-    @property
-    def cases(self) -> list[str]:
-        """The names of the new cases."""
-        return [failure.case for failure in self.failures if failure.case]
+    turns: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    """How many talks ended with each problem."""
+    cases: dict[str, str] = field(default_factory=dict)
+    """The files of the new cases, each with the user who met the problem."""
 
     def lines(self) -> list[str]:
-        """Return what came of the talks as text."""
-        counts = f"{len(self.failures)} failures, {len(self.cases)} new cases"
-        kinds = [f"{count:5}  {kind}" for kind, count in self.kinds.items()]
+        """Return what came of the talks as text, the most frequent problem first."""
+        counts = f"{self.failures.total()} failures, {len(self.cases)} new cases"
+        kinds = [f"{count:5}  {kind}" for kind, count in self.failures.most_common()]
         return [f"{self.talks} talks, {self.turns} turns, {counts}", *kinds, *(f"+ {name}" for name in self.cases)]
 
 
@@ -116,17 +95,17 @@ async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, t
     folder = LabFolder(settings.lab_folder)
     if not (users := sorted(folder.every("users", User, *order.users).items())):
         raise UsageError("there is no simulated user: write one")
-    failures: list[Failure] = []
+    done = Simulation(order.talks)
     met: set[tuple[str | None, str]] = set()
-    turn_count = 0
     async with staged_as(settings, order.variant) as assistant:
         for talk in range(order.talks):
             name, user = users[talk % len(users)]
             partner = _Partner(user, random.Random(f"{order.seed} {talk}"), settings)
             played, problems = await _talk(assistant, partner, f"{name}-{talk}", order.turns)
-            turn_count += len(played)
+            done.turns += len(played)
             if problems:
-                mark, file = (played[-1][0].text, problems[0]), ""
+                done.failures[problems[0]] += 1
+                mark = played[-1][0].text, problems[0]
                 if order.keep and mark not in met:
                     case = Case(
                         about=f"Simulated user {name}, talk {talk}: {problems[0][:100]}",
@@ -134,11 +113,10 @@ async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, t
                         turns=tuple(CaseTurn(user=turn.text, expect=expected) for turn, expected in played),
                         mocks=order.variant.mocks,
                     )
-                    file = folder.add("cases", named_after(f"found-{problems[0]}"), case)
+                    done.cases[folder.add("cases", named_after(f"found-{problems[0]}"), case)] = name
                 met.add(mark)
-                failures.append(Failure(name, problems[0], file))
             tell(talk + 1, order.talks)
-    return Simulation(order.talks, turn_count, failures)
+    return done
 
 
 async def _talk(
@@ -176,19 +154,7 @@ class _Partner:
         if not self.user.wishes:
             return await self._from_model(played), Expected(), "message"
         wish = self.chance.choice(self.user.wishes)
-        return self._tempered(self.chance.choice(wish.says)), wish.expect, "message"
-
-    def _tempered(self, text: str) -> str:
-        match self.user.temper:
-            case "hasty":
-                return text.lower().rstrip(".!?")
-            case "chatty":
-                return f"{prompt('lab_chatty', self.user.lang)} {text}"
-            case "sloppy":
-                places = [place for place in range(1, len(text) - 2) if text[place : place + 2].isalpha()]
-                at = self.chance.choice(places) if places else 0
-                return text[:at] + text[at + 1 : at + 2] + text[at : at + 1] + text[at + 2 :] if places else text
-        return text
+        return self.chance.choice(wish.says), wish.expect, "message"
 
     async def _from_model(self, played: Sequence[PlayedTurn]) -> str | None:
         role = prompt("lab_user", self.user.lang, goal=self.user.goal, temper=self.user.temper, done=DONE)

@@ -1,14 +1,14 @@
 """A thread under the lamp: what was said, who decided what and why, what tools did, and the same with another model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from app.agent_files.mocks import recorded_mocks
 from app.assistant import Assistant
-from app.assistant.recording import Answered, Decided, Record, Step, line_of
+from app.assistant.recording import Decided, Record, Step, line_of
 from app.composition import discover_checked
 from app.lab.cases import case_of
 from app.lab.folder import LabFolder, named_after
@@ -54,29 +54,12 @@ class TurnView:
 
     def plain(self) -> dict[str, Any]:
         """Return the turn as plain data."""
-        return {
-            "turn": self.number,
-            "text": self.text,
-            "answers": [{"speaker": line.speaker, "text": line.text} for line in self.answers],
-            "decisions": [vars(step) for step in self.decisions],
-            "sources": [vars(source) for source in self.sources],
-            "tools": [vars(step) for step in self.record.steps if isinstance(step, Answered)],
-            "trace": [line for line, _ in self.steps],
-            "is_kept": self.is_kept,
-        }
+        read = {"sources": [vars(source) for source in self.sources], "trace": [line for line, _ in self.steps]}
+        return {**asdict(self), "record": self.record.model_dump(), **read}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ThreadView:
-    """A thread with its turns, its state now, and the turns that one can go back to."""
-
-    thread: str
-    state: dict[str, Any]
-    turns: Sequence[TurnView]
-
-
-async def view(assistant: Assistant, thread: str) -> ThreadView:
-    """Return all that is known of a thread. Raises UsageError: there is no such thread."""
+async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[TurnView]]:
+    """Return the state of a thread now, and its turns. Raises UsageError: there is no such thread."""
     rows = await assistant.memory.transcript.records(thread)
     lines, state = await assistant.history(thread), await assistant.state(thread)
     if state is None and not lines:
@@ -88,7 +71,7 @@ async def view(assistant: Assistant, thread: str) -> ThreadView:
         number = max((line.turn for line in own), default=0)
         answers = [line for line in own if line.role == "assistant"]
         turns.append(TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept))
-    return ThreadView(thread=thread, state=state or {}, turns=turns)
+    return state or {}, turns
 
 
 async def replay(settings: Settings, records: Sequence[Record], variant: Variant) -> list[tuple[Record, PlayedTurn]]:
@@ -115,11 +98,7 @@ def keep_case(settings: Settings, records: Sequence[Record], thread: str) -> str
 
 
 def keep_mocks(settings: Settings, records: Sequence[Record], tools: Sequence[str]) -> list[str]:
-    """Keep the answers of tools in a thread as mocks, all of them or those of these names; return the files.
-
-    Raises:
-        UsageError: none of these tools has answered.
-    """
+    """Keep the answers of tools, all or these, as mocks; return the files. Raises UsageError: none has answered."""
     mocks = recorded_mocks(records, discover_checked(settings)[0], volatile_alone=False)
     if not (chosen := [mock for mock in mocks if not tools or mock.tool in tools]):
         raise UsageError("no tool has answered there")

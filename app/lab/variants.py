@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Literal
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import Field
@@ -15,7 +14,6 @@ from agents.toolkit.speaker import Speakers
 from app.agent_files.mocks import Mock, with_mocks
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
-from app.lab.chats import erring
 from app.remote.yaml_file import NO_TEXTS, ByLanguage, Part
 from app.replay.stage import staged
 from app.settings import Settings
@@ -31,26 +29,18 @@ class Variant(Part):
     prompts: Mapping[str, ByLanguage] = Field(default_factory=dict)
     """By dialog: the prompt that takes the place of its own."""
     direct_switch: bool | None = None
-    observers_asked: Literal["beside", "first"] | None = None
     mocks: tuple[Mock, ...] = ()
-    errs_every: int = Field(default=0, ge=0)
-    """After how many replies the model errs once, to see what comes of it; 0: never."""
 
     def settings(self, settings: Settings) -> Settings:
         """Return the settings of the installation with those of the variant."""
-        changed = {name: getattr(self, name) for name in ("direct_switch", "observers_asked")}
-        update: dict[str, object] = {name: value for name, value in changed.items() if value is not None}
+        update: dict[str, object] = {} if self.direct_switch is None else {"direct_switch": self.direct_switch}
         if self.parameters != Parameters():
             default = settings.llm_parameters.get("default", Parameters())
             update["llm_parameters"] = {**settings.llm_parameters, "default": self.parameters.over(default)}
         return settings.model_copy(update=update)
 
     def speakers(self, speakers: Speakers) -> Speakers:
-        """Return the speakers with the prompts and the mocks of the variant.
-
-        Raises:
-            UsageError: it names a dialog that there is not.
-        """
+        """Return speakers with the prompts and mocks of the variant. Raises UsageError: there is no such dialog."""
         if unknown := sorted(set(self.prompts) - set(speakers.dialogs)):
             raise UsageError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(speakers.dialogs)}")
         dialogs = {
@@ -69,9 +59,7 @@ async def staged_as(settings: Settings, variant: Variant) -> AsyncIterator[Assis
         UsageError: the variant names a dialog that there is not.
     """
     speakers, own = variant.speakers(discover_checked(settings)[0]), variant.settings(settings)
-    models = make_models(own, speakers, variant.model or None)
-    models = erring(models, variant.errs_every) if variant.errs_every else models
-    async with staged(own, speakers, models) as assistant:
+    async with staged(own, speakers, make_models(own, speakers, variant.model or None)) as assistant:
         yield assistant
 
 

@@ -1,25 +1,30 @@
 """Simulated users: what they say, what counts as a failure, and the cases that are made of failures."""
 
 import logging
+from collections.abc import Callable, Sequence
+from itertools import count
 
 import pytest
+from langchain_core.messages import AIMessage, BaseMessage
 
-from agents.errors import UsageError
+from agents.errors import ModelUnavailable, UsageError
+from agents.models import ToolSchema
 from app.cli import command_line
 from app.composition import discover
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
+from app.lab.desk_session import DeskCall, reply_of
 from app.lab.folder import LabFolder
 from app.lab.runs import Order, run_cases, summaries, table_lines
 from app.lab.simulation import Talks, User, Wish, simulate
 from app.lab.variants import Variant
 from app.remote.yaml_file import validated
 from app.settings import Settings
+from app.standin import RulesModel
 from prompts import card
 
 LOG = logging.getLogger(__name__)
 pytestmark = pytest.mark.needs("planner")
 LISTER = User(
-    temper="hasty",
     wishes=(
         Wish(
             says=("Add milk to my list.", "Put milk on my list!"),
@@ -29,17 +34,44 @@ LISTER = User(
     ),
 )
 CLERK = User(wishes=(Wish(says=("what is on my list?",)), Wish(says=("add tea to my list", "add rice to my list"))))
+WRONG = User(wishes=(Wish(says=("what time is it?",), expect=Expected(never_calls=("current_time",))),))
+"""A user with whom every talk goes wrong."""
+Answer = Callable[[RulesModel, list[BaseMessage], Sequence[ToolSchema]], AIMessage]
+
+
+def erring(answer: Answer, every: int) -> Answer:
+    """Return a model's answers, with a mistake in place of every so many that may call tools."""
+    replies = count(1)
+
+    def answered(chat: RulesModel, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
+        number = next(replies) if tools else 0
+        return mistake(number // every, tools) if tools and number % every == 0 else answer(chat, messages, tools)
+
+    return answered
+
+
+def mistake(number: int, tools: Sequence[ToolSchema]) -> AIMessage:
+    """Return the mistake of this number: the kinds take turns. Raises ModelUnavailable: the mistake is that."""
+    needy = [tool["function"]["name"] for tool in tools if tool["function"].get("parameters", {}).get("required")]
+    match number % 4:
+        case 1:
+            return reply_of("", [DeskCall(tool="no_such_tool")])
+        case 2:
+            return reply_of("It is all done.")
+        case 3:
+            return reply_of("", [DeskCall(tool=[*needy, "no_such_tool"][0])])
+    raise ModelUnavailable("unavailable", "the erring model")
 
 
 async def test_a_failure_becomes_a_case(settings: Settings) -> None:
     """A model that errs is found out; the case has the talk up to there, and passes with a model that does not err."""
     folder = LabFolder(settings.lab_folder)
-    wrong = Wish(says=("what time is it?",), expect=Expected(never_calls=("current_time",)))
-    folder.write("users", "lister", User(wishes=(wrong,)))
+    folder.write("users", "lister", WRONG)
     outcome = await simulate(settings, Talks(talks=2, turns=3, keep=True))
-    assert (outcome.talks, outcome.turns, len(outcome.failures)) == (2, 2, 2)
-    assert outcome.kinds == {"current_time was called": 2}
+    assert (outcome.talks, outcome.turns) == (2, 2)
+    assert outcome.failures == {"current_time was called": 2}
     [name] = folder.names("cases")
+    assert outcome.cases == {name: "lister"}
     case = folder.read("cases", name, Case)
     assert [turn.user for turn in case.turns] == ["what time is it?"]
     run = await run_cases(settings, {name: case}, Order())
@@ -61,27 +93,28 @@ async def test_the_same_seed_says_the_same(settings: Settings) -> None:
 def test_the_command(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """`simulate` ends with 1 where a talk went wrong, and keeps cases only when told to."""
     folder = LabFolder(settings.lab_folder)
-    folder.write("users", "clerk", User(wishes=(CLERK.wishes[1],)))
-    options = ["--talks", "3", "--turns", "2"]
-    assert command_line.main(["lab", "simulate", *options, "--errs-every", "2"]) == 1
+    folder.write("users", "clerk", WRONG)
+    options = ["--talks", "2", "--turns", "2"]
+    assert command_line.main(["lab", "simulate", *options]) == 1
     assert folder.names("cases") == []
-    assert command_line.main(["lab", "simulate", *options, "--errs-every", "2", "--keep"]) == 1
+    assert command_line.main(["lab", "simulate", *options, "--keep"]) == 1
     assert folder.names("cases")
     assert command_line.main(["lab", "simulate", "nobody"]) == 2
     assert "failures" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-async def test_two_hundred_talks_with_a_model_that_errs(settings: Settings) -> None:
+async def test_two_hundred_talks_with_a_model_that_errs(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kind of mistake in every tenth reply is found; the cases pass with a model that does not err."""
     folder = LabFolder(settings.lab_folder)
     for name, user in (("lister", LISTER), ("clerk", CLERK)):
         folder.write("users", name, user)
     sound = await simulate(settings, Talks(talks=40, turns=6))
-    erring = Talks(talks=200, turns=6, variant=Variant(errs_every=10), keep=True)
-    outcome = await simulate(settings, erring)
-    assert len(sound.failures) < len(outcome.failures) / 4
-    kinds = " ".join(outcome.kinds)
+    with monkeypatch.context() as patch:
+        patch.setattr(RulesModel, "answer", erring(RulesModel.answer, every=10))
+        outcome = await simulate(settings, Talks(talks=200, turns=6, keep=True))
+    assert sound.failures.total() < outcome.failures.total() / 4
+    kinds = " ".join(outcome.failures)
     for kind in ("no_such_tool failed", "was not called", "error unavailable", "Wrong arguments"):
         assert kind in kinds, kinds
     cases = {name: folder.read("cases", name, Case) for name in folder.names("cases")}

@@ -57,7 +57,7 @@ async def test_one_that_asks_a_model_costs_one_call_a_turn(chat: Chat, seen: lis
     """An observer with a question costs one call beside the answer, in every turn; its own test saves the call."""
 
     async def ask(scene: Scene) -> Verdict:
-        await scene.ask(words=["stay"], description="", helpers="-", tools="-", reply="-")
+        await scene.ask(words=["stay"], description="", helpers="-", tools="-", dialog="-", reply="-")
         return STAY
 
     watching(chat, seen, stays)

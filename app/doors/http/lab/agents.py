@@ -90,12 +90,6 @@ async def conversation(visit: Visiting, agent: str) -> Conversation:
 add_talk(router, "/lab/trial/{agent}", conversation)
 
 
-@router.get("/lab/trial/{agent}/list")
-async def nothing(visit: Visiting) -> str:
-    """Return what stands for the list of conversations: there is one."""
-    return ""
-
-
 @router.get("/lab/trial/{agent}/trace", response_model=None)
 async def live_trace(
     visit: Visiting, talk: Annotated[Conversation, Depends(conversation)], agent: str, seen: int = -1

@@ -37,8 +37,8 @@ async def threads(visit: Visiting) -> str:
 @router.get("/lab/thread")
 async def thread(visit: Visiting, name: Name) -> str:
     """Show one thread."""
-    shown = await view(visit.assistant, name)
-    return visit.page("threads/one", shown=shown, state=state_lines(shown.state) if shown.state else [])
+    state, turns = await view(visit.assistant, name)
+    return visit.page("threads/one", thread=name, turns=turns, state=state_lines(state) if state else [])
 
 
 @router.get("/lab/thread/state")
@@ -53,10 +53,10 @@ async def state(visit: Visiting, name: Name, turn: int) -> str:
 @router.post("/lab/thread/back")
 async def back(visit: Visiting, name: Text, turn: Number) -> Response:
     """Go back to the end of a kept turn."""
-    facts = await view(visit.assistant, name)
-    if turn not in {each.number for each in facts.turns if each.is_kept}:
+    state, turns = await view(visit.assistant, name)
+    if turn not in {each.number for each in turns if each.is_kept}:
         raise HTTPException(404)
-    lang = facts.state.get("lang") or visit.lang
+    lang = state.get("lang") or visit.lang
     async with visit.deed("back", name):
         await visit.assistant.go_back(name, turn, say("gone_back", lang, turn=turn))
     return led_to(address_of(name))

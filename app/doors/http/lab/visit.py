@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,14 +40,9 @@ KINDS: Mapping[str, type[BaseModel]] = {"cases": Case, "desk": Session, "mocks":
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
 
-@cache
-def _own_texts() -> frozenset[str]:
-    return frozenset(table("lab", FALLBACK))
-
-
 def text(key: str, lang: str, /, **facts: object) -> str:
     """Return a sentence of the lab, or of the page, in a language."""
-    return sentence("lab" if key.partition(".")[0] in _own_texts() else "page", key, lang, **facts)
+    return sentence("lab" if key.partition(".")[0] in table("lab", FALLBACK) else "page", key, lang, **facts)
 
 
 @dataclass(frozen=True)
@@ -151,19 +145,14 @@ def as_file(text: str, name: str) -> Response:
 router = new_router()
 
 
+@router.get("/lab")
 @router.get("/lab/agents")
 @router.get("/lab/desk")
 @router.get("/lab/mocks")
 @router.get("/lab/runs")
 def part(visit: Visiting, request: Request) -> str:
-    """Show a part of the lab: a list of what there is, and how to begin something new."""
-    return visit.page(request.url.path.removeprefix("/lab/"))
-
-
-@router.get("/lab")
-async def home(visit: Visiting) -> str:
-    """Return the first page of the lab."""
-    return visit.page("home")
+    """Show the first page, or a part of the lab: a list of what there is, and how to begin something new."""
+    return visit.page(request.url.path.removeprefix("/lab").strip("/") or "home")
 
 
 @router.post("/lab/delete")

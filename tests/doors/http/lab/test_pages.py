@@ -169,7 +169,7 @@ async def test_simulated_users_talk(lab: httpx.AsyncClient, settings: Settings) 
     """A user is written on the page and talks; what was found is shown, and its case is kept."""
     text = "wishes:\n- says: ['what time is it?']\n  expect: {never_calls: [current_time]}\n"
     assert (await lab.post("/lab/file", data={"kind": "users", "file": "clock", "text": text})).status_code == 204
-    body = {"users[]": "clock", "talks": "2", "turns": "1", "variant.errs_every": "0"}
+    body = {"users[]": "clock", "talks": "2", "turns": "1"}
     shown = (await _outcome(lab, await lab.post("/lab/simulation", data=body))).text
     assert "current_time was called" in shown
     assert LabFolder(settings.lab_folder).names("cases") == ["found-current-time-was-called"]

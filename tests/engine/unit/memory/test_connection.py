@@ -4,12 +4,13 @@ import asyncio
 import threading
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from agents.errors import DatabaseError
 from agents.memory import Memory
-from agents.memory.connection import Connection, Session
+from agents.memory.connection import Connection, Session, connect
 
 ADD = "INSERT INTO owners VALUES (?, 1)"
 
@@ -69,3 +70,11 @@ async def test_a_cursor_does_not_leave_its_thread(memory: Memory) -> None:
     with pytest.raises(TypeError, match="cursor"):
         await memory.database.write(lambda database: database.execute(ADD, ("x",)))
     assert await added(memory.database) == []
+
+
+async def test_a_closed_database_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """A turn that nobody read to its end may write something while the process ends."""
+    async with connect(str(tmp_path / "x.db")) as connection:
+        pass
+    with pytest.raises(DatabaseError, match="closed"):
+        await connection.execute("SELECT 1")

@@ -41,7 +41,7 @@ if (log) {
   body.addEventListener("htmx:sseMessage", () => { if (wasAtEnd) toEnd(); });
   body.addEventListener("htmx:sseClose", (event) => {
     event.target.closest(".turn")?.classList.remove("running");
-    htmx.ajax("GET", `${address}/list`, { target: "#conversations", swap: "innerHTML" });
+    if (document.getElementById("conversations")) htmx.ajax("GET", `${address}/list`, { target: "#conversations", swap: "innerHTML" });
     tellTabs();
   });
   body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === log) toEnd(); });

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from langchain_core.messages import SystemMessage
 
+from agents.conversation.gate import Guess
 from agents.models.script import Call
 from agents.toolkit.long_term import Ending
 from dialogs.recall import summaries
@@ -28,6 +29,7 @@ async def test_a_model_that_fails_is_asked_again_and_reads_data(chat: Chat, monk
     """The facts are there before the summary; what the user said stands in no system message."""
     monkeypatch.setattr(summaries, "LOOKS", 0.01)
     monkeypatch.setattr(summaries, "LEASE_MS", 0)
+    chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
     chat.expects(supervisor=[Call("get_acquainted", {"brief": "-"})], profile=["What do you do?", "I see."])
     chat.expects(observer=["stay"])
     await chat.says("hello, I am new here", ORDER, thread="one", user="ann")

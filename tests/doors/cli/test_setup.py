@@ -255,6 +255,7 @@ async def test_a_strict_template_takes_the_trial(home: Path, capsys: Captured) -
     assert dotenv_values(home / ".env")["OBSERVERS_ASKED"] == "first"
 
 
+@pytest.mark.needs("orders")
 async def test_a_small_window_is_told_dialog_by_dialog(home: Path, capsys: Captured) -> None:
     """What does not fit is named before anybody misses it; several slots need no setting."""
     async with SmallServer(strict, 2048, slots=4).open() as server:

@@ -73,6 +73,7 @@ async def test_every_dialog_works_over_40_turns(tmp_path: Path, dialog: str, siz
     await talked(tmp_path, SmallServer(talker, size), dialog, 40, lang)
 
 
+@pytest.mark.needs("orders", "planner")
 async def test_what_does_not_fit_says_so_and_is_not_offered(tmp_path: Path) -> None:
     """At 2,048 tokens two dialogs are absent; who asks for one is told, without a model, and the talk goes on."""
     server = SmallServer(talker, 2048)

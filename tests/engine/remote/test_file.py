@@ -44,7 +44,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "no such dialog": (
         puts("find_orders", speaker="plannr"),
-        "tools.find_orders.speaker: there is no 'plannr'; there are supervisor, orders, planner, ",
+        "tools.find_orders.speaker: there is no 'plannr'; there are supervisor, ",
     ),
     "a name that is taken": (
         puts("find_orders", name="add_todos"),

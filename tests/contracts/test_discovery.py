@@ -203,6 +203,7 @@ def test_the_report_lists_everything_with_its_languages(settings: Settings) -> N
     assert parts["models"] == {"default": "local:rules"}
 
 
+@pytest.mark.needs("profile")
 def test_the_report_describes_a_dialog(settings: Settings) -> None:
     """A dialog is reported with its tools, observers, form and policies."""
     profile = next(dialog for dialog in report(settings)["dialogs"] if dialog["name"] == "profile")

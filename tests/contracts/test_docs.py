@@ -82,6 +82,7 @@ def test_it_is_kept_as_long_as_is_said(row: str, period: str) -> None:
     assert period in line
 
 
+@pytest.mark.needs("profile")
 def test_the_reading_list_is_short() -> None:
     """A newcomer reads at most 500 lines of source, and the line counts of the list are about right."""
     section = read("docs/architecture.md").partition("## Reading list")[2].partition("\n## ")[0]

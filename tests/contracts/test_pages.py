@@ -24,6 +24,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.needs("profile")
 def test_a_page_works_as_it_stands(name: str, tmp_path: Path) -> None:
     """Who copies the files of a page and types its commands sees what the page shows."""
     text = pages.page(name)

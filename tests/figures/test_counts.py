@@ -15,6 +15,7 @@ from benchmarks.conversation import TURNS, mean_length, script
 from benchmarks.counts import OBSERVER, Calls, count, made_of, summary
 from prompts import languages
 
+pytestmark = pytest.mark.needs("planner", "profile")
 MOST_CALLS = 40
 MOST_OF_ALL, MOST_UNASKED = 56, 63
 MOST_WATCHED = 0.5

@@ -6,6 +6,7 @@ from io import StringIO
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pytest
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -23,6 +24,7 @@ from tests.support.scripted_assistant import ROLES, stage
 from tests.support.terminal_visit import repl_for
 
 
+@pytest.mark.needs("profile")
 async def test_whoever_speaks_next_knows_what_was_told(chat: Chat) -> None:
     """What was said unasked is in the transcript once and in the histories; the conversation stays as it was."""
     chat.expects(supervisor=[Call("get_acquainted", {"brief": "talk"})], profile=["What do you do?", "Later then."])

@@ -52,6 +52,7 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("house")
+@pytest.mark.needs("profile")
 def test_a_command_of_a_dialog_prints_lines_or_json(capsys: Captured) -> None:
     """It stands beside the others, works with the services, and returns what is printed, with an exit code."""
     assert command_line.main(["shelf", "count", "ab", "--times", "2"]) == 3
@@ -65,6 +66,7 @@ def test_a_command_of_a_dialog_prints_lines_or_json(capsys: Captured) -> None:
 
 
 @pytest.mark.usefixtures("house")
+@pytest.mark.needs("profile")
 def test_help_is_the_first_line_of_a_docstring(capsys: Captured) -> None:
     """What a developer has to know of errors is not for an operator."""
     assert command_line.main(["shelf", "count", "--help"]) == 0

@@ -142,6 +142,7 @@ async def test_reading_commands_overtake_the_answer(door: Open, world: BotApi, s
         assert (await world.until_sent(ANN, 9))[7:] == ["One two three", f"Язык: Русский. Есть: {', '.join(NAMES)}."]
 
 
+@pytest.mark.needs("profile")
 async def test_a_language_is_called_by_its_name(door: Open, world: BotApi) -> None:
     """In any of its names; dialogs are told of in it from then on."""
     async with door():

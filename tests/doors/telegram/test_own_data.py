@@ -106,6 +106,7 @@ async def test_in_a_group_it_goes_to_its_owner(door: Open, world: BotApi) -> Non
     assert "nurse" not in str(world.texts(GROUP))
 
 
+@pytest.mark.needs("profile")
 async def test_privacy_is_told_in_the_readers_language(door: Open, world: BotApi) -> None:
     """What is kept, for how long, and the commands that show and delete it."""
     async with door():

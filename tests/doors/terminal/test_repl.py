@@ -111,6 +111,7 @@ async def test_what_was_typed_comes_back_in_the_next_visit(keys: PipeInput, tmp_
     assert [turn.text for turn in stand_in.heard] == ["one\ntwo"]
 
 
+@pytest.mark.needs("profile")
 async def test_slash_commands_are_not_messages(keys: PipeInput) -> None:
     """Commands answer at once; a path or an unknown command never becomes one by mistake."""
     stand_in = StandIn(says("A path"), lines=SAID)

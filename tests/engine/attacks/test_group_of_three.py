@@ -147,6 +147,7 @@ async def test_an_order_reaches_ones_own_and_no_others(group: Chat, order: str) 
 
 
 @pytest.mark.parametrize(("order", "kinds"), [(READS[0], ["todo"]), (READS[3], ["reminder"]), (READS[7], KINDS[2:])])
+@pytest.mark.needs("profile")
 async def test_ones_own_is_shown_to_oneself(group: Chat, order: str, kinds: list[str]) -> None:
     """What is not shown to the group is shown to its owner; a shortcut does the same."""
     for text in (order, {"call list_todos": "show my list"}.get(order, order)):
@@ -204,6 +205,7 @@ async def test_a_command_shows_ones_own(group: Chat, user: str) -> None:
             assert [word for word in EVERYTHING if word in answer] == []
 
 
+@pytest.mark.needs("profile")
 async def test_nobody_confirms_anothers_forgetting(group: Chat) -> None:
     """Ann is asked whether her profile shall go: the others' yes is no answer; hers is."""
     asked = "This deletes for good: your profile"

@@ -192,6 +192,7 @@ async def test_a_dialog_says_it_for_itself(chat: Chat) -> None:
     ],
 )
 @pytest.mark.sqlite
+@pytest.mark.needs("profile")
 async def test_what_was_asked_before_stays_open(
     tmp_path: Path, source: str, lang: str, begin: str, answer: str, noted: str
 ) -> None:
@@ -204,6 +205,7 @@ async def test_what_was_asked_before_stays_open(
     assert any(isinstance(event, Message) and event.text.startswith(noted) for event in events)
 
 
+@pytest.mark.needs("profile")
 async def test_observers_judge_by_what_was_asked(quiet: Chat) -> None:
     """To an observer the dialog's last words are its own, not the question to a silent user."""
     quiet.expects(supervisor=[PLAN], planner=["What shall I put down?", "Noted."], observer=["stay"])

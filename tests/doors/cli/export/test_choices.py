@@ -57,6 +57,7 @@ async def plays(source: str, folder: Path) -> None:
     assert again.script.left() == {}
 
 
+@pytest.mark.needs("profile")
 async def test_it_passes_as_a_test(chat: Chat, tmp_path: Path, capsys: Captured) -> None:
     """The test holds the whole conversation, asks what was asked, and passes where it is played."""
     await hold(chat)

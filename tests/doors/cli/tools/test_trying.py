@@ -23,6 +23,7 @@ def test_a_tool_is_tried_on_the_database(capsys: Captured) -> None:
     assert "milk" not in run(capsys, "try", "list_todos", "--user", "bob")
 
 
+@pytest.mark.needs("profile")
 def test_a_form_and_its_views(capsys: Captured) -> None:
     """A form is filled as in a conversation, and what a user would see is printed after what a model reads."""
     run(capsys, "try", "fill_form", 'skills=["Rust"]', "--yes")

@@ -91,6 +91,7 @@ IN_PROFILE: list[tuple[Lang, str]] = [
 
 
 @pytest.mark.parametrize(("lang", "text"), IN_PROFILE)
+@pytest.mark.needs("profile")
 def test_words_that_tell_nothing_are_no_answer(lang: Lang, text: str) -> None:
     """What tells nothing is not written down: a question is put again."""
     room = room_after(lang, PROFILE[lang])
@@ -110,6 +111,7 @@ def test_words_that_tell_nothing_are_no_answer(lang: Lang, text: str) -> None:
         ("ru", "секретные службы", ["секретные службы"]),
     ],
 )
+@pytest.mark.needs("profile")
 def test_an_answer_keeps_what_it_tells(lang: Lang, text: str, interests: list[str]) -> None:
     """A plain name is an answer, also with a word that elsewhere refuses or commands."""
     room = room_after(lang, PROFILE[lang])
@@ -149,6 +151,7 @@ def test_refusing_is_no_wish(lang: Lang, text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(("lang", "answer"), [("en", "hiking"), ("ru", "походы")])
+@pytest.mark.needs("profile")
 def test_a_shortcut_leaves_the_question_open(lang: Lang, answer: str) -> None:
     """After the time was told in between, an answer still answers what was asked before."""
     room = room_after(lang, PROFILE[lang])

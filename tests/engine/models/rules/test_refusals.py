@@ -75,6 +75,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("begun", "lang", "text"), CASES)
+@pytest.mark.needs("profile")
 def test_what_is_not_certain_changes_nothing(begun: str, lang: Lang, text: str) -> None:
     """Exceptions, corrections, pointers, refusals and complaints get an answer, and nothing is written down."""
     room = room_after(lang, BEGUN[begun][lang], TODOS[lang])

@@ -54,6 +54,7 @@ TO_SUPERVISOR: list[tuple[Lang, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("lang", "text", "calls"), TO_SUPERVISOR)
+@pytest.mark.needs("profile")
 def test_supervisor_routes(lang: Lang, text: str, calls: list[str]) -> None:
     """A wish reaches the tool that fulfils it, whoever has that tool, with its values."""
     room = Room(lang)
@@ -81,6 +82,7 @@ def test_small_talk_calls_nothing(lang: Lang, text: str) -> None:
     assert room.trace == []
 
 
+@pytest.mark.needs("profile")
 def test_two_dialogs_in_one_message() -> None:
     """Both wishes are done one after the other, and the first dialog makes room for the second."""
     room = Room()
@@ -89,6 +91,7 @@ def test_two_dialogs_in_one_message() -> None:
     assert room.dialog == "profile"
 
 
+@pytest.mark.needs("profile")
 def test_nothing_of_a_compound_message_is_lost() -> None:
     """Two wishes in answer to a question are wishes, and the one for others is handed back."""
     room = Room()

@@ -37,6 +37,7 @@ FUNCTION = {
         ("done", "ticked", None),
     ],
 )
+@pytest.mark.needs("profile")
 def test_a_choice_is_named_by_its_value_or_by_a_word_for_it(name: str, said: str, value: Any) -> None:
     """A parameter that admits a few values needs no word list; one that has a list is called by that, too."""
     assert named(said, parameters(FUNCTION)[name], vocabulary("en")) == value

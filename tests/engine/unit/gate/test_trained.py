@@ -37,6 +37,7 @@ def moment(dialog: str, lang: str, reply: str, text: str) -> Scene:
         ("planner", "ru", "Записать этот навык в профиль?", "Было бы здорово"),
     ],
 )
+@pytest.mark.needs("profile")
 def test_another_wish_reaches_the_observers(dialog: str, lang: str, reply: str, text: str) -> None:
     """In dialogs that the training has never seen, in both languages."""
     assert trained_gate()(moment(dialog, lang, reply, text)).leaves >= LOW
@@ -51,6 +52,7 @@ def test_another_wish_reaches_the_observers(dialog: str, lang: str, reply: str, 
         ("planner", "ru", "На какое время?", "в семь вечера"),
     ],
 )
+@pytest.mark.needs("profile")
 def test_an_answer_stays(dialog: str, lang: str, reply: str, text: str) -> None:
     """What answers the question, or is the dialog's own work, asks no observer."""
     assert trained_gate()(moment(dialog, lang, reply, text)).leaves < LOW
@@ -77,6 +79,7 @@ def test_the_weights_are_small() -> None:
     assert FILE.stat().st_size < 1_000_000
 
 
+@pytest.mark.needs("profile")
 def test_a_guess_takes_about_a_millisecond() -> None:
     """The bar of 1 ms is measured by `benchmarks.switch`; here a busy machine is given five."""
     gate, scene = trained_gate(), moment("profile", "en", "What are you good at?", "remind me to call mom at five")
@@ -98,6 +101,7 @@ def test_thresholds_are_where_the_guess_turns() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "5", "👍", "好的", "a" * 50_000, "\x00"])
+@pytest.mark.needs("profile")
 def test_any_message_gets_a_guess(text: str) -> None:
     """However odd it is."""
     assert 0 <= trained_gate()(moment("profile", "en", "", text)).leaves <= 1

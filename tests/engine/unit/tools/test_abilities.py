@@ -21,6 +21,7 @@ async def test_every_dialog_is_listed(lang: str, title: str) -> None:
     assert len([line for line in answer.splitlines() if line.startswith("- ")]) == 3
 
 
+@pytest.mark.needs("profile")
 async def test_the_dialogs_of_the_house_are_listed(chat: Chat) -> None:
     """A plain question for what can be done is answered from the dialogs that there are."""
     answer = await chat.says("what can you do")

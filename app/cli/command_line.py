@@ -138,7 +138,7 @@ def _run(arguments: Sequence[str]) -> int:
             outcome = asyncio.run(_until_terminated(outcome))
     if isinstance(outcome, CommandResult):
         text = safe_json(outcome.object) if invocation.as_json else "\n".join(outcome.lines)
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{text}\n" if text else "")
         return outcome.exit_code
     return outcome or 0
 

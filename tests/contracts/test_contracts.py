@@ -38,6 +38,7 @@ def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
     assert sorted(observers) == ["finished", "intent", "supervisor"]
 
 
+@pytest.mark.needs("planner")
 def test_a_speaker_is_found_by_name_and_by_tool() -> None:
     """The supervisor and the dialogs are looked up alike; an unknown tool belongs to nobody."""
     speakers, _ = discover()

@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import Chat
 from tests.support import pages
 
+pytestmark = pytest.mark.needs("planner")
+
 PAGES = [
     # These take several seconds each, in processes of their own.
     pytest.param("README.md", marks=pytest.mark.slow),

@@ -22,6 +22,7 @@ def example() -> str:
     return block[1]
 
 
+@pytest.mark.needs("planner")
 async def test_the_door_of_the_document_answers(tmp_path: Path) -> None:
     """A message is answered with the turn's events, and the conversation goes on with the next one."""
     names: dict[str, Any] = {"__name__": "http_door"}

@@ -164,6 +164,7 @@ async def test_what_was_judged_is_printed_at_the_end(tmp_path: Path, end: signal
     assert 0 < rows_of(done.out)["all", "", ""]["turns"] < len(TALK)
 
 
+@pytest.mark.needs("planner")
 def test_a_perfect_model_is_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

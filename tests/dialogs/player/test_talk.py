@@ -132,6 +132,7 @@ async def test_without_it_the_next_episode_plays(chat: Chat, couch: Couch) -> No
     assert str(view.body()).count("watched") == 3
 
 
+@pytest.mark.needs("planner")
 async def test_an_alarm_of_another_dialog_names_what_is_played(chat: Chat, couch: Couch) -> None:
     """What the planner was told in one dialog is used in another."""
     chat.expects(

@@ -11,6 +11,8 @@ from app.composition import open_assistant
 from app.settings import Settings
 from tests.support.scripted_assistant import ROLES, stage
 
+pytestmark = pytest.mark.needs("planner")
+
 TALKS = {
     "en": [
         ("my name is Ann", "Noted: name – Ann."),

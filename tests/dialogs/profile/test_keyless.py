@@ -56,6 +56,7 @@ UNFILLED: list[tuple[Lang, str, str]] = [
 
 
 @pytest.mark.parametrize(("lang", "text", "said"), UNFILLED)
+@pytest.mark.needs("planner")
 def test_profile_does_not_take_everything_for_an_answer(lang: Lang, text: str, said: str) -> None:
     """Refusals, questions, commands and other wishes are not written into the form."""
     room = room_after(lang, PROFILE[lang])

@@ -51,6 +51,7 @@ def questions(chat: Chat) -> list[str]:
 
 
 @pytest.mark.usefixtures("web")
+@pytest.mark.needs("planner")
 async def test_no_write_follows_a_page_unasked(chat: Chat) -> None:
     """The order reaches the planner by way of the supervisor, and ends before the user; a no leaves all as it was."""
     note = Call("add_todos", {"items": ["milk", "bread"]})

@@ -24,6 +24,8 @@ from tests.support.scripted_assistant import ROLES, open_calls, stage, todos
 from tests.support.shop_tools import BEGIN, HAT, with_shop
 from tests.support.terminal_visit import visit_to
 
+pytestmark = pytest.mark.needs("planner")
+
 QUESTION = "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR\n3. Green coat — 140 EUR\n"
 Run = Callable[..., tuple[int, str, str]]
 

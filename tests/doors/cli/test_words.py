@@ -34,6 +34,7 @@ STATE = {
 }
 
 
+@pytest.mark.needs("planner")
 def test_the_state_is_for_people() -> None:
     """Words and titles, no names of the program; what is empty is left out."""
     shown = "\n".join(state_of_talk(STATE, "en"))
@@ -84,6 +85,7 @@ def _exports(folder: Path) -> list[Path]:
     return files
 
 
+@pytest.mark.needs("planner")
 def test_what_the_user_asks_for_counts_more_than_the_option(
     tmp_path: Path, feed: Feed, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

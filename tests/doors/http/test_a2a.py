@@ -54,6 +54,7 @@ def texts(task: types.Task) -> list[str]:
     return [text for artifact in task.artifacts if (text := get_artifact_text(artifact))]
 
 
+@pytest.mark.needs("planner")
 async def test_a_task(assistant: Assistant, script: Script) -> None:
     """A task streams its text and ends; a question waits for input, and the next message of the task answers it."""
     script.add(supervisor=[BEGIN], planner=[ADD, "Both are noted.", DELETE, "Both are gone."])
@@ -117,6 +118,7 @@ async def test_a_failure(assistant: Assistant, script: Script) -> None:
         assert get_message_text(task.status.message)
 
 
+@pytest.mark.needs("planner")
 async def test_tasks_of_others(assistant: Assistant, script: Script) -> None:
     """Each key has tasks of its own; they are forgotten with their thread; without a key there is the card alone."""
     script.add(supervisor=["Hello."])

@@ -90,6 +90,7 @@ def said(events: Sequence[Any]) -> list[str]:
     return [*texts.values()]
 
 
+@pytest.mark.needs("planner")
 async def test_a_run_is_a_turn(client: httpx.AsyncClient, script: Script) -> None:
     """A run has its text, its tool calls and their results; the same run again does nothing twice."""
     script.add(supervisor=[BEGIN], planner=[Call("add_todos", {"items": ["milk"]}), "Milk is noted."])
@@ -115,6 +116,7 @@ async def test_a_run_is_a_turn(client: httpx.AsyncClient, script: Script) -> Non
         (None, "cancelled", "Kept."),
     ],
 )
+@pytest.mark.needs("planner")
 async def test_an_interrupt_is_answered(
     client: httpx.AsyncClient, script: Script, payload: object, status: str, answer: str
 ) -> None:
@@ -140,6 +142,7 @@ async def test_an_interrupt_is_answered(
     assert (late[-1].type, late[-1].code) == ("RUN_ERROR", "no_answer")
 
 
+@pytest.mark.needs("planner")
 async def test_a_question_may_be_left(client: httpx.AsyncClient, script: Script) -> None:
     """What is no answer is an error of the run; the next message may answer as well, and until then it is asked."""
     script.add(supervisor=[BEGIN], planner=[*DELETION, "Gone."])
@@ -158,6 +161,7 @@ async def test_a_question_may_be_left(client: httpx.AsyncClient, script: Script)
         ("ask_address", "object", {"street": "Elm Street 5", "zip": 8001}, "resolved", '{"street":"Elm Street 5"'),
     ],
 )
+@pytest.mark.needs("planner")
 async def test_choices_and_forms(
     tmp_path: Path, script: Script, tool: str, kind: str, payload: object, status: str, result: str
 ) -> None:

@@ -46,6 +46,7 @@ async def openai_client(assistant: Assistant) -> AsyncIterator[AsyncOpenAI]:
         yield client
 
 
+@pytest.mark.needs("planner")
 async def test_a_conversation_by_its_history(openai_client: AsyncOpenAI, script: Script) -> None:
     """A client that sends all that was said goes on in its thread; what it calls the system's words is not obeyed."""
     script.add(
@@ -93,6 +94,7 @@ async def test_a_stream(openai_client: AsyncOpenAI, script: Script) -> None:
     assert chunks[-1].usage is not None
 
 
+@pytest.mark.needs("planner")
 async def test_several_messages_of_one_answer(openai_client: AsyncOpenAI, script: Script) -> None:
     """What is said in several messages is one text; what a view shows is its words."""
     script.add(

@@ -61,6 +61,7 @@ async def test_a_text_that_is_cleaned_can_come_again(
         assert (answer.json()["message"], answer.json()["events"][0]["text"]) == ("Hello.", kept)
 
 
+@pytest.mark.needs("planner")
 async def test_a_question_is_answered(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
     """What a tool asks stands in the state; an answer counts once, for its own question."""
     script.add(
@@ -89,6 +90,7 @@ async def test_a_question_is_answered(client: httpx.AsyncClient, assistant: Assi
     )
 
 
+@pytest.mark.needs("planner")
 async def test_undo(client: httpx.AsyncClient, script: Script) -> None:
     """What was written last is taken back."""
     script.add(

@@ -24,6 +24,7 @@ def told(*texts: str) -> dict[str, list[dict[str, str]]]:
     return {"system_messages": [{"content": text} for text in texts]}
 
 
+@pytest.mark.needs("planner")
 async def test_every_speaker_reads_them_last(client: httpx.AsyncClient, script: Script, assistant: Assistant) -> None:
     """They end the one system message of each speaker of the thread; without them its beginning is the same."""
     script.add(

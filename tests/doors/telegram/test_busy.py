@@ -115,6 +115,7 @@ async def test_a_message_may_wait(door: Open, world: BotApi, script: Script) -> 
         assert (await world.until_sent(ANN, 4))[2:] == ["One two", "Hello."]
 
 
+@pytest.mark.needs("planner")
 async def test_a_message_may_come_in_after_the_tools(door: Open, world: BotApi, script: Script) -> None:
     """With "steer" the tools that run come to their end, and the model hears what they gave and the new message."""
     script.gates["planner"] = gate = Holding(0)

@@ -17,6 +17,8 @@ from tests.support.shop_tools import BEGIN
 from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels
 from tests.support.telegram_server import BotApi
 
+pytestmark = pytest.mark.needs("planner")
+
 QUESTION = "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR\n3. Green coat — 140 EUR"
 WAYS_OUT = ["✍️ Something else", "✖ Cancel"]
 TOO_LATE = "That question is no longer open."

@@ -37,6 +37,7 @@ async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, 
 @pytest.mark.parametrize(
     ("command", "heard"), [("/go planner", "planner"), ("/go", None), ("/undo", "undo"), ("/retry", "count")]
 )
+@pytest.mark.needs("planner")
 async def test_a_text_is_answered_behind_the_command_before_it(
     door: Open, world: BotApi, script: Script, command: str, heard: str | None
 ) -> None:

@@ -9,6 +9,8 @@ from agents.models.script import Call, Line, Script
 from tests.support.telegram_people import ANN, Open, labels
 from tests.support.telegram_server import BotApi
 
+pytestmark = pytest.mark.needs("planner")
+
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my list"})]
 MILK = Call("add_todos", {"items": ["milk", "bread"]})
 ALL = Call("delete_todos", {"numbers": [1, 2]})

@@ -42,6 +42,7 @@ async def settled(world: BotApi, door: TelegramDoor, chat: int, number: int) -> 
     return texts
 
 
+@pytest.mark.needs("planner")
 async def test_a_list_goes_to_its_owner(door: Open, world: BotApi) -> None:
     """What is put down in a group is confirmed there; the list goes to the person's own chat, without a key too."""
     async with door(rules()) as telegram:
@@ -57,6 +58,7 @@ async def test_a_list_goes_to_its_owner(door: Open, world: BotApi) -> None:
     assert "secret" not in "".join(world.texts(GROUP) + world.texts(BOB))
 
 
+@pytest.mark.needs("planner")
 async def test_who_has_no_chat_with_the_bot_is_told_how(door: Open, world: BotApi) -> None:
     """A bot may not begin a private chat: the group hears how to open one, and nothing else."""
     world.blocked.add(ANN)
@@ -68,6 +70,7 @@ async def test_who_has_no_chat_with_the_bot_is_told_how(door: Open, world: BotAp
     assert "secret" not in text
 
 
+@pytest.mark.needs("planner")
 async def test_only_the_asked_person_answers(shop: Open, world: BotApi, script: Script) -> None:
     """Bob's tap is refused in a friendly way, Bob's word is a message of his; Ann's question stays, also after that."""
     script.add(supervisor=[*BEGIN, "Hello Bob."], planner=[Call("choose_order"), "Sent back."])
@@ -90,6 +93,7 @@ async def test_only_the_asked_person_answers(shop: Open, world: BotApi, script: 
 
 
 @pytest.mark.parametrize("forged", ["telegram-22", "telegram-11", ""])
+@pytest.mark.needs("planner")
 async def test_a_forged_tap_answers_nothing(shop: Open, world: BotApi, script: Script, forged: str) -> None:
     """A button's data is the sender's own writing: whatever it says, Bob is Bob."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order")])
@@ -202,6 +206,7 @@ AS_CHANNEL = {"id": 136817688, "is_bot": True, "first_name": "Channel", "usernam
 PUBLISHES = {"id": 777000, "is_bot": False, "first_name": "Telegram"}
 
 
+@pytest.mark.needs("planner")
 async def test_who_writes_for_the_group_speaks_for_its_administrators(
     shop: Open, world: BotApi, script: Script
 ) -> None:
@@ -220,6 +225,7 @@ async def test_who_writes_for_the_group_speaks_for_its_administrators(
     assert [line.text for line in lines if line.role == "user"] == ["I want to return something", "Red hat"]
 
 
+@pytest.mark.needs("planner")
 async def test_who_writes_for_the_group_may_do_what_concerns_all(door: Open, world: BotApi) -> None:
     """Only administrators can; what is one person's alone is not told to nobody in particular."""
     async with door(rules()) as telegram:
@@ -278,6 +284,7 @@ REFUSALS = [(403, "Forbidden: bot can't initiate conversation with a user"), (40
 
 @pytest.mark.parametrize("said", ["/today@sue_bot", "/export@sue_bot", "@sue_bot show my list"])
 @pytest.mark.parametrize(("code", "words"), [(0, ""), *REFUSALS])
+@pytest.mark.needs("planner")
 async def test_what_is_ones_own_goes_to_the_private_chat(
     door: Open, world: BotApi, said: str, code: int, words: str
 ) -> None:

@@ -88,6 +88,7 @@ async def test_a_token_that_is_revoked_ends_the_door(tmp_path: Path, world: BotA
     assert world.sent == []
 
 
+@pytest.mark.needs("planner")
 async def test_an_answer_that_arrived_is_not_sent_again(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ from tests.support.scripted_assistant import script_lines
 from tests.support.telegram_people import ANN, GROUP, Open
 from tests.support.telegram_server import BotApi, refusal
 
+pytestmark = pytest.mark.needs("planner")
+
 OPEN = "Open: shop.example"
 
 

@@ -16,6 +16,8 @@ from tests.support.telegram_limits import request_faults
 from tests.support.telegram_people import ANN, Open, labels
 from tests.support.telegram_server import BotApi, refusal
 
+pytestmark = pytest.mark.needs("planner")
+
 
 async def test_a_page_has_a_button_and_one_for_done(shop: Open, world: BotApi, script: Script) -> None:
     """A page opens by a button; "done" goes on. What Telegram will not link to still can be answered."""

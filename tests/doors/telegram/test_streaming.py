@@ -84,6 +84,7 @@ def test_frames_give_way_to_messages() -> None:
     assert 50 * 5 < frames < 50 * 23
 
 
+@pytest.mark.needs("planner")
 def test_tools_are_shown_at_work() -> None:
     """While tools run the draft says which, in words for people; what a retry takes back is gone."""
     bot = PacedTelegram()
@@ -129,6 +130,7 @@ def test_a_silence_is_told() -> None:
     assert bot.labels == ["⏹ Stop", "🔁 Try again"]
 
 
+@pytest.mark.needs("planner")
 async def test_a_chat_without_drafts_gets_a_growing_message(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ async def test_a_first_contact_in_the_language_of_the_users_telegram(door: Open,
         assert "Мы уже беседуем" in (await world.until_sent(ANN, 2))[1]
 
 
+@pytest.mark.needs("planner")
 async def test_dialogs_take_over_and_are_switched(door: Open, world: BotApi, script: Script) -> None:
     """A dialog takes the chat over, goes on, and gives way to another one."""
     script.add(
@@ -82,6 +83,7 @@ async def test_markdown_of_every_kind_arrives(door: Open, world: BotApi) -> None
         assert sum(text.count("bold") for text in texts) == sum(text.count("code") for text in texts) == 300
 
 
+@pytest.mark.needs("planner")
 async def test_two_chats_do_not_wait_for_each_other(door: Open, world: BotApi, script: Script) -> None:
     """While one chat's answer is made, another chat is answered."""
     script.gates["planner"] = gate = Gate(0)

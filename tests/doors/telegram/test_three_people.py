@@ -14,6 +14,8 @@ from tests.support.shop_tools import BEGIN
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
 from tests.support.telegram_server import BotApi
 
+pytestmark = pytest.mark.needs("planner")
+
 CAROL = 33
 PEOPLE = {ANN: "Ann", BOB: "Bob", CAROL: "Carol"}
 

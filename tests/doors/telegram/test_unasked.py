@@ -25,6 +25,7 @@ async def test_the_application_speaks_unasked(door: Open, world: BotApi) -> None
     assert world.sent[0]["entities"] == [{"type": "bold", "offset": 9, "length": 3}]
 
 
+@pytest.mark.needs("planner")
 async def test_a_reminder_arrives_by_itself(door: Open, world: BotApi, script: Script) -> None:
     """A reminder that a chat has set comes to it once when it is due, and stands in its transcript."""
     reminder = Call("add_reminder", {"when": "in 1 second", "text": "tea"})

@@ -192,6 +192,7 @@ async def test_a_question_is_open_until_it_is_answered(keys: PipeInput) -> None:
     assert found("re") == []
 
 
+@pytest.mark.needs("planner")
 async def test_a_question_waits_for_the_next_visit(chat: Chat, keys: PipeInput) -> None:
     """Between a question and its answer the process may end: the next visit shows it, and a number answers it."""
     chat.speakers = with_shop(chat.speakers)

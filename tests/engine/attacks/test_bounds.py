@@ -109,6 +109,7 @@ def _noting(ran: list[int]) -> BaseTool:
     return note_down
 
 
+@pytest.mark.needs("planner")
 async def test_hand_overs_are_calls_too(bounded: Chat) -> None:
     """A hundred hand-overs in one reply do not make a queue of a hundred wishes."""
     calls = [Call("plan_things", {"brief": f"wish {number}"}) for number in range(100)]
@@ -324,6 +325,7 @@ async def test_who_has_left_too_many_notes_is_told(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("count", [50, 51])
+@pytest.mark.needs("planner")
 async def test_a_full_list_can_be_read(chat: Chat, count: int) -> None:
     """More entries than a view has are shown by the page; the last page has the rest, and there is none behind it."""
     async with chat.assistant() as assistant:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
 from llmock.pytest_plugin import LLMock
 
 from agents.events import Message, ModelEnd, Token
@@ -27,6 +28,7 @@ from tests.support.scripted_assistant import THREAD, said, todos
 # The client library keeps one connection pool for each address, and a pool belongs to one event loop.
 
 
+@pytest.mark.needs("planner")
 async def test_a_conversation_with_a_tool_and_a_handover(mock: LLMock, tmp_path: Path) -> None:
     """Streamed text, a streamed hand-over and a streamed tool call make a turn, in three requests."""
     mock.add(PLAN, calls("add_todos", items=["milk and bread and butter"]), says("Noted."), says("Gladly."))
@@ -55,6 +57,7 @@ async def test_the_answer_streams(mock: LLMock, tmp_path: Path) -> None:
     assert ["".join(pieces)] == said(events) == [TEXT]
 
 
+@pytest.mark.needs("planner")
 async def test_the_provider_is_sent_what_the_protocol_knows(mock: LLMock, tmp_path: Path) -> None:
     """No request carries what is ours: neither the scene for the rules model, nor user, thread or runtime."""
     mock.add(PLAN, calls("add_todos", items=["milk"]), says("Noted."), says("Gladly."))

@@ -104,6 +104,7 @@ async def test_odd_ends_are_ends(tmp_path: Path, answer: list[Chunk]) -> None:
     ],
     ids=["empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "name in each piece"],
 )
+@pytest.mark.needs("planner")
 async def test_odd_calls_are_calls(tmp_path: Path, wish: list[Chunk]) -> None:
     """A call does its work once, whatever stands beside it, and the user is shown no empty words."""
     async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
@@ -124,6 +125,7 @@ async def test_odd_calls_are_calls(tmp_path: Path, wish: list[Chunk]) -> None:
     ],
     ids=["all number 0", "no index", "no index or id", "number 0 in turn", "one id"],
 )
+@pytest.mark.needs("planner")
 async def test_calls_are_told_apart(tmp_path: Path, wish: list[Chunk]) -> None:
     """Several calls of one reply stay several, however the server numbers them."""
     async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
@@ -144,6 +146,7 @@ async def test_calls_are_told_apart(tmp_path: Path, wish: list[Chunk]) -> None:
     ],
     ids=["hermes", "mistral", "fenced"],
 )
+@pytest.mark.needs("planner")
 async def test_a_call_in_the_text_does_its_work(tmp_path: Path, text: str) -> None:
     """A server without a parser leaves the call in the text: it is run once, and the user reads none of it."""
     wish = [*(delta(content=letter) for letter in text), end("stop")]
@@ -233,6 +236,7 @@ async def test_a_flood_holds_nothing_up() -> None:
                 await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
 
 
+@pytest.mark.needs("planner")
 async def test_halves_of_characters_break_nothing(tmp_path: Path) -> None:
     """Half a character is replaced, two halves in two pieces are joined, in a text, a tool's name and arguments."""
     wish = call("add_todos", '{"items": ["milk \\ud83d"]}', "b")

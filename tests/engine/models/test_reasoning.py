@@ -85,6 +85,7 @@ async def test_a_reply_of_thinking_alone_is_broken(tmp_path: Path) -> None:
         assert (shown(events), said(events)) == (TEXT, [TEXT])
 
 
+@pytest.mark.needs("planner")
 async def test_thinking_before_a_call_is_no_answer(tmp_path: Path) -> None:
     """Thinking beside a tool call is not shown as words to the user."""
     thinking: list[Chunk] = [delta(role="assistant", content=f"<think>{SECRET}</think>\n\n")]

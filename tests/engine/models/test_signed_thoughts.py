@@ -14,6 +14,8 @@ from tests.support.endpoint_talk import errors, tools, turn
 from tests.support.odd_provider import HEAD, Provider
 from tests.support.scripted_assistant import THREAD, said, stage, todos
 
+pytestmark = pytest.mark.needs("planner")
+
 SECRET, SEAL = "They want milk, I think.", "c2VhbA=="
 """What a model thinks, and the signature of it (base64)."""
 MILK = {"items": ["milk"]}

@@ -28,6 +28,8 @@ from tests.support.endpoint_talk import (
 from tests.support.odd_provider import Chunk, Provider
 from tests.support.scripted_assistant import said, todos
 
+pytestmark = pytest.mark.needs("planner")
+
 # The client library keeps one connection pool for each address, and a pool belongs to one event loop.
 
 

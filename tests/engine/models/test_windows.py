@@ -88,6 +88,7 @@ async def test_what_does_not_fit_says_so_and_is_not_offered(tmp_path: Path) -> N
         assert server.refused == 0
 
 
+@pytest.mark.needs("planner")
 async def test_a_talk_goes_on_when_the_window_has_shrunk(tmp_path: Path) -> None:
     """A dialog that was begun under a larger window lets go, with a word, and the supervisor answers."""
     async with talking(tmp_path, SmallServer(talker, 8192)) as assistant:
@@ -98,6 +99,7 @@ async def test_a_talk_goes_on_when_the_window_has_shrunk(tmp_path: Path) -> None
     assert answer.startswith("That is how it is")
 
 
+@pytest.mark.needs("planner")
 async def test_a_window_is_learnt_from_a_refusal(tmp_path: Path) -> None:
     """A server that tells nothing is believed when it refuses: the same turn is answered, and no later one overruns."""
     server = SmallServer(talker, 4096, tells=False)
@@ -169,6 +171,7 @@ def test_an_estimate_is_corrected_by_what_was_counted() -> None:
 
 
 @pytest.mark.parametrize(("asked", "at_once"), [("beside", 2), ("first", 1)])
+@pytest.mark.needs("planner")
 async def test_a_server_with_one_slot_is_asked_one_thing_at_a_time(tmp_path: Path, asked: str, at_once: int) -> None:
     """Observers come before the dialog if they are asked first; beside it they take a slot of their own."""
     server = SmallServer(talker, 8192, pace=0.05)
@@ -183,6 +186,7 @@ async def test_a_server_with_one_slot_is_asked_one_thing_at_a_time(tmp_path: Pat
     assert asked == "beside" or roles == ["observer", "dialog"]
 
 
+@pytest.mark.needs("planner")
 async def test_observers_may_have_a_place_of_their_own(tmp_path: Path) -> None:
     """Another address, asked without the key of the first one, or another slot of the same server."""
     async with SmallServer(talker, 2048).open() as other:

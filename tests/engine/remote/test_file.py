@@ -17,6 +17,8 @@ from app.settings import Settings
 from tests.support.places import ROOT
 from tests.support.remote_files import example, opened, shop
 
+pytestmark = pytest.mark.needs("planner")
+
 Break = Callable[[dict[str, Any]], object]
 
 

@@ -18,6 +18,8 @@ from app.assistant import Assistant, Turn
 from tests.support.scripted_assistant import ROLES, THREAD, open_calls, play, said, stage
 from tests.support.stops import PLAN, messages, play_until
 
+pytestmark = pytest.mark.needs("planner")
+
 BEGUN, RELEASED = asyncio.Event(), asyncio.Event()
 SENT: list[str] = []
 

@@ -44,6 +44,7 @@ async def test_whoever_stops_reading_is_answered_by_the_next_turn(assistant: Ass
 
 
 @pytest.mark.parametrize("when", [TurnStart, ModelStart, Token, ToolStart, ToolEnd, Message, DialogChanged, TurnEnd])
+@pytest.mark.needs("planner")
 async def test_a_closed_turn_can_be_played_again_at_once(tmp_path: Path, when: type[Event]) -> None:
     """Wherever a turn is closed, the same message finds the thread free, and its to-do is written once."""
     turn = Turn(thread=THREAD, text="put down milk", id="m")

@@ -65,6 +65,7 @@ async def test_a_stopped_message_sent_again_is_not_answered_again(assistant: Ass
     assert len(script.asked) == 1
 
 
+@pytest.mark.needs("planner")
 async def test_a_dialog_that_is_stopped_keeps_the_conversation(assistant: Assistant, script: Script) -> None:
     """A stop ends the answer, not the dialog: it hears the next message and sees what it had said."""
     script.gates["planner"] = Gate(1)
@@ -80,6 +81,7 @@ async def test_a_dialog_that_is_stopped_keeps_the_conversation(assistant: Assist
     assert heard[-2:] == ["What shall", "milk please"]
 
 
+@pytest.mark.needs("planner")
 async def test_a_dialog_stopped_before_its_first_word_still_knows_the_message(
     assistant: Assistant, script: Script
 ) -> None:
@@ -150,6 +152,7 @@ async def test_there_is_nothing_to_stop_between_turns(assistant: Assistant, scri
     assert not await assistant.stop(THREAD)
 
 
+@pytest.mark.needs("planner")
 async def test_a_draft_that_was_held_back_was_not_shown(assistant: Assistant, script: Script) -> None:
     """While the observers still vote nothing is on the screen: the draft is no answer, only the original of one."""
     script.add(supervisor=[PLAN], planner=["I listen.", "One two", "Fine."], observer=["stay", "stay"])
@@ -170,6 +173,7 @@ async def test_a_draft_that_was_held_back_was_not_shown(assistant: Assistant, sc
     assert heard[-2:] == ["I listen.", "put down milk and bread\n\nwell?"]
 
 
+@pytest.mark.needs("planner")
 async def test_a_draft_that_was_dropped_is_nobodys_original(assistant: Assistant, script: Script) -> None:
     """A switch drops the draft; the answer of whoever takes over has nothing of it."""
     script.add(supervisor=[PLAN], planner=["I listen.", "One two"], observer=["profile"], profile=["Gladly."])
@@ -193,6 +197,7 @@ class Drafted(Gate):
         return await super().wait()
 
 
+@pytest.mark.needs("planner")
 async def test_what_is_shown_is_stored(assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message is shown when its step is on disk: a model that is asked again after a kill says something else."""
     put = assistant.memory.saver.aput

@@ -88,6 +88,7 @@ async def test_a_document_is_data(chat: Chat) -> None:
 
 
 @pytest.mark.usefixtures("shop")
+@pytest.mark.needs("planner")
 async def test_a_picture_without_words_answers_no_question(chat: Chat) -> None:
     """What its mark says is no value of a form; the model looks at the picture."""
     chat.script.sees = True

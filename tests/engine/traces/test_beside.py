@@ -25,6 +25,8 @@ from tests.support import shop_tools
 from tests.support.scripted_assistant import stage
 from tests.support.user_words import user_words
 
+pytestmark = pytest.mark.needs("planner")
+
 ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
 BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
 

@@ -43,6 +43,7 @@ def with_weather(chat: Chat) -> None:
     )
 
 
+@pytest.mark.needs("planner")
 async def test_a_raising_tool_does_not_end_the_turn(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
     """The model is told that the tool failed and what help says; it does not learn the cause, the log does."""
     with_weather(chat)
@@ -60,6 +61,7 @@ async def test_a_raising_tool_does_not_end_the_turn(chat: Chat, caplog: pytest.L
     assert "is on fire" in caplog.text
 
 
+@pytest.mark.needs("planner")
 async def test_a_log_of_objects_names_the_turn(chat: Chat, capsys: pytest.CaptureFixture[str]) -> None:
     """An operator finds the conversation in which something failed, and no text of it."""
     with_weather(chat)
@@ -72,6 +74,7 @@ async def test_a_log_of_objects_names_the_turn(chat: Chat, capsys: pytest.Captur
     assert "Ulm" not in str(line)
 
 
+@pytest.mark.needs("planner")
 async def test_two_calls_of_which_one_raises(chat: Chat) -> None:
     """The other call of the same reply is not disturbed, and both are answered in the history."""
     with_weather(chat)
@@ -94,6 +97,7 @@ async def test_two_calls_of_which_one_raises(chat: Chat) -> None:
         (Call("delete_todos", {"numbers": [7]}), "Not on the list: 7."),
     ],
 )
+@pytest.mark.needs("planner")
 async def test_a_wrong_call_is_explained_to_the_model(chat: Chat, call: Call, told_to_the_model: str) -> None:
     """Unknown tools, wrong arguments and unknown entries come back as words the model can act on."""
     chat.expects(supervisor=[PLAN], planner=[call, "Once more: what shall I do?"])
@@ -112,6 +116,7 @@ async def test_a_form_takes_only_what_fits(chat: Chat) -> None:
     assert (await chat.state())["forms"] == {}
 
 
+@pytest.mark.needs("planner")
 async def test_a_dialog_that_vanished_gives_way(chat: Chat) -> None:
     """A stored thread whose dialog was removed goes on with the supervisor, and the user is told."""
     chat.expects(supervisor=[PLAN, "Gladly."], planner=["What shall I note?"])

@@ -13,7 +13,7 @@ from tests.conftest import Chat, told
 from tests.support.scripted_assistant import stage
 from tests.support.shop_tools import ASKED, BEGIN, HAT, ORDERS
 
-pytestmark = pytest.mark.usefixtures("shop")
+pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]
 
 CHOSEN = {
     "2": '{"id":1,"name":"Red hat","price":15.0}',

@@ -35,6 +35,7 @@ def model_calls(chat: Chat) -> list[int]:
         ("составь список дел", "ru", "planner"),
     ],
 )
+@pytest.mark.needs("planner")
 async def test_a_plain_wish_for_a_dialog_goes_straight_there(chat: Chat, text: str, lang: str, dialog: str) -> None:
     """One model call, the dialog's own; the reason stands in the trace."""
     answers: list[Line] = ["Gladly."]
@@ -79,6 +80,7 @@ async def test_what_says_more_is_for_the_supervisor(chat: Chat, text: str) -> No
     assert (await chat.says(text)).endswith("supervisor: Well.")
 
 
+@pytest.mark.needs("planner")
 async def test_a_dialog_is_left_without_an_observer(chat: Chat) -> None:
     """Within a dialog the gate has to agree; then neither an observer nor a draft is asked for."""
     chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
@@ -114,6 +116,7 @@ async def test_the_dialog_itself_keeps_its_own_wishes(chat: Chat) -> None:
     assert trace.endswith("user: fill in my profile\nprofile: Here we are.")
 
 
+@pytest.mark.needs("planner")
 async def test_no_go_on_gives_the_message_back_to_the_dialog(chat: Chat) -> None:
     """Within a dialog it is taken back as any switch."""
     chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
@@ -139,6 +142,7 @@ async def test_no_go_on_gives_the_message_back_to_the_dialog(chat: Chat) -> None
         ("Составь список дел", "Не то", "ru"),
     ],
 )
+@pytest.mark.needs("planner")
 async def test_no_gives_the_message_back_to_the_supervisor(chat: Chat, wish: str, no: str, lang: str) -> None:
     """Where no dialog led, the supervisor's model decides on the message after all."""
     chat.expects(planner=["What shall I put on it?"], supervisor=["A list of what, then?"])
@@ -155,6 +159,7 @@ async def test_no_gives_the_message_back_to_the_supervisor(chat: Chat, wish: str
     assert [m.text for m in await chat.messages(SUPERVISOR) if m.type == "human"] == [wish, wish]
 
 
+@pytest.mark.needs("planner")
 async def test_go_on_alone_is_for_the_new_dialog(chat: Chat) -> None:
     """Nothing was left, so "go on" is no complaint."""
     chat.expects(planner=["Shall I put milk on it?", "Milk it is."])

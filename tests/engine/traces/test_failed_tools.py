@@ -14,6 +14,8 @@ from prompts import phrase, prompt
 from tests.conftest import Chat, told
 from tests.support.webhook_server import Webhook
 
+pytestmark = pytest.mark.needs("planner")
+
 PLAN = Call("plan_things", {"brief": "wants to know the weather in Ulm"})
 SOON = 1.0
 """Seconds: a timeout that a test can wait for."""

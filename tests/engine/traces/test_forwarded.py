@@ -9,6 +9,8 @@ from agents.state.person import FORWARDED, OWN, Origin, Quoted
 from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN
 
+pytestmark = pytest.mark.needs("planner")
+
 MILK = Call("add_todos", {"items": ["milk"]})
 PLAN = Call("plan_things", {"brief": "-"})
 

@@ -95,6 +95,7 @@ async def test_a_stopped_answer_is_shown_as_it_was_made(custom: Chat, lang: str,
     assert "One two" not in again[-1].text
 
 
+@pytest.mark.needs("planner")
 async def test_the_prompt_only_grows(custom: Chat) -> None:
     """What a message is given with stays as it is when further ones come, through rounds of tools too."""
     custom.expects(
@@ -111,6 +112,7 @@ async def test_the_prompt_only_grows(custom: Chat) -> None:
         assert known == known_after != []
 
 
+@pytest.mark.needs("planner")
 async def test_a_dialog_may_say_otherwise(chat: Chat) -> None:
     """One dialog's model is given everything; the supervisor's is not."""
     planner = replace(chat.speakers.dialogs["planner"], forwarding="custom")

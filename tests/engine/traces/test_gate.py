@@ -57,6 +57,7 @@ async def test_a_message_that_stays_asks_nobody(chat: Chat) -> None:
     assert log(chat) == [(-5.0, 0, 0)]
 
 
+@pytest.mark.needs("planner")
 async def test_the_log_knows_what_observers_found(chat: Chat) -> None:
     """A stay, a switch, and the switch taken back by the user: in the end nothing has left."""
     chat.gate = always(0.5, 0.25)
@@ -72,6 +73,7 @@ async def test_the_log_knows_what_observers_found(chat: Chat) -> None:
     assert log(chat) == [(0.25, 1, 0), (0.25, 1, 0)]
 
 
+@pytest.mark.needs("planner")
 async def test_the_log_knows_what_a_dialog_gave_back(chat: Chat) -> None:
     """What the gate let pass and the dialog gave back is a change of subject that nobody watched."""
     chat.gate = always(0.0)

@@ -21,6 +21,8 @@ from tests.conftest import Chat, told
 from tests.support import shop_tools
 from tests.support.shop_tools import ORDERS, OrderId
 
+pytestmark = pytest.mark.needs("planner")
+
 SHOES, HAT, COAT = ORDERS
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my orders"})]
 SENT: list[dict[str, int]] = []

@@ -14,6 +14,8 @@ from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat
 
+pytestmark = pytest.mark.needs("planner")
+
 BEGIN: list[Line] = [Call("plan_things", {"brief": "pick one"})]
 OPTIONS: dict[str, list[Any]] = {
     "values that JSON has nothing for": [Option("one", object()), Option("two", 2)],

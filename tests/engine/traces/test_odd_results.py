@@ -17,6 +17,8 @@ from agents.toolkit.speaker import Speakers
 from prompts import phrase
 from tests.conftest import Chat
 
+pytestmark = pytest.mark.needs("planner")
+
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my parcels"})]
 
 

@@ -19,7 +19,7 @@ from prompts import phrase, prompt
 from tests.conftest import Chat, told
 from tests.support.shop_tools import ASKED, BEGIN, HAT, ask_address
 
-pytestmark = pytest.mark.usefixtures("shop")
+pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]
 
 
 async def taps(chat: Chat, text: str, id: str) -> str:

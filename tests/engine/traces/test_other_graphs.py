@@ -100,6 +100,7 @@ async def test_an_object_is_an_answer(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("text", ["never mind", "planner", "home"])
+@pytest.mark.needs("planner")
 async def test_something_else_is_no_answer(chat: Chat, text: str) -> None:
     """A user who turns away has answered nothing, and the call is told so."""
     given(chat, book)
@@ -138,6 +139,7 @@ def handoff(goto: Any, graph: str | None = Command.PARENT) -> BaseTool:
 
 
 @pytest.mark.parametrize("goto", sample(["planner", ["planner"], [Send("planner", {})], "plan_things"], 4))
+@pytest.mark.needs("planner")
 async def test_a_hand_off_is_a_hand_over(chat: Chat, goto: Any) -> None:
     """A tool of another library that goes to one of our dialogs hands the conversation over, with the message."""
     given(chat, handoff(goto))
@@ -165,6 +167,7 @@ async def test_a_hand_off_to_nobody_is_an_error(chat: Chat, goto: Any, caplog: p
     assert "tool transfer hands off to" in caplog.text
 
 
+@pytest.mark.needs("planner")
 async def test_a_hand_off_out_of_a_dialog(chat: Chat) -> None:
     """A dialog's tool that goes to the supervisor gives the conversation back; the supervisor hears the message."""
     given(chat, handoff(SUPERVISOR), to="planner")
@@ -175,6 +178,7 @@ async def test_a_hand_off_out_of_a_dialog(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("goto", ["profile", "get_acquainted"])
+@pytest.mark.needs("planner")
 async def test_a_hand_off_from_dialog_to_dialog(chat: Chat, goto: str) -> None:
     """The dialog that a tool names, by its name or its tool's, hears the message at once: no supervisor is asked."""
     given(chat, handoff(goto), to="planner")
@@ -191,6 +195,7 @@ async def test_a_hand_off_from_dialog_to_dialog(chat: Chat, goto: str) -> None:
     assert (await chat.state())["dialog"] == "profile"
 
 
+@pytest.mark.needs("planner")
 async def test_hand_offs_in_a_circle_end(chat: Chat) -> None:
     """Dialogs that only pass a message on to each other may do so three times; then the supervisor is told."""
     given(chat, handoff("profile"), to="planner")

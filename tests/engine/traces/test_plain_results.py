@@ -18,6 +18,8 @@ from agents.toolkit.traits import traits
 from prompts import phrase
 from tests.conftest import Chat
 
+pytestmark = pytest.mark.needs("planner")
+
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my parcels"})]
 LONG = "7f9c24e8-3b12-4d5a-9c1e-000000000001"
 UserId = Annotated[str, Opaque("user")]

@@ -12,7 +12,7 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN, HAT, ORDERS, RETURNS, find_orders
 
-pytestmark = pytest.mark.usefixtures("shop")
+pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]
 
 
 async def test_the_last_view_stands_for_the_answer(chat: Chat) -> None:

@@ -94,6 +94,7 @@ async def test_never_closes_the_dialog(chat: Chat) -> None:
     assert (await chat.state())["paused"] == []
 
 
+@pytest.mark.needs("planner")
 async def test_a_dialog_that_ends_leads_back_to_the_one_before(chat: Chat) -> None:
     """When the second dialog is finished, the first is offered, latest first."""
     chat.expects(

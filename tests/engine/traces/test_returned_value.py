@@ -10,6 +10,8 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.page_tools import BEGIN, END, with_pages
 
+pytestmark = pytest.mark.needs("planner")
+
 HINT = {"address": "shop.example/end", "names": "code"}
 OPENED = "breaker: Please sign in. [https://shop.example/sign-in]"
 

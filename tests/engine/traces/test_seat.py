@@ -264,6 +264,7 @@ async def test_what_waits_too_long(chat: Chat) -> None:
 
 
 @pytest.mark.usefixtures("shop")
+@pytest.mark.needs("planner")
 async def test_an_open_question_stays_open(chat: Chat) -> None:
     """What a tool has asked waits while a person holds the thread, and is answered afterwards."""
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])

@@ -39,6 +39,7 @@ def by(chat: Chat) -> list[str]:
         ("покажи мои напоминания", "ru", "list_reminders"),
     ],
 )
+@pytest.mark.needs("planner")
 async def test_a_plain_request_costs_no_model_call(chat: Chat, text: str, lang: str, tool: str) -> None:
     """The tool answers itself, in the language of the conversation."""
     answers: list[Answer] = ["Here it is."]
@@ -94,6 +95,7 @@ async def test_home_interrupts_whoever_speaks(chat: Chat, text: str, lang: str, 
     assert (state["is_active"], state["paused"]) == (True, ["profile"])
 
 
+@pytest.mark.needs("planner")
 async def test_stop_the_timer(chat: Chat) -> None:
     """The one timer that runs is stopped; of two the user chooses; without one they are told so."""
     chat.expects(
@@ -148,6 +150,7 @@ async def test_numbers_that_a_shortcut_gave_can_be_used(chat: Chat) -> None:
     assert [("ann", list(ORDERS)[1])] == shop_tools.RETURNS
 
 
+@pytest.mark.needs("planner")
 async def test_an_answer_says_whose_it_is(chat: Chat) -> None:
     """The history notes which tool answered, for a model of rules that has to know of what list a number is."""
     chat.finds(list_todos=["1. milk"])

@@ -164,6 +164,7 @@ async def test_nobody_is_asked_after_a_failure_or_in_company(quiet: Chat) -> Non
         assert await watch.after(61) == []
 
 
+@pytest.mark.needs("planner")
 async def test_a_dialog_says_it_for_itself(chat: Chat) -> None:
     """Nobody is asked unless it is set; one dialog may set it alone."""
     chat.expects(supervisor=["Hello.", PLAN], planner=["What?"])
@@ -205,7 +206,7 @@ async def test_what_was_asked_before_stays_open(
     assert any(isinstance(event, Message) and event.text.startswith(noted) for event in events)
 
 
-@pytest.mark.needs("profile")
+@pytest.mark.needs("planner", "profile")
 async def test_observers_judge_by_what_was_asked(quiet: Chat) -> None:
     """To an observer the dialog's last words are its own, not the question to a silent user."""
     quiet.expects(supervisor=[PLAN], planner=["What shall I put down?", "Noted."], observer=["stay"])

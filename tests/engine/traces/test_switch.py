@@ -9,7 +9,7 @@ from agents.models.script import Call
 from agents.state import SUPERVISOR
 from tests.conftest import Chat, told
 
-pytestmark = pytest.mark.needs("profile")
+pytestmark = pytest.mark.needs("planner", "profile")
 
 BEGIN = Call("get_acquainted", {"brief": "wants to get acquainted"})
 PLAN = Call("plan_things", {"brief": "wants milk on the list"})

@@ -8,7 +8,7 @@ from app.assistant import Turn
 from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN
 
-pytestmark = pytest.mark.needs("profile")
+pytestmark = pytest.mark.needs("planner", "profile")
 
 BACK = "We are back."
 LIST = Call("plan_things", {"brief": "-"})

@@ -18,6 +18,8 @@ from tests.conftest import Chat
 from tests.support import shop_tools
 from tests.support.shop_tools import with_shop
 
+pytestmark = pytest.mark.needs("planner")
+
 PAID = "Paid to alice at the terminal, who may read refund."
 BEGIN: list[Line] = [Call("plan_things", {"brief": "money back"})]
 

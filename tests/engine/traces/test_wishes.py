@@ -5,7 +5,7 @@ import pytest
 from agents.models.script import Call, Line
 from tests.conftest import Chat, told
 
-pytestmark = pytest.mark.needs("profile")
+pytestmark = pytest.mark.needs("planner", "profile")
 
 PLAN = Call("plan_things", {"brief": "milk on the list"})
 MEET = Call("get_acquainted", {"brief": "tell about work"})

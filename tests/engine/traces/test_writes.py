@@ -16,6 +16,8 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.write_tools import Desk
 
+pytestmark = pytest.mark.needs("planner")
+
 BEGIN: list[Line] = [Call("plan_things", {"brief": "money"})]
 PAY = Call("pay", {"to": "Bob", "amount": 10})
 UNKNOWN = phrase("write_unknown", "en", tool="pay")

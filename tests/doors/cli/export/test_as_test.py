@@ -39,6 +39,7 @@ async def test_an_export_is_written_like_a_test_by_hand(chat: Chat) -> None:
     compile(source, "exported", "exec")
 
 
+@pytest.mark.needs("planner")
 async def test_a_draft_that_was_thrown_away_is_asked_for_again(chat: Chat) -> None:
     """A dialog that drafts beside an observer needs a line, whatever becomes of it."""
     chat.expects(
@@ -82,6 +83,7 @@ async def test_a_message_tried_again_is_one_turn(chat: Chat) -> None:
     assert (await rehearse([turn])).turns == [turn]
 
 
+@pytest.mark.needs("planner")
 async def test_a_tool_that_tells_the_time_gives_its_recorded_answer(chat: Chat) -> None:
     """What the world outside said at the time is part of the test; other tools work for real."""
     chat.expects(
@@ -96,6 +98,7 @@ async def test_a_tool_that_tells_the_time_gives_its_recorded_answer(chat: Chat) 
     assert len(play.turns) == 1
 
 
+@pytest.mark.needs("planner")
 async def test_what_another_thread_left_is_found_again(chat: Chat) -> None:
     """A tool that answered from what was there before gives its recorded answer, too."""
     plan = Call("plan_things", {"brief": "-"})

@@ -13,6 +13,8 @@ from tests.conftest import Chat
 from tests.support.exports import Captured, exported
 from tests.support.shop_tools import HAT, with_shop
 
+pytestmark = pytest.mark.needs("planner")
+
 
 @pytest.fixture(autouse=True)
 def shop(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from prompts import phrase
 from tests.conftest import Chat
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.needs("planner")
+
 LATE = """
 import asyncio, time
 from agents.toolkit.tool_code import beside

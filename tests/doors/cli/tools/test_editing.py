@@ -12,6 +12,7 @@ from tests.support.pseudo_terminal import Terminal
 from tests.support.tools_command import Captured, run
 
 
+@pytest.mark.needs("planner")
 def test_a_card_is_edited_by_options(capsys: Captured) -> None:
     """Only what was named changes; the file then counts at once, and stays readable by whoever could read it."""
     path = card_file("add_todos", "ru")

@@ -7,7 +7,7 @@ import pytest
 from prompts import card, card_file, languages
 from tests.support.tools_command import Captured, run
 
-pytestmark = pytest.mark.needs("profile")
+pytestmark = pytest.mark.needs("planner", "profile")
 
 
 def test_tools_are_listed(capsys: Captured) -> None:

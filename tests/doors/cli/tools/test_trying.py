@@ -15,6 +15,8 @@ from tests.support import shop_tools
 from tests.support.shop_tools import HAT
 from tests.support.tools_command import Captured, run, tried
 
+pytestmark = pytest.mark.needs("planner")
+
 
 def test_a_tool_is_tried_on_the_database(capsys: Captured) -> None:
     """What is tried is done: the next try, and a conversation, find it."""

@@ -93,6 +93,7 @@ async def said(client: httpx.AsyncClient, path: str = f"{TALK}/messages", **fiel
     return (await client.get(stream)).text
 
 
+@pytest.mark.needs("planner")
 async def test_a_message_its_answer_and_a_reload(client: httpx.AsyncClient, script: Script) -> None:
     """A message is answered by a stream; the same id does nothing twice; a reload shows both, and the list the talk."""
     script.add(supervisor=["Good **morning**."])
@@ -260,6 +261,7 @@ async def test_files_beside_a_message(tmp_path: Path, script: Script) -> None:
         assert len(await assistant.history("day")) == 2
 
 
+@pytest.mark.needs("planner")
 async def test_old_answers_after_a_restart(assistant: Assistant, script: Script) -> None:
     """What another process has answered is drawn as it was: its Markdown, its failure with the way on, its question."""
     delete = Call("delete_todos", {"numbers": [1, 2]})

@@ -8,6 +8,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from tests.support.rules_outcome import Lang
 from tests.support.rules_room import Room
 
+pytestmark = pytest.mark.needs("planner")
+
 SHOW = {"en": "show my list", "ru": "покажи список"}
 TODOS = {"en": ["milk", "bread", "eggs"], "ru": ["молоко", "хлеб", "яйца"]}
 

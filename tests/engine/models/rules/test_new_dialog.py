@@ -119,6 +119,7 @@ def test_with_a_description_in_another_language() -> None:
 
 
 @pytest.mark.parametrize("text", ["help me plan my day", "add plan a trip to my list", "what is a trip", "trip"])
+@pytest.mark.needs("planner")
 def test_other_wishes_stay_where_they_belong(text: str) -> None:
     """The words of a new dialog take nothing away from others."""
     assert "plan_a_trip" not in called(text)

@@ -7,6 +7,8 @@ from app.standin import RulesModel
 from tests.support.rules_outcome import Lang, acted, call, room_after
 from tests.support.rules_room import Room, rules_prompt
 
+pytestmark = pytest.mark.needs("planner")
+
 PLANNER = {"en": ["add milk, bread and eggs to my list"], "ru": ["добавь молоко, хлеб и яйца в список"]}
 IN_PLANNER: list[tuple[Lang, str, list[str]]] = [
     ("en", "delete the first and the third", [call("planner.delete_todos", numbers=[1, 3])]),

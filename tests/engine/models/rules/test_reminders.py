@@ -5,6 +5,8 @@ import pytest
 from tests.support.rules_outcome import Lang, acted, call, room_after
 from tests.support.rules_room import Room
 
+pytestmark = pytest.mark.needs("planner")
+
 REMINDERS: list[tuple[Lang, str, dict[str, str]]] = [
     ("en", "remind me to call mom tomorrow at 9", {"when": "tomorrow at 9", "text": "call mom"}),
     ("en", "remind me tomorrow at 9 to call Mom", {"when": "tomorrow at 9", "text": "call Mom"}),

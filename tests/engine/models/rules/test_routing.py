@@ -6,6 +6,8 @@ from agents.language.text.stems import stems, words
 from tests.support.rules_outcome import PROFILE, Lang, acted, call
 from tests.support.rules_room import Room
 
+pytestmark = pytest.mark.needs("planner")
+
 TO_SUPERVISOR: list[tuple[Lang, str, list[str]]] = [
     ("en", "what time is it?", [call("supervisor.current_time")]),
     ("en", "Good morning, what day is it today?", [call("supervisor.current_time")]),

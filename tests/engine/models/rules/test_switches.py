@@ -52,6 +52,7 @@ pytestmark = pytest.mark.needs("profile")
         ),
     ],
 )
+@pytest.mark.needs("planner")
 def test_a_day_with_switches(lang: Lang, lines: list[str], todos: list[list[Any]]) -> None:
     """Missing values are asked for, bare answers taken, and topics switched back and forth."""
     room = Room(lang)
@@ -81,6 +82,7 @@ def test_a_day_with_switches(lang: Lang, lines: list[str], todos: list[list[Any]
         ("ru", "planner", "1. молоко", "яйца", "stay"),
     ],
 )
+@pytest.mark.needs("planner")
 def test_observer_of_switches(lang: Lang, dialog: str, reply: str, text: str, verdict: str) -> None:
     """Only what plainly belongs elsewhere takes the conversation away from a dialog."""
     room = Room(lang, dialog=dialog)
@@ -124,6 +126,7 @@ def dialog_reply(name: str, *messages: BaseMessage, **scene: Any) -> AIMessage:
     return RulesModel().bind_tools(room.tools(name)).invoke(rules_prompt(messages, **closing))
 
 
+@pytest.mark.needs("planner")
 def test_brief_in_a_note_counts_more_than_the_message() -> None:
     """A dialog that took over does its part of the message only, as the note of the hand-over says."""
     note = SystemMessage("You have just taken over.", additional_kwargs={"brief": "add milk to my list"})

@@ -10,6 +10,8 @@ from agents.conversation.scene import Scene, scene_of
 from agents.state import State
 from app.composition import discover
 
+pytestmark = pytest.mark.needs("planner")
+
 SPEAKERS = discover()[0]
 
 

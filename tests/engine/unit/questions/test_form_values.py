@@ -21,6 +21,8 @@ from agents.toolkit.traits import traits
 from app.composition.field_values import WrittenFields
 from tests.conftest import Chat
 
+pytestmark = pytest.mark.needs("planner")
+
 BEGIN: list[Line] = [Call("plan_things", {"brief": "travel"})]
 
 

@@ -23,7 +23,7 @@ from app.settings import Settings
 from prompts import card, card_file, languages
 from tests.support import shop_tools
 
-pytestmark = pytest.mark.needs("profile")
+pytestmark = pytest.mark.needs("planner", "profile")
 
 Write = Callable[[str, str, str], None]
 

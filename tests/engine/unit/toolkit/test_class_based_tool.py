@@ -21,6 +21,8 @@ from app.presentation.tool_card import cards
 from prompts import phrase
 from tests.conftest import Chat, told
 
+pytestmark = pytest.mark.needs("planner")
+
 LONG = "7f9c24e8-3b12-4d5a-9c1e-000000000001"
 
 

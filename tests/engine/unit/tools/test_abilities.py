@@ -7,6 +7,8 @@ import pytest
 from agents.toolkit.supervisor_tools import abilities
 from tests.conftest import Chat
 
+pytestmark = pytest.mark.needs("planner")
+
 
 @pytest.mark.parametrize(("lang", "title"), [("en", "cook: cooking with the user;"), ("ru", "cook: cooking with")])
 async def test_every_dialog_is_listed(lang: str, title: str) -> None:

@@ -175,6 +175,8 @@ def _reminder(rest: str, forms: Said) -> Call:
 
 
 def _value(rest: str, forms: Said) -> Call:
+    if rest.startswith("memo + "):
+        return Call("keep_note", {"note": rest.removeprefix("memo + ")})
     name, _, value = rest.partition(": ")
     if name == "zone":
         return Call("set_time_zone", {"zone": value})

@@ -37,10 +37,11 @@ class Holding(Gate):
         return await super().wait()
 
 
-async def until_stored(door: TelegramDoor, thread: str, number: int) -> None:
-    """Wait until so many messages of a thread are in the inbox."""
+async def until_stored(door: TelegramDoor, thread: str, number: int, text: str | None = None) -> None:
+    """Wait until so many messages of a thread are in the inbox, and the last one has this text."""
     for _ in range(1000):
-        if len(await door.assistant.memory.transcript.open_entries(thread)) >= number:
+        entries = await door.assistant.memory.transcript.open_entries(thread)
+        if len(entries) >= number and text in (None, entries[-1].text):
             return
         await asyncio.sleep(0.01)
     raise TimeoutError

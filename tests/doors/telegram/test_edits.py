@@ -20,7 +20,7 @@ async def test_a_waiting_message_is_replaced(door: Open, world: BotApi, script: 
         message = world.says(ANN, "twoo")
         await until_stored(telegram, f"telegram-{ANN}", 2)
         world.edits(message, "two")
-        await world.until(lambda: world.offset > message["message_id"] + 1)
+        await until_stored(telegram, f"telegram-{ANN}", 2, "two")
         gate.set()
         assert await world.until_sent(ANN, 2) == ["First.", "Second."]
         await world.until(lambda: not telegram.chats.is_busy(ANN))

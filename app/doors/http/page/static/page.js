@@ -31,9 +31,13 @@ body.addEventListener("htmx:afterRequest", (event) => {
 });
 body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
 body.addEventListener("htmx:sendError", () => { alertBox.textContent = body.dataset.lost; });
-// Whoever signs out is nobody until the other page is there.
+// Whoever signs out, or deletes the agent of the page, is to ask for nothing more until the other page is there.
 let isLeaving = false;
-body.addEventListener("htmx:beforeRequest", (event) => { isLeaving = event.detail.requestConfig.path === "/sign-out"; });
+body.addEventListener("htmx:beforeRequest", (event) => {
+  if (isLeaving) event.preventDefault();
+  isLeaving ||= ["/sign-out", "/lab/agent/delete"].includes(event.detail.requestConfig.path);
+});
+body.addEventListener("htmx:afterRequest", (event) => { isLeaving &&= event.detail.successful; });
 
 if (log) {
   let wasAtEnd = true;

@@ -2,8 +2,8 @@
 PYTHON ?= python3.11
 RUN := .venv/bin/python
 # One worker more than cores: some tests only wait.
-WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
-PYTEST = $(RUN) -m pytest --numprocesses $(WORKERS) --dist worksteal
+PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
+PYTEST = $(RUN) -m pytest --numprocesses $(PYTEST_WORKERS) --dist worksteal
 # Many tests start processes; each would compile the application anew.
 unexport PYTHONDONTWRITEBYTECODE
 # The pins are constraints, too: pip before 23.3 forgets them where a package is required with an extra.

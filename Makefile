@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
 RUN := .venv/bin/python
-# One worker more than cores: some tests only wait.
-PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
+# Two workers more than cores: some tests only wait.
+PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 2)")
 PYTEST = $(RUN) -m pytest --numprocesses $(PYTEST_WORKERS) --dist worksteal
 # Many tests start processes; each would compile the application anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -33,6 +33,8 @@ setup: install  ## connect a language model
 test: install  ## run every test that is not slow
 	$(PYTEST) -m "not slow" $(ARGS)
 
+# Slow tests start processes of their own.
+test-slow: PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
 test-slow: install  ## run the slow tests: processes, kills, real waits
 	$(PYTEST) -m slow $(ARGS)
 

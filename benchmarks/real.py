@@ -167,9 +167,9 @@ class Counting(Server):
 
     def take(self, request: Request) -> tuple[Mapping[str, Any], float]:
         """Return what a server would count that keeps each prompt with its reply, or with a slot the last one."""
-        prompt, whole = self._tokens(self.prompt(request)), self._tokens(self.answered(request))
+        prompt, answered = self._tokens(self.prompt(request)), self._tokens(self.answered(request))
         reused = max((_shared(prompt, former) for former in self.kept), default=0)
-        self.kept = [whole] if self.where else [*self.kept, whole]
+        self.kept = [answered] if self.where else [*self.kept, answered]
         return {"prompt_n": len(prompt) - reused, "cache_n": reused}, 0.0
 
     def _tokens(self, text: str) -> Sequence[int]:

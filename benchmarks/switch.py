@@ -75,8 +75,8 @@ def measure(data: Path, gate: Gate, part: str) -> list[Line]:
 
 def watching() -> Watchers:
     """Return the observers that look at a message before the answer, with their own tests."""
-    found = observers.discover(languages())
-    return {name: observer.when for name, observer in found.items() if observer.pre_check}
+    every_observer = observers.discover(languages())
+    return {name: observer.when for name, observer in every_observer.items() if observer.pre_check}
 
 
 def summed(name: str, lang: str, made: Sequence[Decision]) -> Line:

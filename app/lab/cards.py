@@ -94,14 +94,14 @@ def cards_of(speakers: Speakers) -> list[Card]:
 def finder(cards: Sequence[Card]) -> Callable[[str], str]:
     """Return what tells which tool a text finds first; the last ones are kept: a ranker takes a second to train."""
     key = repr(cards)
-    if (known := _FINDERS.pop(key, None)) is None:
+    if (first_of := _FINDERS.pop(key, None)) is None:
         ranker = ToolRanker(cards)
-        known = cache(lambda text: ranker.rank(text, 1)[0].name)
+        first_of = cache(lambda text: ranker.rank(text, 1)[0].name)
     # The one that was used last stands last.
-    _FINDERS[key] = known
+    _FINDERS[key] = first_of
     for old in [*_FINDERS][:-MOST_FINDERS]:
         _FINDERS.pop(old, None)
-    return known
+    return first_of
 
 
 def draft_file(folder: LabFolder, name: str, lang: str) -> Path:

@@ -22,8 +22,8 @@ CLOCK = "Tell the present time.\n" + "".join(f"- {example}\n" for example in SUN
 def test_what_a_card_gains_and_loses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new example finds the tool, one that is gone may not; a request for it that finds another is told."""
     monkeypatch.setattr("app.lab.cards.ToolRanker", ToolRanker)
-    found = discover()[0]
-    few = Speakers(found.supervisor, {"planner": found.dialogs["planner"]})
+    shipped_speakers = discover()[0]
+    few = Speakers(shipped_speakers.supervisor, {"planner": shipped_speakers.dialogs["planner"]})
     asked = Query(text="look at the sundial", tool="current_time")
     gone = Query(text="what time is it", tool="current_time", origin="example")
     other = Query(text="add milk to my list", tool="current_time")

@@ -89,5 +89,5 @@ async def test_the_only_option_is_shown_as_one_where_others_read_along(shop: Cha
     ],
 )
 async def test_a_wish_about_an_order_reaches_the_shop(shop: Chat, text: str, lang: str, asked: str) -> None:
-    """An exchange that says for what leads to the choice, and an order's number is no entry of a list."""
+    """Who says what to exchange the item for gets a choice; the number of an order names no entry of a list."""
     assert (await shop.says(text, lang=lang, **AT)).splitlines()[-1].startswith(asked)

@@ -261,7 +261,7 @@ class HandoverCalls:
 
     def _give_back(self, change: Change, calls: Sequence[ToolCall]) -> None:
         """End or interrupt the dialog; only the first such call of a reply counts."""
-        # Who insists is let go, else the model would be asked again and again.
+        # A dialog that insists may go, else its model would be asked again and again.
         if change.state.get("undone") and not self._was_refused(change.state):
             self.answer(change, calls, "undone")
             return

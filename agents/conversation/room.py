@@ -18,8 +18,8 @@ from agents.toolkit.speaker import Speakers
 PromptOf = Callable[[list[AnyMessage]], list[AnyMessage]]
 """Makes the prompt of a history."""
 CRAMPED, FULL = 1 / 2, 3 / 4
-"""Shares of a window: of more than the one a speaker keeps most tools on its shelf, of more than the other its role
-and tools leave no room for a conversation."""
+"""Shares of a window: beyond the first a speaker keeps most tools on its shelf, beyond the second its role and tools
+leave no room for a conversation."""
 EACH = 8
 """Tokens that a template puts around a message."""
 SHORTEST = 250

@@ -281,7 +281,7 @@ class Transcript:
     async def latest(self, after: int | None) -> list[tuple[int, str, int]]:
         """Return row, thread and time (Unix ms) of the last line of each thread, oldest first.
 
-        Only lines behind the row `after` count; without it the last 10,000.
+        Only lines after the row `after` count; without it the last 10,000.
         """
         return [(row, thread, at_ms) for row, thread, at_ms in await self._connection.execute(LATEST, (after,))]
 

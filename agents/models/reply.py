@@ -52,7 +52,7 @@ class Listener:
     """Whose models are asked, where that is not the speaker's name."""
     thread: str = ""
     words: Sequence[str] = ()
-    """Of these the reply is to be one: its first word is all that counts."""
+    """The words of which the reply is to be one; only its first word counts."""
 
     @property
     def cache_key(self) -> str:
@@ -105,7 +105,7 @@ async def _first_sound(
                 lang = notes_of(messages[0]).get("lang", FALLBACK)
                 if status(failure) in REFUSED and not refuses_limit(failure):
                     messages = [_blind(message, lang) if _pictures(message) else message for message in messages]
-    # Of all troubles this is the one that the caller can do something about.
+    # This is the one trouble that the caller can do something about.
     trouble = "too_long" if "too_long" in tries.troubles else tries.troubles[-1]
     raise ModelUnavailable(
         trouble, chain[-1].name, "; ".join(dict.fromkeys(tries.causes)), tries.overflow

@@ -18,7 +18,7 @@ from agents.state.message_notes import notes, notes_of
 SIGNATURES = "__gemini_function_call_thought_signatures__"
 """Where langchain-google-genai keeps the signatures of calls in `additional_kwargs`, by the ids of the calls."""
 SEALS = ("signature", "data")
-"""The keys of a block by which its provider knows it again; a block without any is not wanted back."""
+"""The keys by which a provider knows its block again; it does not want a block without any back."""
 
 
 class Signed(TypedDict):

@@ -81,7 +81,7 @@ class Routing:
         begun = cast(State, {**state, **own, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
         change = Change(begun)
         for name, talk in begun.get("talks", {}).items():
-            # Not later: every prompt of a turn has to begin with the one before it. Who sums up cuts its own.
+            # Not later: each prompt of a turn begins with the one before it. A speaker with summaries cuts its own.
             if "summary" not in talk and len(talk.get("messages", [])) > GROW:
                 change.talk(name, messages=cut(talk["messages"]))
         keep_up(change, self.speakers)

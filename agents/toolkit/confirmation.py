@@ -1,4 +1,4 @@
-"""Ask the user before a call runs: what writes or sends after text from outside was read, and what is asked each time.
+"""Ask the user before a call that always asks, or that writes or sends after text from outside was read.
 
 The question shows the arguments with which the tool will run. The call itself waits in the state
 (`agents.nodes.ask`), and runs after a yes with these arguments, once. If what it is about has changed meanwhile, so
@@ -25,7 +25,7 @@ from agents.toolkit.traits import Traits
 from prompts import FALLBACK, form_texts, phrase, table
 
 LONGEST_VALUE, LONGEST_QUESTION = 600, 2_000
-"""Characters of an argument, and of all that the user is asked; of a longer one it is said how many are left out."""
+"""Characters of an argument, and of a whole question; a cut one says how many are left out."""
 MOST_SHOWN = 20
 """Entries of a list that the user is shown."""
 
@@ -39,7 +39,7 @@ async def question_before(call: Call, asked_for: Json) -> Question | None:
     args, state, is_foreign = call.accepted, call.state, call.state.get("foreign", False)
     # A yes may cover calls that waited beside the one that was asked.
     agreed = it if (it := state.get("agreed")) and it["call"] == call.raw["id"] else None
-    # What was asked is compared in the language in which it was.
+    # Questions are compared in the language in which the user was asked.
     lang = agreed.get("lang", call.lang) if agreed else call.lang
     if args is None or (agreed and agreed.get("kind") != CONFIRM):
         return None
@@ -63,7 +63,7 @@ async def question_before(call: Call, asked_for: Json) -> Question | None:
 
 
 def mark_of(traits: Traits, tool: str, args: Mapping[str, object]) -> str:
-    """Return a short mark of a call, by which the same call is known again; of a tool that asks once, any call."""
+    """Return a short mark that equal calls share; all calls of a tool that asks once share one."""
     asked = [tool, {} if traits.asks_once else args]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
 

@@ -48,7 +48,7 @@ class Brake:
     is_pulled: bool = False
     """Whether the turn is to stop here."""
     halted: Callable[[], object] = nothing
-    """Is called when the turn has come here and stops."""
+    """Called when the turn stops here."""
 
     async def pass_by(self) -> None:
         """Go on, or wait for the end of the turn if it is to stop."""

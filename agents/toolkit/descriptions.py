@@ -103,7 +103,7 @@ def _described(parameters: ToolSchema) -> ToolSchema:
     """Return the parameters, each with a description and without what a model need not read.
 
     A parameter without a description has an empty one: one chat template fails without (Command R+).
-    One that may be left out is no required one; that it may also be null says nothing more.
+    One that may be left out is not required; that it may also be null says nothing more.
     """
     given = parameters.get("properties", {})
     return {**parameters, "properties": {name: {"description": "", **_bare(given[name])} for name in given}}

@@ -40,7 +40,7 @@ class Option:
 class Question:
     """What the user has to choose, open or fill in before the tool has its result.
 
-    Raises ValueError when there is more to choose from than one can look through, or what cannot be kept.
+    Raises ValueError if there are more options than one can look through, or if one of them cannot be kept.
     """
 
     prompt: str
@@ -95,7 +95,7 @@ class Refused(Exception):
 
 
 class Misused(Refused):
-    """The arguments are wrong: a name or a number that there is not."""
+    """The arguments are wrong: a name or a number that does not exist."""
 
 
 class Failed(Exception):

@@ -33,7 +33,7 @@ FIND, CALL = "find_tools", "call_tool"
 FINDING = (FIND, CALL)
 """The tools by which a speaker reaches tools that are not bound; other speakers do not have them."""
 MOST_BOUND = 16
-"""Tools of a speaker that are simply bound; of more, most go on the shelf."""
+"""A speaker with more tools than these has most of them on a shelf; else all are bound."""
 MOST_OFFERED = 6
 """Cards that a message brings, at most."""
 MOST_REMEMBERED = 3
@@ -84,7 +84,7 @@ def _unbound(speaker: Speaker) -> dict[str, BaseTool]:
 
 
 def at_hand(speaker: Speaker) -> list[BaseTool]:
-    """Return a speaker's tools that are always bound: all of them, or of too many those that are marked so."""
+    """Return a speaker's tools that are always bound: all of them or, if they are too many, those marked so."""
     unbound = _unbound(speaker)
     return [tool for tool in speaker.tools if tool.name not in unbound]
 

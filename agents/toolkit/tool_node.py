@@ -192,7 +192,7 @@ def _write_for_model(outcome: Outcome, call: Call) -> None:
     if result.object is not None and message.status != "error":
         message.content = written(call.state["aliases"].hide(result.object, schema_of(traits.result)))
     elif isinstance(message.content, str) or not message.content:
-        # Of an empty list LangChain makes a text of no parts.
+        # LangChain makes a text of no parts out of an empty list.
         message.content = written(message.content)
 
 

@@ -89,7 +89,7 @@ class Traits:
     result: type[BaseModel] | Schema | None = None
     """What comes back: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None
-    """What the user fills in, of a breaker."""
+    """What the user of a breaker fills in."""
     view: str = ""
     """The kind of the view that it shows, such as "cards"; empty for none."""
     permission: str = ""

@@ -136,7 +136,7 @@ class Assistant(ThreadReader):
                     return
                 if not due:
                     for entry in waiting:
-                        # What came behind the wish was perhaps deleted with all the rest.
+                        # The messages after the wish were perhaps deleted with all the rest.
                         await self.memory.transcript.accept(entry)
                     waiting = deque(await self._due_with(turn))
                     ended_before = len(ends)

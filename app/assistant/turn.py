@@ -83,7 +83,7 @@ class Turn:
 
 HOUR = 3600.0
 MOST_USERS = 10_000
-"""Users whose turns are remembered; of more, those who have been quiet for an hour are dropped."""
+"""Users whose turns are remembered; beyond them, those who have been quiet for an hour are dropped."""
 
 
 @dataclass
@@ -232,7 +232,7 @@ def shared_update(entry: InboxEntry, state: State, lines: Sequence[TranscriptLin
     persons = dict(state.get("persons", {}))
     update: Update = {}
     if "writer" not in state and state.get("talks"):
-        # Of a state that several people made nobody is the writer.
+        # A state that several people made has no one writer.
         users = writers_of(lines)
         update["writer"] = writer = users.pop() if len(users) == 1 else ""
     if "lang" in state and writer != entry.user:

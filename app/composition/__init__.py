@@ -388,7 +388,7 @@ def make_file_reader(settings: Settings, assistant: Assistant) -> FileReader:
     if settings.transcriber_model:
         own = settings.transcriber_base_url and str(settings.transcriber_base_url)
         url, key = own or settings.openai_base_url or OPENAI_URL, settings.transcriber_api_key
-        # The key of one server is nothing for another one.
+        # No server may get the key of another one.
         key = key if own else key or settings.openai_api_key
         transcriber = Transcriber(url, settings.transcriber_model, key, settings.model_timeout)
     return FileReader(assistant, transcriber, settings.attached_length)

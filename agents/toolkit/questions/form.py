@@ -163,7 +163,7 @@ def misfits(form: type[BaseModel], wrong: ValidationError, lang: str) -> dict[st
         name = str(error["loc"][0]) if error["loc"] else ""
         text = " ".join(_reason(form, name, error, lang).split())[:LONGEST_REASON]
         texts = reasons.setdefault(name, [])
-        # Of a list every entry may be wrong in the same way.
+        # Every entry of a list may be wrong in the same way.
         texts += [text] if text not in texts else []
     return {name: " / ".join(texts) for name, texts in reasons.items()}
 

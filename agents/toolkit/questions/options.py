@@ -58,7 +58,7 @@ def _by_id(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | 
 
 
 def _by_label(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
-    # What has no letters, an emoji, has no key: only the very same is meant.
+    # A label without letters, such as an emoji, has no key: only the very same text means it.
     key = words.key(text)
     labels = ((place, option["label"].strip()) for place, option in enumerate(options))
     return _only(place for place, label in labels if text and (label == text or (key and words.key(label) == key)))
@@ -88,7 +88,7 @@ def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int 
 
 
 def _by_words(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
-    """Find "the blue one": the one option that has every word that matters; of several the one that begins so."""
+    """Find "the blue one": the option that has every word that matters; of several, the one that begins with them."""
     stems = _content(text, words) - words.stop
     fitting = [place for place, option in enumerate(options) if stems and stems <= _held(option, words)]
     # "By card" is no gift card.

@@ -42,7 +42,7 @@ def questions(waiting: Interrupt[Any], lang: str) -> list[Json | str]:
 
 
 def resumed(waiting: Interrupt[Any], texts: Sequence[str], lang: str) -> object:
-    """Return the value with which the graph goes on; None if an answer is missing, or is none that it takes."""
+    """Return the value with which the graph goes on; None if an answer is missing or does not fit."""
     reviews = _reviews(waiting)
     if len(texts) != max(len(reviews), 1):
         return None

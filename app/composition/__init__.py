@@ -148,8 +148,8 @@ async def open_parts(
     """Open the database and what needs it.
 
     Without `remote` no remote tool is opened: enough for commands that only look at the database. A command that only
-    `reads` works on a database that cannot be written to. `models` and `speakers` are given where others than those of
-    the settings and files are meant.
+    `reads` works on a database that cannot be written to. `models` and `speakers` take the place of those
+    of the settings and files.
 
     Raises:
         ConfigError: a setting is wrong.

@@ -50,7 +50,7 @@ class Turn:
     is_group: bool = False
     """Whether others read along: what is the user's alone is then not shown in the thread."""
     name: str = ""
-    """What the user is called in a group; anything a user may choose."""
+    """The user's name in a group, which users choose freely."""
     quoted: Sequence[Quoted] = ()
     """What the message refers to, the files beside it too; a model is told, as data."""
     contents: Contents = field(default_factory=Contents)

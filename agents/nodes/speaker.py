@@ -144,7 +144,7 @@ class Speaking:
         change.put(verdict=None)
         change.talk(name, **update)
         change.add(name, *news)
-        # The first of the calls that are too many stays, and is answered with a refusal.
+        # Of the calls that are too many the first one stays, and is answered with a refusal.
         calls = message.tool_calls[: context.limits.calls_per_reply + 1]
         # Nobody asks for words by their id, and ids are what a checkpoint cannot pack.
         id = message.id if calls else None

@@ -256,7 +256,7 @@ class Webhook:
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """Return the trusted certificates; reading them anew for each question would hold up every turn."""
+    """Return who is trusted to vouch for a server; reading it anew for each question would hold up every turn."""
     return httpx.create_ssl_context(trust_env=False)
 
 

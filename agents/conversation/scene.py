@@ -31,7 +31,7 @@ async def _nothing(*_: object, **__: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """One moment of a dialog: what the user said, what was said before, and which dialogs could take over."""
+    """One moment of a dialog: the user's `text`, what was said before, and which dialogs could take over."""
 
     lang: str
     """The language of the turn, such as "en"."""

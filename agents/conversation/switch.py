@@ -66,7 +66,7 @@ def home(change: Change, speakers: Speakers) -> None:
 
 
 def answer(change: Change, text: str, speaker: str = SUPERVISOR, served: str = "") -> None:
-    """Answer the message in a speaker's name, without a model; with `served` an open question stays open."""
+    """Answer the message in a speaker's name; no model is asked. What `served` it leaves an open question open."""
     marks = notes(served=served) if served else {}
     change.say(speaker, text)
     change.add(speaker, human(change.state["heard"], change.state["lang"]), AIMessage(text, additional_kwargs=marks))

@@ -130,9 +130,9 @@ DEFAULT, FALLBACK = "default", "fallback"
 LOCAL = "local:rules"
 """The model that needs no provider."""
 OBSERVER = "observer"
-"""The role of the observers."""
+"""The role of those who only judge."""
 MOST_TOKENS, MOST_JUDGED = 1024, 256
-"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of an observer."""
+"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of who only judges."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 
 

@@ -87,8 +87,8 @@ CUT = "cut"
 LOOP = "loop"
 """What ends a reply that repeats itself."""
 REPEATED = 480
-"""Characters in a row that repeat the same, at least three times in all, in such a reply; half as many beyond ASCII,
-where weak models take a token or two for each letter."""
+"""Characters in a row that say the same again, at least three times in all, by which such a reply is known; half as
+many letters beyond ASCII, for each of which weak models take a token or two."""
 _STEP, _MOST_REPEATED = 64, 1000
 
 

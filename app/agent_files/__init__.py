@@ -50,7 +50,7 @@ class AgentFile(Part):
         """Return the agent as a dialog.
 
         Raises:
-            ContractError: it names a tool or an observer that does not exist.
+            ContractError: it names a tool or an observer that there is not.
         """
         mocks = {mock.tool: mock for mock in self.mocks}
         if unknown := sorted({*self.tools} - {*tools} - {*mocks}):
@@ -95,7 +95,7 @@ def shared_agents(
 
     Raises:
         ConfigError: a file is wrong.
-        ContractError: a dialog has its name, or it names a tool or an observer that does not exist.
+        ContractError: a dialog has its name, or it names a tool or an observer that there is not.
     """
     agents: dict[str, Agent] = {}
     for path in sorted((folder / SHARED).glob("*.yaml")):

@@ -310,7 +310,7 @@ class Assistant(ThreadReader):
         return await self.seats.take(thread, operator, lang, force=force)
 
     async def conclude(self, thread: str, user: str | None = None) -> None:
-        """Keep what a stopped thread has found out of a user, or of all who wrote there; waits for the running turn."""
+        """Keep what a thread that is stopped has found out of a user, or of all who wrote there; waits for its turn."""
         for person in [user] if user else await self.forgetting.writers(thread):
             is_shared = await self.forgetting.is_shared(thread, person)
             async with self.memory.locks.hold(thread):

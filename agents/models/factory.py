@@ -80,19 +80,6 @@ KEYS: Mapping[str, Sequence[str]] = {
     "mistralai": ("MISTRAL_API_KEY",),
 }
 """Where providers whose packages find out about a missing key only in the first call take it from."""
-KEY_OF: Mapping[str, str] = {
-    **{provider: names[0] for provider, names in KEYS.items()},
-    "cohere": "COHERE_API_KEY",
-    "deepseek": "DEEPSEEK_API_KEY",
-    "fireworks": "FIREWORKS_API_KEY",
-    "google_genai": "GOOGLE_API_KEY",
-    "groq": "GROQ_API_KEY",
-    "ollama": "",
-    "openrouter": "OPENROUTER_API_KEY",
-    "together": "TOGETHER_API_KEY",
-    "xai": "XAI_API_KEY",
-}
-"""The variable of each provider's key, for those that need no other setting; empty: it needs none."""
 
 
 def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 
-from agents.language.identifiers import MARK, Schema, Swap
+from agents.language.identifiers import MARK, Swap
 from agents.state.talk import Json
 from agents.toolkit.call import Call
 from agents.toolkit.context import ToolState
 from agents.toolkit.descriptions import own_texts, parameters
 from agents.toolkit.handover_tools import FILL_FORM
-from agents.toolkit.help import plain
+from agents.toolkit.help import readable
 from agents.toolkit.questions.options import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
 from agents.toolkit.traits import Traits
@@ -80,22 +80,6 @@ def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     return f"{title or tool.name.replace('_', ' ')}{shown}"
 
 
-def is_open(schema: Schema) -> bool:
-    """Tell whether a schema of arguments leaves a model free to put data of its own into one of them."""
-    return any(_is_free(rule) for rule in schema.get("properties", {}).values())
-
-
-def _is_free(rule: object) -> bool:
-    if not isinstance(rule, Mapping):
-        return True
-    if MARK in rule or "enum" in rule or "const" in rule or rule.get("type") in ("boolean", "null"):
-        return False
-    branches = [branch for key in ("anyOf", "oneOf") for branch in rule.get(key, ())]
-    if branches:
-        return any(_is_free(branch) for branch in branches)
-    return not (rule.get("type") == "array" and "items" in rule) or _is_free(rule["items"])
-
-
 def _label(name: str, tool: BaseTool, state: ToolState) -> str:
     lang, labels = state["lang"], own_texts(tool).labels.get(name, {})
     form = form_texts(state.get("speaker", ""), lang).get(name, {}) if tool.name == FILL_FORM else {}
@@ -126,7 +110,7 @@ def more(entries: Sequence[object]) -> list[str]:
 
 def _in_line(value: object) -> str:
     """Return a value in one line, without what could pass for the end of its quotation."""
-    text = " ".join(plain(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
+    text = " ".join(readable(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
     return _cut(text, LONGEST_VALUE)
 
 

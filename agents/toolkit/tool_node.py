@@ -39,8 +39,7 @@ from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeat
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.descriptions import parameters
-from agents.toolkit.help import LONGEST_QUESTION
-from agents.toolkit.help import plain as readable
+from agents.toolkit.help import LONGEST_QUESTION, readable
 from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written

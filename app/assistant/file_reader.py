@@ -10,9 +10,9 @@ from langchain_core.messages.content import ImageContentBlock
 
 from agents.sources.attachments import Contents, marks
 from agents.sources.documents.files import Unreadable
-from agents.sources.documents.reading import text_of
 from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted, QuotedKind
 from app.assistant.assistant import Assistant
+from app.assistant.attached_text import text_of
 from app.assistant.pictures import MOST_PICTURES, media_type, picture
 from app.assistant.transcriber import NotHeard, Transcriber, suffix_of
 from app.assistant.turn import Turn

@@ -59,18 +59,18 @@ class Parameters(BaseModel):
             ConfigError: models of this class take no such parameter.
         """
         fields = type(chat).model_fields
-        taken = {*fields, *(field.alias for field in fields.values())}
+        names_taken = {*fields, *(field.alias for field in fields.values())}
         options: dict[str, object] = {}
         for parameter, spellings in SPELLINGS.items():
             if (value := getattr(self, parameter)) is not None:
-                option = next((spelling for spelling in spellings if spelling in taken), None)
+                option = next((spelling for spelling in spellings if spelling in names_taken), None)
                 if option is None:
                     raise ConfigError(f"LLM_PARAMETERS: {name} takes no {parameter}")
                 options[option] = {"id_slot": value} if parameter == "slot" else value
         bound = inspect.signature(type(chat).bind_tools).parameters
         if self.parallel_tool_calls is not None and "parallel_tool_calls" not in bound:
             raise ConfigError(f"LLM_PARAMETERS: {name} takes no parallel_tool_calls")
-        if self.choice is not None and "extra_body" not in taken:
+        if self.choice is not None and "extra_body" not in names_taken:
             raise ConfigError(f"LLM_PARAMETERS: {name} takes no choice")
         return options
 
@@ -187,15 +187,15 @@ def make_models(
     """Return the models of all roles; those with parameters of their own have their own client, too."""
     parameters = parameters or {}
     common = parameters.get(DEFAULT, Parameters())
-    own = {role: entry.over(common) for role, entry in parameters.items() if role != DEFAULT}
-    names = {**{role: default for role in own if role != FALLBACK}, **roles}
-    first = make_model(default, endpoint, common)
-    made = {role: make_model(name, endpoint, own.get(role, common)) for role, name in names.items()}
-    judge = made.get(OBSERVER, first)
+    own_parameters = {role: entry.over(common) for role, entry in parameters.items() if role != DEFAULT}
+    names = {**{role: default for role in own_parameters if role != FALLBACK}, **roles}
+    default_model = make_model(default, endpoint, common)
+    models = {role: make_model(name, endpoint, own_parameters.get(role, common)) for role, name in names.items()}
+    judge = models.get(OBSERVER, default_model)
     if judge.most_tokens is not None:
-        made[OBSERVER] = replace(judge, most_tokens=MOST_JUDGED)
-    spare = make_model(fallback, endpoint, own.get(FALLBACK, common)) if fallback else None
-    return Models(default=first, roles=made, fallback=spare)
+        models[OBSERVER] = replace(judge, most_tokens=MOST_JUDGED)
+    spare = make_model(fallback, endpoint, own_parameters.get(FALLBACK, common)) if fallback else None
+    return Models(default=default_model, roles=models, fallback=spare)
 
 
 def _chat(kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:

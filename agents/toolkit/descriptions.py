@@ -10,6 +10,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
 from agents.language.identifiers import MARK, Schema, name_rule, resolved, shown
+from agents.models import ToolSchema
 from agents.state.talk import Json
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
@@ -47,7 +48,7 @@ def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
     return description or tool.description, examples
 
 
-def from_source(tool: BaseTool, source: str, fingerprint: str = "") -> BaseTool:
+def from_source(tool: BaseTool, source: str, fingerprint: str) -> BaseTool:
     """Note on a tool which file describes it, where in it, and what its server says; return the tool."""
     return with_texts(tool, replace(own_texts(tool), source=source, fingerprint=fingerprint))
 
@@ -63,8 +64,6 @@ def own_texts(tool: BaseTool) -> Texts:
     return texts
 
 
-ToolSchema = Json
-"""A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
 IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
 IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
 WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}

@@ -34,13 +34,12 @@ class Vocabulary:
     @cached_property
     def fillers(self) -> frozenset[str]:
         """Return the stems that say nothing."""
-        return frozenset(stem for entry in self.table["fillers"] for stem in self.stems(entry))
+        return self.listed("fillers")
 
     @cached_property
     def stop(self) -> frozenset[str]:
         """Return the stems that are too common to tell one wish from another."""
-        listed = frozenset(stem for entry in self.table["stop"] for stem in self.stems(entry))
-        return listed | self.fillers
+        return self.listed("stop", "fillers")
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:

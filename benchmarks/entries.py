@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agents.language.tool_ranker.ranker import Card, Shortcuts
-from agents.nodes.tools import Serving
+from agents.nodes.shortcut import Serving
 from app.composition import discover
 from benchmarks.report import Row, arguments, show
 from benchmarks.tools import NONE, SETS, requests

@@ -132,10 +132,7 @@ class Speaking:
             if not self._is_stuck(failure, context):
                 raise
             draft.take_back()
-            change = Change(state)
-            change.put(verdict=None)
-            handover.count_failure(change, self.speaker, MOST_FAILURES)
-            return {**change.emit(runtime), "asked": [], "votes": Overwrite([])}
+            return self._given_up(state, runtime)
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
@@ -144,11 +141,7 @@ class Speaking:
         change.put(verdict=None)
         change.talk(name, **update)
         change.add(name, *news)
-        # Of the calls that are too many the first one stays, and is answered with a refusal.
-        calls = message.tool_calls[: context.limits.calls_per_reply + 1]
-        # Nobody asks for words by their id, and ids are what a checkpoint cannot pack.
-        id = message.id if calls else None
-        self._write(change, message.model_copy(update={"tool_calls": calls, "id": id}), view)
+        self._write(change, _storable(message, context.limits.calls_per_reply), view)
         self._count(change, message)
         # The votes that were waited for are counted, and none of them speaks of the answer.
         return {**change.emit(runtime), **({"asked": [], "votes": Overwrite([])} if waiting else {})}
@@ -163,6 +156,13 @@ class Speaking:
         change.add(name, *([heard] if heard else []), AIMessage(text))
         change.say(name, text)
         return change.emit(runtime)
+
+    def _given_up(self, state: State, runtime: Runtime[Context]) -> Mapping[str, object]:
+        """Give the conversation back, since the models of the dialog fail again."""
+        change = Change(state)
+        change.put(verdict=None)
+        handover.count_failure(change, self.speaker, MOST_FAILURES)
+        return {**change.emit(runtime), "asked": [], "votes": Overwrite([])}
 
     def _is_stuck(self, failure: ModelUnavailable, context: Context) -> bool:
         """Tell whether a dialog fails for the second time, and another speaker may do better."""
@@ -185,14 +185,14 @@ class Speaking:
         if self.speaker.agent is not None:
             turn = AgentTurn(self.speaker, state, context, history, draft.emit, draft.hear)
             return await context.service(AgentGraphs).ask(turn)
-        kept = self._fitting(state, context, history)
+        fitting = self._fitting(state, context, history)
         try:
-            return await self._ask(state, context, kept, draft), self._cut(state, len(history) - len(kept))
+            return await self._ask(state, context, fitting, draft), self._cut(state, len(history) - len(fitting))
         except ModelUnavailable as failure:
             # The failure may have told how large the window is.
-            fitting = self._fitting(state, context, kept)
-            shorter = cut_harder(kept) if fitting == kept else fitting
-            if failure.trouble != "too_long" or shorter == kept:
+            fitting_now = self._fitting(state, context, fitting)
+            shorter = cut_harder(fitting) if fitting_now == fitting else fitting_now
+            if failure.trouble != "too_long" or shorter == fitting:
                 raise
         LOG.warning("thread %s: %s goes on with a shorter history", context.thread, self.speaker.name)
         draft.emit(Error(code=RETRY, text=""))
@@ -272,6 +272,13 @@ class Speaking:
         item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
         form = item.value if item else {}
         return {**state, "talks": {**state.get("talks", {}), self.speaker.name: {**talk, "form": form}}}
+
+
+def _storable(message: AIMessage, most: int) -> AIMessage:
+    """Return a reply as it is stored, with `most` calls and one more, which is answered with a refusal."""
+    calls = message.tool_calls[: most + 1]
+    # Nobody asks for words by their id, and ids are what a checkpoint cannot pack.
+    return message.model_copy(update={"tool_calls": calls, "id": message.id if calls else None})
 
 
 def _with_citations(message: AIMessage, state: State) -> CitedReply:

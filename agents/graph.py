@@ -21,7 +21,8 @@ from agents.nodes.observer import Judging, Watching
 from agents.nodes.route import Routing
 from agents.nodes.settle import Settling
 from agents.nodes.shortcut import Serving
-from agents.nodes.speaker import Speaking, Summing, summary_due
+from agents.nodes.speaker import Speaking
+from agents.nodes.summary import Summing, summary_due
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import TakingBack
 from agents.state import SUPERVISOR, State, holder_of, messages_of, updated
@@ -120,49 +121,6 @@ class Wiring:
         return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
 
 
-def build_graph(
-    speakers: Speakers,
-    observers: Mapping[str, Observer],
-    *,
-    saver: Checkpointer,
-    store: BaseStore | None,
-    gate: Gate | None = None,
-    direct_switch: bool = True,
-    observers_first: bool = False,
-) -> Graph:
-    """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
-    serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
-    watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
-    unspared = [name for name, observer in observers.items() if observer.always and not observer.spared]
-    recognisers = serving.recognise, serving.shortcuts.leading
-    routing = Routing(watchers, gate or trained_gate(), *recognisers, speakers, unspared, drafts=not observers_first)
-    wiring = Wiring(speakers, observers, settling)
-    everyone = [SUPERVISOR, *speakers.dialogs]
-    hands = [f"{name}.tools" for name in everyone]
-    pre_checks = [f"{name}.pre_check" for name in watchers]
-    aside = ["ask", "settle", "shortcut", "undo"]
-    drawing = Drawing()
-    drawing.add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
-    drawing.add("verdict", Judging(speakers, direct=direct_switch), wiring.to_listener, everyone)
-    drawing.add("settle", settling, wiring.to_listener, [END, *speakers.dialogs])
-    drawing.add("ask", Asking(speakers), wiring.after_asking, ["ask", *everyone, *hands])
-    drawing.add("undo", TakingBack(speakers), wiring.to_listener, [END, *everyone])
-    drawing.add("shortcut", serving, wiring.after_shortcut, [END, "ask", *everyone])
-    shelf_of = shelves(speakers)
-    prompting = Prompting(speakers, shelf_of)
-    for speaker in speakers:
-        _add_speaker(drawing, speaker, wiring, prompting)
-        targets = [END, "ask", "settle", *(everyone if speaker.is_supervisor else [speaker.name, SUPERVISOR])]
-        calls = ToolCalls(speaker, speakers, shelf_of.get(speaker.name))
-        drawing.add(f"{speaker.name}.tools", calls, wiring.after_tools, targets)
-    for name, observer in observers.items():
-        if check := observer.pre_check:
-            drawing.add(f"{name}.pre_check", Watching(name, check, prompting), wiring.after_watching, [END, "verdict"])
-        if check := observer.post_check:
-            drawing.add(f"{name}.post_check", Watching(name, check, prompting), wiring.after_answer, [END, "settle"])
-    return drawing.graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
-
-
 class Drawing:
     """The nodes in the making; each chooses the next ones itself."""
 
@@ -181,11 +139,53 @@ class Drawing:
         self.graph.add_node(name, step, destinations=(*targets,))
 
 
+def build_graph(
+    speakers: Speakers,
+    observers: Mapping[str, Observer],
+    *,
+    saver: Checkpointer,
+    store: BaseStore | None,
+    gate: Gate | None = None,
+    direct_switch: bool = True,
+    observers_first: bool = False,
+) -> Graph:
+    """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
+    serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
+    watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
+    unspared = [name for name, observer in observers.items() if observer.always and not observer.spared]
+    gate = gate or trained_gate()
+    routing = Routing(speakers, serving, gate, watchers, unspared, drafts=not observers_first)
+    wiring = Wiring(speakers, observers, settling)
+    everyone = [SUPERVISOR, *speakers.dialogs]
+    hands = [f"{name}.tools" for name in everyone]
+    pre_checks = [f"{name}.pre_check" for name in watchers]
+    aside = ["ask", "settle", "shortcut", "undo"]
+    drawing = Drawing()
+    drawing.add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
+    drawing.add("verdict", Judging(speakers, direct=direct_switch), wiring.to_listener, everyone)
+    drawing.add("settle", settling, wiring.to_listener, [END, *speakers.dialogs])
+    drawing.add("ask", Asking(speakers), wiring.after_asking, ["ask", *everyone, *hands])
+    drawing.add("undo", TakingBack(speakers), wiring.to_listener, [END, *everyone])
+    drawing.add("shortcut", serving, wiring.after_shortcut, [END, "ask", *everyone])
+    prompting = Prompting(speakers, shelves(speakers))
+    for speaker in speakers:
+        _add_speaker(drawing, speaker, wiring, prompting)
+    for name, observer in observers.items():
+        if check := observer.pre_check:
+            drawing.add(f"{name}.pre_check", Watching(name, check, prompting), wiring.after_watching, [END, "verdict"])
+        if check := observer.post_check:
+            drawing.add(f"{name}.post_check", Watching(name, check, prompting), wiring.after_answer, [END, "settle"])
+    return drawing.graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
+
+
 def _add_speaker(drawing: Drawing, speaker: Speaker, wiring: Wiring, prompting: Prompting) -> None:
-    name, checks = speaker.name, [f"{it}.post_check" for it in speaker.observers if wiring.observers[it].post_check]
+    name, tools, speakers = speaker.name, f"{speaker.name}.tools", wiring.speakers
+    checks = [f"{check}.post_check" for check in speaker.observers if wiring.observers[check].post_check]
     if speaker.history == "summarise":
         checks.append(f"{name}.summary")
         drawing.add(f"{name}.summary", Summing(speaker), wiring.after_answer, [END, "settle"])
-    targets = [END, f"{name}.tools", "settle", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
-    targets += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
-    drawing.add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), targets)
+    after = [END, tools, "settle", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
+    after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
+    drawing.add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
+    after = [END, "ask", "settle", *([it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR])]
+    drawing.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), wiring.after_tools, after)

@@ -130,10 +130,10 @@ def spelled(texts: Iterable[str]) -> frozenset[str]:
     """
     words = {word for text in texts for word in _BETWEEN.split(text)}
     candidates = {cut for word in words for cut in (word, word.strip(_EDGE), word.lstrip(_EDGE), word.rstrip(_EDGE))}
-    return frozenset(word for word in candidates if _may_be_one(word))
+    return frozenset(word for word in candidates if _may_be_id(word))
 
 
-def _may_be_one(word: str) -> bool:
+def _may_be_id(word: str) -> bool:
     bare = word.strip(_EDGE)
     if bare.isdecimal():
         return len(bare) >= FEWEST_DIGITS
@@ -256,7 +256,7 @@ def masked(text: str, numbered: Mapping[str, Mapping[str, str]] | None) -> str:
     A part of a word, of a date or of a number is no identifier.
     """
     pairs = [(identifier, number) for ids in (numbered or {}).values() for number, identifier in ids.items()]
-    numbers = {identifier: number for identifier, number in pairs if identifier in text and _may_be_one(identifier)}
+    numbers = {identifier: number for identifier, number in pairs if identifier in text and _may_be_id(identifier)}
     if not numbers:
         return text
     either = "|".join(re.escape(identifier) for identifier in sorted(numbers, key=len, reverse=True))

@@ -179,8 +179,9 @@ async def ask(
     """Return the reply of one model, which is asked once; it is told as a model call.
 
     Raises:
-        BrokenReply: the reply is not sound. What the provider raised, if there was none.
+        BrokenReply: the reply is not sound.
         UselessReply: the model refuses, says nothing, or does not come to an end.
+        Exception: the provider's client raised it, and there is no reply.
     """
     runnable = model.limited(listener.words).bound(tools, listener.cache_key)
     prompt = model.marked(in_order(messages, model.name))

@@ -87,8 +87,8 @@ CUT = "cut"
 LOOP = "loop"
 """What ends a reply that repeats itself."""
 REPEATED = 480
-"""Characters in a row that say the same again, at least three times in all, by which such a reply is known; half as
-many letters beyond ASCII, for each of which weak models take a token or two."""
+"""Characters in a row that repeat what stands before them, three times in all; they end a reply. Of letters beyond
+ASCII it takes half as many, since weak models spend a token or two on each."""
 _STEP, _MOST_REPEATED = 64, 1000
 
 

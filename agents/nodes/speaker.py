@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
@@ -29,14 +29,14 @@ from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
 from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of
 from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
-from agents.state.history import GROW, cut, cut_harder
-from agents.state.message_notes import IN_WORDS, notes
+from agents.state.history import cut_harder
+from agents.state.message_notes import IN_WORDS
 from agents.state.talk import TalkUpdate
 from agents.toolkit.agent_graph import AgentGraphs, AgentTurn
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.handover_tools import HAND_BACK, names_user
 from agents.toolkit.speaker import Speaker
-from prompts import phrase, prompt
+from prompts import phrase
 
 LOG = logging.getLogger(__name__)
 OUTAGES = ("key_refused", "unavailable")
@@ -288,39 +288,3 @@ def _with_citations(message: AIMessage, state: State) -> CitedReply:
         return reply
     text = phrase("cited_only", state["lang"])
     return CitedReply(text, source=text, unknown=reply.unknown)
-
-
-LONGEST_SUMMARY = 2000
-"""Characters a summary may have."""
-
-
-class Summing:
-    """Replace the older part of a speaker's history by a summary of it."""
-
-    def __init__(self, speaker: Speaker) -> None:
-        self.speaker = speaker
-
-    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return the shorter history and the summary; without a model the history waits for the next turn."""
-        name, lang, context = self.speaker.name, state["lang"], runtime.context
-        talk = state["talks"][name]
-        remaining = cut(talk["messages"])
-        lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
-        transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
-        before = phrase("summed_up", lang, summary=talk.get("summary") or "-")
-        listener = Listener(f"{name} summary", emitter(runtime), thread=context.thread)
-        question: list[AnyMessage] = [
-            SystemMessage(prompt("summary", lang), additional_kwargs=notes(lang=lang)),
-            SystemMessage(f"{before}\n\n{transcript}"),
-        ]
-        try:
-            summary = await reply_of(context.models.chain(name), question, [], listener)
-        except ModelUnavailable as failure:
-            LOG.warning("thread %s: no summary: %s", context.thread, failure)
-            return {}
-        return {"talks": {name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST_SUMMARY]}}}
-
-
-def summary_due(speaker: Speaker, state: State) -> bool:
-    """Tell whether a speaker wants summaries and its history has grown to where it is cut."""
-    return speaker.history == "summarise" and len(messages_of(state, speaker.name)) > GROW

@@ -26,7 +26,6 @@ from agents.toolkit.context import Context
 from agents.toolkit.help import Documents, HelpChain, Link, Pages
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
-from agents.toolkit.supervisor_tools import abilities, change_language, current_time
 from app.agent_files import shared_agents
 from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
@@ -39,6 +38,7 @@ from app.composition.breaker import guarded
 from app.composition.databases import open_database
 from app.composition.field_values import WrittenFields
 from app.composition.remote_tools import note_changes, with_remote_tools
+from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
 from app.extensions import Extensions
 from app.presentation.tool_card import faults

@@ -31,6 +31,7 @@ class Serving:
     """Recognise requests that are clearly for one tool, and answer them with its result."""
 
     def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
+        """With `direct` a text may lead to a dialog, too."""
         self.speakers = speakers
         everyone: list[Speaker] = [*speakers, *speakers.absent.values()]
         owned = [(speaker, tool) for speaker in everyone for tool in speaker.tools]
@@ -38,15 +39,14 @@ class Serving:
         marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
-        entry_cards = [card_of(entry_of(it)) for it in everyone if it.tool]
-        entries = [replace(card, shortcut=direct) for card in entry_cards]
+        entries = [replace(card_of(entry_of(dialog)), shortcut=direct) for dialog in everyone if dialog.tool]
         self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
         # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
-        counts = Counter(tool.name for _, tool in owned)
-        alone = {tool.name: speaker.tool for speaker, tool in owned if speaker.tool and counts[tool.name] == 1}
-        lead = {name: entry for name, entry in alone.items() if name not in marked}
-        own = {speaker.tool: speaker.tool for speaker in everyone if speaker.tool}
-        self.entry_of: Mapping[str, str] = {**lead, **own} if direct else {}
+        owners_count = Counter(tool.name for _, tool in owned)
+        leading = [(speaker, tool.name) for speaker, tool in owned if owners_count[tool.name] == 1]
+        entry_by_tool = {name: speaker.tool for speaker, name in leading if speaker.tool and name not in marked}
+        entry_by_tool |= {dialog.tool: dialog.tool for dialog in everyone if dialog.tool}
+        self.entry_by_tool: Mapping[str, str] = entry_by_tool if direct else {}
 
     async def recognise(self, text: str) -> str | None:
         """Return the tool that a text clearly asks for; None when that is not clear.
@@ -54,8 +54,8 @@ class Serving:
         It is a shortcut, or the tool by which the supervisor hands over to the dialog that the text is for.
         """
         tool = self.shortcuts.by_any_example(text) or self.shortcuts.by_slip(text) or ""
-        if tool in self.owners or tool in self.entry_of:
-            return self.entry_of.get(tool, tool)
+        if tool in self.owners or tool in self.entry_by_tool:
+            return self.entry_by_tool.get(tool, tool)
         if not self.shortcuts.may_be_meant(text):
             return None
         # The first call trains the ranker, which must not hold up other conversations.

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 
-from agents.language.identifiers import MARK, Swap
+from agents.language.identifiers import Swap
 from agents.state.talk import Json
 from agents.toolkit.call import Call
 from agents.toolkit.context import ToolState
@@ -72,7 +72,7 @@ def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     """Return a call in words for the user: what the tool does, and every argument that has a value."""
     lang, labels, own = state["lang"], state.get("labels", {}), own_texts(tool)
     schema = parameters(tool)
-    shown_args = Swap(schema, MARK, lambda _, identifier: labels.get(str(identifier), identifier))(args)
+    shown_args = Swap(schema, lambda _, identifier: labels.get(str(identifier), identifier))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
     given_args = {name: value for name, value in shown_args.items() if value not in (None, "")}
     parts = [f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in given_args.items()]

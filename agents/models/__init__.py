@@ -22,20 +22,6 @@ MARK = {"type": "ephemeral"}
 
 ToolSchema = dict[str, Any]
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
-
-
-def _marked(message: AnyMessage) -> AnyMessage:
-    """Return the message with a mark at its end; a message without text cannot carry one."""
-    if not message.text:
-        return message
-    return message.model_copy(update={"content": [{"type": "text", "text": message.text, "cache_control": MARK}]})
-
-
-def _choice(field: Choice, words: Sequence[str]) -> dict[str, object]:
-    rule = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
-    return {field: f"root ::= {rule}" if field == "grammar" else [*words]}
-
-
 MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
 LONGEST_REPLY = 600.0
@@ -50,6 +36,18 @@ LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
 """How LangChain's classes call the most tokens of a reply."""
 HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECASE)
 """Names of models whose chat template opens the thinking, so that their text begins inside it."""
+
+
+def _marked(message: AnyMessage) -> AnyMessage:
+    """Return the message with a mark at its end; a message without text cannot carry one."""
+    if not message.text:
+        return message
+    return message.model_copy(update={"content": [{"type": "text", "text": message.text, "cache_control": MARK}]})
+
+
+def _choice(field: Choice, words: Sequence[str]) -> dict[str, object]:
+    rule = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
+    return {field: f"root ::= {rule}" if field == "grammar" else [*words]}
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,20 @@ SPELLINGS: Mapping[str, Sequence[str]] = {
     "slot": ("extra_body",),
 }
 """How LangChain's classes call the parameters that they take when they are made; the first one they know counts."""
+KEYS: Mapping[str, Sequence[str]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "mistralai": ("MISTRAL_API_KEY",),
+}
+"""Where providers whose packages find out about a missing key only in the first call take it from."""
+DEFAULT, FALLBACK = "default", "fallback"
+"""Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
+LOCAL = "local:rules"
+"""The model that needs no provider."""
+OBSERVER = "observer"
+"""The role of those who only judge."""
+MOST_TOKENS, MOST_JUDGED = 1024, 256
+"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of who only judges."""
+CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 
 
 class Parameters(BaseModel):
@@ -75,13 +89,6 @@ class Parameters(BaseModel):
         return options
 
 
-KEYS: Mapping[str, Sequence[str]] = {
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "mistralai": ("MISTRAL_API_KEY",),
-}
-"""Where providers whose packages find out about a missing key only in the first call take it from."""
-
-
 def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
     """Return the chat model `name` of the provider `kind`; its key comes from the provider's own variable.
 
@@ -110,17 +117,6 @@ def _first_sentence(failure: Exception) -> str:
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
     line = next((line for line in lines if "[type=" in line), lines[0] if lines else type(failure).__name__)
     return line.partition(" [type=")[0].removeprefix("Value error, ")
-
-
-DEFAULT, FALLBACK = "default", "fallback"
-"""Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
-LOCAL = "local:rules"
-"""The model that needs no provider."""
-OBSERVER = "observer"
-"""The role of those who only judge."""
-MOST_TOKENS, MOST_JUDGED = 1024, 256
-"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of who only judges."""
-CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,6 +38,8 @@ BREATH = 16
 """Chunks after which everything else in the process has its turn."""
 NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
+REFUSED = (400, 413, 415, 422)
+"""The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
 
 
 @dataclass(frozen=True)
@@ -282,10 +284,6 @@ def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | 
         ms=round((time.perf_counter() - begun) * 1000),
         ok=message is not None,
     )
-
-
-REFUSED = (400, 413, 415, 422)
-"""The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
 
 
 def _pictures(message: AnyMessage) -> Sequence[object]:

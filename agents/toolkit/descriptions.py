@@ -17,6 +17,13 @@ from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, card, phrase
 
 _TEXTS = "texts"
+IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
+IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
+WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
+DEEPEST = 4
+IDENTIFIER = "number"
+GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
+"""An identifier in an argument: its number, or itself as the user spelled it out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +69,6 @@ def own_texts(tool: BaseTool) -> Texts:
     """Return the texts that came with a tool; those of a function here are empty."""
     texts: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
     return texts
-
-
-IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
-IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
-WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
-DEEPEST = 4
-IDENTIFIER = "number"
-GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
-"""An identifier in an argument: its number, or itself as the user spelled it out."""
 
 
 class Schemas:

@@ -13,6 +13,15 @@ from agents.toolkit.questions.form import value_in_words
 from agents.toolkit.traits import Items
 from prompts import fact_label, form_texts, language, phrase
 
+OUTCOMES = ("back", "gone", "changed", "stale")
+"""What was deleted is back, what was added is gone. What others have changed since is stale, and stays as it is."""
+TakenBack = Mapping[str, Sequence[str]]
+"""The items that were taken back, in words for the user, by outcome."""
+REMEMBER = "remember"
+"""What the write of an observer is called in the undo log, where those of tools have the tool's name."""
+UNSET = "unset"
+"""Marks the language of a conversation whose user had set none."""
+
 
 async def entered(runtime: Runtime, items: Items, changes: Changes) -> None:
     """Enter what this call is about to change; call it before the change is made."""
@@ -41,12 +50,6 @@ def write_of(runtime: Runtime) -> ToolWrite:
         tool=tool,
         call=runtime.tool_call_id or "",
     )
-
-
-OUTCOMES = ("back", "gone", "changed", "stale")
-"""What was deleted is back, what was added is gone. What others have changed since is stale, and stays as it is."""
-TakenBack = Mapping[str, Sequence[str]]
-"""The items that were taken back, in words for the user, by outcome."""
 
 
 def both(first: TakenBack, second: TakenBack) -> TakenBack:
@@ -86,12 +89,6 @@ async def taken_back(runtime: Runtime, items: Items, changes: Changes) -> TakenB
         "changed": worded([key for key in put_back if None not in changes[key]], otherwise=0),
         "stale": worded(stale, otherwise=1),
     }
-
-
-REMEMBER = "remember"
-"""What the write of an observer is called in the undo log, where those of tools have the tool's name."""
-UNSET = "unset"
-"""Marks the language of a conversation whose user had set none."""
 
 
 class FormValues(Items):

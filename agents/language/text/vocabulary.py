@@ -10,6 +10,10 @@ from typing import Any
 from agents.language.text.stems import alphabets, letters_of, spelt, stem, stems, tokens, words
 from prompts import FALLBACK, has_table, language, languages, table
 
+LEAVE = ("done", "goodbye", "enough", "leave")
+POLITE = ("thanks", "no", "fillers", "yes")
+_CLAUSE = re.compile(r"[^.,!?;:…—–，。！？；：、]+")
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -203,11 +207,6 @@ def _entries(idea: str, lang: str, file: str) -> list[str]:
 def small_words(lang: str) -> frozenset[str]:
     """Return the stems of words that say nothing about a sentence's subject."""
     return frozenset(stem for idea in ("stop", "fillers") for word in phrases(idea, lang) for stem in stems(word, lang))
-
-
-LEAVE = ("done", "goodbye", "enough", "leave")
-POLITE = ("thanks", "no", "fillers", "yes")
-_CLAUSE = re.compile(r"[^.,!?;:…—–，。！？；：、]+")
 
 
 # The gate, the switch and the route ask this of the same message.

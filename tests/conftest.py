@@ -212,7 +212,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "rankers"
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
         patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ranker))
-        patch.setattr("agents.nodes.tools.Shortcuts", made_once(shortcuts))
+        patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
         patch.setattr("app.lab.cards.ToolRanker", made_once(BrieflyTrained))
         yield
 
@@ -225,7 +225,8 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.calling", watching_once)
         patch.setattr("app.composition.trained_gate", cache(trained_gate))
         patch.setattr("app.composition.build_graph", built_once)
-        patch.setattr("agents.nodes.tools.tool_node", nodes_once(tool_node))
+        patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
+        patch.setattr("agents.nodes.shortcut.tool_node", once)
         yield
 
 

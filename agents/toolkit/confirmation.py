@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 
-from agents.language.identifiers import MARK, Schema, Swap
+from agents.language.identifiers import Swap
 from agents.state.talk import Json
 from agents.toolkit.call import Call
 from agents.toolkit.context import ToolState
 from agents.toolkit.descriptions import own_texts, parameters
 from agents.toolkit.handover_tools import FILL_FORM
-from agents.toolkit.help import plain
+from agents.toolkit.help import readable
 from agents.toolkit.questions.options import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
 from agents.toolkit.traits import Traits
@@ -72,28 +72,12 @@ def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     """Return a call in words for the user: what the tool does, and every argument that has a value."""
     lang, labels, own = state["lang"], state.get("labels", {}), own_texts(tool)
     schema = parameters(tool)
-    shown_args = Swap(schema, MARK, lambda _, identifier: labels.get(str(identifier), identifier))(args)
+    shown_args = Swap(schema, lambda _, identifier: labels.get(str(identifier), identifier))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
     given_args = {name: value for name, value in shown_args.items() if value not in (None, "")}
     parts = [f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in given_args.items()]
     shown = f" ({'; '.join(parts)})" if parts else ""
     return f"{title or tool.name.replace('_', ' ')}{shown}"
-
-
-def is_open(schema: Schema) -> bool:
-    """Tell whether a schema of arguments leaves a model free to put data of its own into one of them."""
-    return any(_is_free(rule) for rule in schema.get("properties", {}).values())
-
-
-def _is_free(rule: object) -> bool:
-    if not isinstance(rule, Mapping):
-        return True
-    if MARK in rule or "enum" in rule or "const" in rule or rule.get("type") in ("boolean", "null"):
-        return False
-    branches = [branch for key in ("anyOf", "oneOf") for branch in rule.get(key, ())]
-    if branches:
-        return any(_is_free(branch) for branch in branches)
-    return not (rule.get("type") == "array" and "items" in rule) or _is_free(rule["items"])
 
 
 def _label(name: str, tool: BaseTool, state: ToolState) -> str:
@@ -126,7 +110,7 @@ def more(entries: Sequence[object]) -> list[str]:
 
 def _in_line(value: object) -> str:
     """Return a value in one line, without what could pass for the end of its quotation."""
-    text = " ".join(plain(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
+    text = " ".join(readable(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
     return _cut(text, LONGEST_VALUE)
 
 

@@ -122,6 +122,11 @@ def tools_of(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
     return [*speaker.tools, *_protocol_tools(speaker, speakers)]
 
 
+def tool_named(name: str, speaker: Speaker, speakers: Speakers) -> BaseTool | None:
+    """Return a speaker's tool by its name; None if the speaker has none of this name."""
+    return next((tool for tool in tools_of(speaker, speakers) if tool.name == name), None)
+
+
 def entry_tools(speakers: Speakers) -> list[BaseTool]:
     """Return the tools by which the supervisor hands over to the dialogs."""
     return [entry_of(dialog) for dialog in speakers.dialogs.values()]

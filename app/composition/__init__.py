@@ -20,18 +20,17 @@ from agents.memory.connection import Tables
 from agents.memory.preferences import machine_zone
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from agents.sources.attachments.transcriber import Transcriber
 from agents.sources.documents.index import DocumentIndex, index_file
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Context
-from agents.toolkit.help import Documents, HelpChain, Link, OtherModel, Pages, Person, Webhook
+from agents.toolkit.help import Documents, HelpChain, Link, Pages
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
-from agents.toolkit.supervisor_tools import abilities, change_language, current_time
 from app.agent_files import shared_agents
 from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
+from app.assistant.transcriber import Transcriber
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
@@ -39,9 +38,11 @@ from app.composition.breaker import guarded
 from app.composition.databases import open_database
 from app.composition.field_values import WrittenFields
 from app.composition.remote_tools import note_changes, with_remote_tools
+from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
 from app.extensions import Extensions
 from app.presentation.tool_card import faults
+from app.remote.help_links import OtherModel, Person, Webhook
 from app.seat import seats
 from app.seat.observing import calling
 from app.seat.tool import offered

@@ -17,6 +17,13 @@ from prompts import FALLBACK, languages, table
 
 _SLOT = re.compile(r"\{\w+\}")
 _BREAK = re.compile(r"(?:[.,!?;:…—–]+\s+|[，。！？；：、]\s*)\S")
+WORD_WEIGHT = 0.1  # The weight of a point of BM25, in log-odds of the linear model.
+CONTEXT_WEIGHT = 0.35  # The weight of the context, where the request has 1.
+LONGEST_REQUEST = 2_000  # Characters of a request, and of its context, that are looked at.
+Words = tuple[str, ...]
+SURE = 0.9  # The least share of the best tool among all tools.
+MOST_IN_SLOT = 5  # Words that say something and may fill a slot; more of them may be another wish.
+CLOSENESS = 0.45  # The least similarity of the request to an example of the tool, from 0 to 1.
 
 
 @dataclass(frozen=True)
@@ -47,11 +54,6 @@ class Card:
         """Yield the examples without an open slot."""
         for phrases in self.examples.values():
             yield from (phrase for phrase in phrases if not _SLOT.search(phrase))
-
-
-WORD_WEIGHT = 0.1  # The weight of a point of BM25, in log-odds of the linear model.
-CONTEXT_WEIGHT = 0.35  # The weight of the context, where the request has 1.
-LONGEST_REQUEST = 2_000  # Characters of a request, and of its context, that are looked at.
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,6 @@ class ToolRanker:
         for hit in self._index.search(text, len(self.cards)):
             scores[int(hit.key)] += WORD_WEIGHT * hit.score
         return scores
-
-
-Words = tuple[str, ...]
-SURE = 0.9  # The least share of the best tool among all tools.
-MOST_IN_SLOT = 5  # Words that say something and may fill a slot; more of them may be another wish.
-CLOSENESS = 0.45  # The least similarity of the request to an example of the tool, from 0 to 1.
 
 
 class Shortcuts:

@@ -108,6 +108,11 @@ def size_of(value: object) -> int:
     )
 
 
+def value_in_words(value: object) -> str:
+    """Return a value of a form as people read it."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def stored_fields(form: type[BaseModel] | None) -> Fields:
     """Return what a pending question stores of its form: the fields, the optional ones and their other names."""
     fields = form.model_fields if form else {}

@@ -16,7 +16,8 @@ from agents.sources.documents.files import Unreadable, contents
 from agents.sources.documents.html import html_sections
 from agents.sources.documents.index import DocumentIndex, index_folder
 from agents.sources.documents.markdown import Section, passages
-from agents.sources.documents.reading import sections_of, text_of
+from agents.sources.documents.reading import sections_of
+from app.assistant.attached_text import text_of
 from app.cli import command_line
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -83,7 +83,7 @@ class StandinVocabulary(Vocabulary):
 
     @cached_property
     def _sayings(self) -> list[list[str]]:
-        return [self.spelled(saying) for saying in self.phrases("answers.sayings")]
+        return [self.spelled(saying) for saying in self.phrases("sayings")]
 
     def words_of(self, name: str) -> frozenset[str]:
         """Return the words of a list as they are written, since endings tell "done" from "to do"."""

@@ -84,15 +84,12 @@ class ToolRanker:
         """
         scores = self._scores(query)
         if background := " ".join(context):
-            scores = [
-                score + CONTEXT_WEIGHT * other for score, other in zip(scores, self._scores(background), strict=True)
-            ]
-        best = sorted(range(len(scores)), key=lambda number: -scores[number])[:limit]
+            others = self._scores(background)
+            scores = [score + CONTEXT_WEIGHT * other for score, other in zip(scores, others, strict=True)]
+        best = sorted(range(len(scores)), key=lambda place: -scores[place])[:limit]
         highest = max(scores, default=0.0)
         total = sum(math.exp(score - highest) for score in scores)
-        return [
-            Hit(self.cards[number].name, scores[number], math.exp(scores[number] - highest) / total) for number in best
-        ]
+        return [Hit(self.cards[place].name, scores[place], math.exp(scores[place] - highest) / total) for place in best]
 
     def _scores(self, text: str) -> list[float]:
         text = text[:LONGEST_REQUEST]
@@ -113,9 +110,8 @@ class Shortcuts:
     def __init__(self, cards: Sequence[Card], ranker: ToolRanker | None = None) -> None:
         self.cards = tuple(cards)
         self._trained = ranker
-        self._fillers = {
-            word for lang in languages() for filler in table("words", lang)["fillers"] for word in _read(filler)[1]
-        }
+        self._fillers = frozenset().union(*_listed("fillers"))
+        self._sayings = tuple(map(_line, _listed("sayings")))
         self._marked = [card for card in cards if card.shortcut]
         self._stems_of = {
             card.name: self._fillers.union(*(_read(phrase)[1] for phrase in card.whole_phrases()))
@@ -154,12 +150,15 @@ class Shortcuts:
     def leading(self, request: str, apart: Collection[str] = ()) -> str | None:
         """Return the one tool that an example with a slot leads to, whatever few plain words fill the slot; at once.
 
-        None of these words may be among the stems `apart`.
+        None of these words may be among the stems `apart`. A saying ("play it cool") leads nowhere.
         """
+        # "Play Cool Runnings" is no saying: here fillers count.
+        if _line(tuple(stems(request, FALLBACK))).startswith(self._sayings) or _BREAK.search(request):
+            return None
         line = _line(self._words(self._spelt(request)))
         filled = ((name, frame.fullmatch(line)) for frame, name in self._frames)
         leading = {name for name, slot in filled if slot and set(slot[1].split()).isdisjoint(apart)}
-        return leading.pop() if len(leading) == 1 and not _BREAK.search(request) else None
+        return leading.pop() if len(leading) == 1 else None
 
     def may_be_meant(self, request: str) -> bool:
         """Tell whether `meant` could find a tool, at once."""
@@ -195,6 +194,10 @@ class Shortcuts:
 
     def _vector(self, text: str) -> Vector:
         return self._ranker.space.vector(features(text))
+
+
+def _listed(name: str) -> set[Words]:
+    return {_read(phrase)[1] for lang in languages() for phrase in table("words", lang)[name]}
 
 
 def _line(row: Words) -> str:

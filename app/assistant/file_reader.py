@@ -13,7 +13,7 @@ from agents.sources.attachments import kind_of as picture_kind
 from agents.sources.attachments.transcriber import NotHeard, Transcriber
 from agents.sources.attachments.transcriber import kind_of as recording_kind
 from agents.sources.documents.files import Unreadable
-from agents.sources.documents.reading import text_of
+from agents.sources.documents.reading import LARGEST_ATTACHED, text_of
 from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted, QuotedKind
 from app.assistant.assistant import Assistant
 from app.assistant.turn import Turn
@@ -53,6 +53,13 @@ def _stands_for_file(part: Quoted) -> bool:
 
 class NotFetched(Exception):
     """A file cannot be had; the key of a phrase for the user."""
+
+
+async def _fetched(part: Quoted, fetch: Fetch) -> bytes:
+    data = await fetch(part)
+    if len(data) > LARGEST_ATTACHED:
+        raise NotFetched("file_large")
+    return data
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,7 @@ class FileReader:
             raise NotFetched(UNUSED[part["kind"]])
         match part["kind"]:
             case "photo":
-                self._see(part, await fetch(part), parts)
+                self._see(part, await _fetched(part, fetch), parts)
             case "file":
                 await self._look_into(part, parts, fetch)
             case "voice":
@@ -143,14 +150,14 @@ class FileReader:
     def _see(self, part: Quoted, data: bytes, parts: _Parts) -> None:
         shown = picture(data)
         if shown is None:
-            raise NotFetched("file_no_picture")
+            raise NotFetched("picture_large" if picture_kind(data) else "file_no_picture")
         if len(parts.pictures) < MOST_PICTURES:
             parts.pictures.append(shown)
             parts.quoted.append({**part, "kind": "photo"})
 
     async def _look_into(self, part: Quoted, parts: _Parts, fetch: Fetch) -> None:
-        data = await fetch(part)
-        if self._assistant.sees and picture(data):
+        data = await _fetched(part, fetch)
+        if self._assistant.sees and picture_kind(data):
             self._see(part, data, parts)
             return
         characters_left = self._longest - sum(map(len, parts.texts.values()))
@@ -167,7 +174,7 @@ class FileReader:
     async def _hear(self, part: Quoted, fetch: Fetch, lang: str) -> str:
         assert self._transcriber is not None  # else no speech is taken
         try:
-            return await self._transcriber.text(await fetch(part), lang)
+            return await self._transcriber.text(await _fetched(part, fetch), lang)
         except NotHeard as failure:
             LOG.warning("speech could not be written down: %s", failure)
             raise NotFetched("file_not_heard") from None

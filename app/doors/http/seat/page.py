@@ -117,7 +117,7 @@ def _log(thread: str, lines: list[TranscriptLine], lang: str) -> Markup:
 
     def drawn(line: TranscriptLine) -> Markup:
         if line.role == "user":
-            return draw("heard", lang, text=line.text, source=line.metadata.get("source", ""), quoted=[])
+            return draw("heard", lang, text=line.text, source=line.metadata.get("source", ""), beside=[])
         return Drawing(line.speaker, lang, is_past=True).past([line])
 
     shown = Markup().join(map(drawn, lines[-MOST_LINES:]))

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 
 from agents.language.text.fulltext import Entry, Index
@@ -16,6 +17,8 @@ from prompts import FALLBACK
 
 PAGES = 8
 """Pages that are read for a query."""
+AT_ONCE = 4
+"""Pages whose texts are taken out at the same time."""
 LONGEST_PASSAGE = 1_200
 """Characters of a passage."""
 PASSAGES = 200
@@ -29,6 +32,7 @@ class WebResearch(Base):
     """Read pages; for an unreadable page the search's own text counts."""
 
     engine: Retriever
+    _slots: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, AT_ONCE), compare=False, repr=False)
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return the best passages; see `Retriever`."""
@@ -41,8 +45,9 @@ class WebResearch(Base):
         found_as = replace(hit, retriever=self.name)
         try:
             download = await self.means.fetcher.page(hit.url)
-            page = await page_text(download)
-        except NotFetched:
+            async with asyncio.timeout(self.means.fetcher.timeout), self._slots:
+                page = await page_text(download)
+        except (NotFetched, TimeoutError):
             return [found_as]
         about = replace(
             found_as, url=download.url, title=page.title or hit.title, published=page.published or hit.published

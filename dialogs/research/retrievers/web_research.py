@@ -57,7 +57,10 @@ class WebResearch(Base):
 
 
 def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> list[Document]:
-    """Return the documents that fit a query best, at most a few of each address."""
+    """Return the documents that fit a query best, at most a few of each address.
+
+    Where none has a word of the query, the search knew better: it is the beginning of each page, in their order.
+    """
     entries = [Entry(str(place), part.title, part.text) for place, part in enumerate(documents)]
     index = Index(entries, FALLBACK, weights=(0.5, 1.0), ignored=small_words(lang))
     chosen: list[Document] = []
@@ -65,7 +68,8 @@ def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> li
         document = documents[int(hit.key)]
         if sum(other.url == document.url for other in chosen) < PER_PAGE:
             chosen.append(document)
-    return chosen[:limit]
+    beginnings = {document.url: document for document in reversed(documents)}
+    return (chosen or [*beginnings.values()][::-1])[:limit]
 
 
 source = Source(make=lambda name, means: WebResearch(name, means, web_search(name, means, "web")), patience=3)

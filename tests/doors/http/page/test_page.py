@@ -492,4 +492,10 @@ async def test_the_seat(assistant: Assistant, script: Script) -> None:
         mark = re.search(r"log\?mark=([^\"]+)", shown)
         assert mark
         assert (await operator.get(f"{path}/log?mark={mark[1]}")).status_code == 204
+        blank = await operator.post(f"{path}/messages", data={"text": " ", "id": "22345678"}, headers=BY_PAGE)
+        assert (blank.status_code, blank.text) == (422, "That does not fit here. Please check it.")
         assert "Take over" in (await operator.post(f"{path}/back", data={"note": "x"}, headers=BY_PAGE)).text
+        late = {"text": "And one thing more.", "id": "32345678"}
+        for step in ("back", "messages"):
+            refused = await operator.post(f"{path}/{step}", data=late, headers=BY_PAGE)
+            assert refused.text == "You do not have this conversation at the moment."

@@ -279,6 +279,8 @@ def read(kind: type[Kind]) -> Kind:
     env_file = Settings.model_config.get("env_file")
     try:
         return kind(_env_file=env_file, _env_ignore_empty=True)
+    except UnicodeDecodeError:
+        raise ConfigError(f"{env_file} is not written in UTF-8") from None
     except ValidationError as wrong:
         first = wrong.errors()[0]
         if not first["loc"]:

@@ -12,7 +12,7 @@ from agents.sources.attachments import Contents, marks
 from agents.sources.documents.files import Unreadable
 from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted, QuotedKind
 from app.assistant.assistant import Assistant
-from app.assistant.attached_text import text_of
+from app.assistant.attached_text import LARGEST_ATTACHED, text_of
 from app.assistant.pictures import MOST_PICTURES, media_type, picture
 from app.assistant.transcriber import NotHeard, Transcriber, suffix_of
 from app.assistant.turn import Turn
@@ -52,6 +52,13 @@ def _stands_for_file(part: Quoted) -> bool:
 
 class NotFetched(Exception):
     """A file cannot be had; the key of a phrase for the user."""
+
+
+async def _fetched(part: Quoted, fetch: Fetch) -> bytes:
+    data = await fetch(part)
+    if len(data) > LARGEST_ATTACHED:
+        raise NotFetched("file_large")
+    return data
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,7 @@ class FileReader:
             raise NotFetched(UNUSED[part["kind"]])
         match part["kind"]:
             case "photo":
-                self._see(part, await fetch(part), parts)
+                self._see(part, await _fetched(part, fetch), parts)
             case "file":
                 await self._look_into(part, parts, fetch)
             case "voice":
@@ -142,14 +149,14 @@ class FileReader:
     def _see(self, part: Quoted, data: bytes, parts: _Parts) -> None:
         shown = picture(data)
         if shown is None:
-            raise NotFetched("file_no_picture")
+            raise NotFetched("picture_large" if media_type(data) else "file_no_picture")
         if len(parts.pictures) < MOST_PICTURES:
             parts.pictures.append(shown)
             parts.quoted.append({**part, "kind": "photo"})
 
     async def _look_into(self, part: Quoted, parts: _Parts, fetch: Fetch) -> None:
-        data = await fetch(part)
-        if self._assistant.sees and picture(data):
+        data = await _fetched(part, fetch)
+        if self._assistant.sees and media_type(data):
             self._see(part, data, parts)
             return
         characters_left = self._longest - sum(map(len, parts.texts.values()))
@@ -166,7 +173,7 @@ class FileReader:
     async def _hear(self, part: Quoted, fetch: Fetch, lang: str) -> str:
         assert self._transcriber is not None  # else no speech is taken
         try:
-            return await self._transcriber.text(await fetch(part), lang)
+            return await self._transcriber.text(await _fetched(part, fetch), lang)
         except NotHeard as failure:
             LOG.warning("speech could not be written down: %s", failure)
             raise NotFetched("file_not_heard") from None

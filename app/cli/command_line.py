@@ -83,8 +83,11 @@ async def pair() -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; faults of the caller are one line on stderr."""
+    _open_streams()
     try:
-        return _run(arguments)
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
     except typer.TyperException as fault:
         return _told(fault.format_message(), USAGE)
     except UnusableDatabase as fault:
@@ -99,10 +102,17 @@ def main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except EOFError:
         return _told("the input ended before everything was answered", FAILED)
-    except BrokenPipeError:
-        # Nobody reads any more; what is left in the buffer must not complain at exit.
+    except OSError as fault:
+        # Nobody reads any more, or the disk is full; what is left in the buffer must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return FAILED if isinstance(fault, BrokenPipeError) else _told(fault or type(fault).__name__, FAILED)
+
+
+def _open_streams() -> None:
+    """Open the streams that the caller has closed; the next file that is opened would take their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def application() -> TyperGroup:

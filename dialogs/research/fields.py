@@ -52,7 +52,7 @@ def day(row: Mapping[str, object], *names: str) -> str | None:
     for read in (datetime.fromisoformat, date.fromisoformat, parsedate_to_datetime):
         try:
             return f"{read(value):%Y-%m-%d}"
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, IndexError, OverflowError):
             continue
     return None
 

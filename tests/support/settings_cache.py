@@ -15,7 +15,7 @@ def read_once(read: Callable[[type[Kind]], Kind]) -> Callable[[type[Kind]], Kind
 
     def reading(kind: type[Kind]) -> Kind:
         env_file = Path(str(Settings.model_config.get("env_file") or ""))
-        written = env_file.read_text() if env_file.is_file() else ""
+        written = env_file.read_bytes() if env_file.is_file() else b""
         fields = kind.model_fields
         named = frozenset((name, os.environ[name]) for name in os.environ if name.lower() in fields)
         key = kind, os.getcwd(), written, named

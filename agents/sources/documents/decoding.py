@@ -15,7 +15,10 @@ def decoded(body: bytes) -> str:
         return body.decode("utf-16", "replace")
     try:
         return body.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as broken:
+        whole = broken.object[: broken.start]
+        if broken.end == len(broken.object) and not whole.isascii():
+            return whole.decode()  # The text was cut within a letter.
         return body.decode(_likely_encoding(body[:SAMPLE]), "replace")
 
 

@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import codecs
 import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -17,8 +16,10 @@ import httpx
 from ssrfguard import Policy, Resolver, SSRFGuardError
 
 from agents.language.text.clean import clean
-from agents.sources.documents.files import Unreadable
-from agents.sources.documents.reading import sections_in_process
+from agents.sources.documents.decoding import decoded
+from agents.sources.documents.files import WEB_PAGE
+from agents.sources.documents.markdown import Section
+from agents.sources.documents.reading import read, sections_in_process
 from agents.sources.web.ssrf import FAR, BodyRefused, guarded_client, policy_of, read_body
 
 USER_AGENT = "dialog-supervisor/0.1 (search for a user)"
@@ -27,7 +28,8 @@ PLAIN = frozenset({"text/plain", "text/markdown"})
 PDF = "application/pdf"
 PAGES = HTML | PLAIN | {PDF}
 LARGEST_ANSWER = 2_000_000  # Bytes of a search service's answer.
-LONGEST_PDF = 200_000  # Characters of a PDF that are read.
+LARGEST_HERE = 200_000  # Bytes of a page that is read in our own process: its author may have made it slow to read.
+LONGEST_PAGE = 200_000  # Characters of a page that are read.
 LONGEST_TITLE = 200
 STEP = 1  # Redirects that the guard lets httpx prepare; they are followed here, each checked like a new address.
 PUBLIC = Policy(denied_networks=FAR, max_redirects=STEP)
@@ -43,7 +45,6 @@ class Download:
 
     url: str
     kind: str
-    charset: str | None
     body: bytes
 
 
@@ -136,7 +137,7 @@ class Fetcher:
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind not in kinds:
                 raise NotFetched(f"it is {kind or 'of no known kind'}, which is not read")
-            return Download(url, kind, response.charset_encoding, await read_body(response, self.largest))
+            return Download(url, kind, await read_body(response, self.largest))
 
     def _client(self, name: str, policy: Policy) -> httpx.AsyncClient:
         if name not in self._clients:
@@ -184,45 +185,26 @@ class PageText:
 
 
 async def page_text(download: Download) -> PageText:
-    """Return what a page says. It is read in a thread, and a PDF file in a process of its own.
+    """Return what a page says. A large page and a PDF file are read in a process of its own.
 
     Raises:
-        NotFetched: nothing in it can be read.
+        NotFetched: nothing in it can be read, or not in time.
     """
-    if download.kind in HTML:
-        page = await asyncio.to_thread(_html, download.body)
-    elif download.kind == PDF:
-        page = PageText("", await _pdf(download.body))
-    else:
-        page = PageText("", download.body.decode(_charset(download.charset), "replace"))
-    text = clean(page.text).strip()
+    sections = [Section("", decoded(download.body))] if download.kind in PLAIN else await _sections(download)
+    text = clean("\n\n".join(section.text for section in sections)).strip()
     if not text:
         raise NotFetched("there is no text in it")
-    return PageText(" ".join(clean(page.title).split())[:LONGEST_TITLE], text, page.published)
+    is_html = download.kind in HTML
+    title = " ".join(clean(sections[0].title).split())[:LONGEST_TITLE] if is_html else ""
+    return PageText(title, text, sections[0].anchor or None if is_html else None)
 
 
-async def _pdf(body: bytes) -> str:
+async def _sections(download: Download) -> list[Section]:
     try:
-        return "\n\n".join(page.text for page in await sections_in_process(".pdf", body, LONGEST_PDF))
-    except Unreadable as broken:
-        raise NotFetched(str(broken)) from None
-
-
-def _html(body: bytes) -> PageText:
-    from trafilatura import bare_extraction
-
-    try:
-        page = bare_extraction(body, with_metadata=True, favor_recall=True, fast=True, include_comments=False)
+        if download.kind in HTML and len(download.body) <= LARGEST_HERE:
+            return await asyncio.to_thread(read, WEB_PAGE, download.body, LONGEST_PAGE)
+        kind = WEB_PAGE if download.kind in HTML else ".pdf"
+        return await sections_in_process(kind, download.body, LONGEST_PAGE)
     # The parser's messages quote the page.
     except Exception as broken:
         raise NotFetched(f"the page cannot be read ({type(broken).__name__})") from None
-    if page is None or isinstance(page, dict):
-        raise NotFetched("there is no text in it")
-    return PageText(page.title or "", page.text or "", page.date)
-
-
-def _charset(name: str | None) -> str:
-    try:
-        return codecs.lookup(name or "utf-8").name
-    except LookupError:
-        return "utf-8"

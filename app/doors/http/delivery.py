@@ -53,10 +53,12 @@ class Delivery:
         """
         owner = self.key.user(user)
         turn = Turn(thread=self.name, text=text, user=owner, lang=lang, id=id, source=source, device=DEVICE)
+        # An answer that begins now, as after a restart, numbers its events anew.
+        after = self.last_event_id if self.answers.of(turn.thread, turn.id) else 0
         answer = await self.answers.to(turn)
         headers = {"X-Message-Id": quote(turn.id)}
         if STREAM in self.accept:
-            return streamed(_frames(answer, self.thread, self.last_event_id), headers)
+            return streamed(_frames(answer, self.thread, after), headers)
         return whole(_total(answer, self.thread), headers)
 
 

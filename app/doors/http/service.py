@@ -100,7 +100,8 @@ class Gate:
         try:
             most = MOST_UPLOADED if scope["path"].startswith("/talk/") else MOST_BYTES
             if problem := self._problem(headers, most):
-                await fault(*problem)(scope, receive, answer)
+                refusal = await told(Request(scope), HTTPException(*problem))
+                await refusal(scope, receive, answer)
             else:
                 await self._app(scope, _bounded(receive, most), answer)
         finally:
@@ -207,8 +208,8 @@ async def told(request: Request, failure: Exception) -> Response:
             status, message, code = 503, "The database cannot be used.", "storage"
         case _:
             LOG.error("request %s failed", request.state.request_id, exc_info=failure)
-    if isinstance(route := request.scope.get("route"), PageRoute):
-        return refused(request, route, status, failure)
+    if isinstance(request.scope.get("route"), PageRoute) or "hx-request" in request.headers:
+        return refused(request, status, failure)
     return fault(status, message, code)
 
 

@@ -3,7 +3,7 @@
 import uuid
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from pydantic import BaseModel, Field
 
 from agents.toolkit.questions import CHOICE
@@ -74,6 +74,8 @@ router = APIRouter(prefix="/threads/{thread}", responses=FAULTS)
 @router.post("/turns", response_model=Outcome, responses=STREAMED)
 async def play(body: NewTurn, delivery: Delivered) -> Response:
     """Play a turn: as a stream of events for `Accept: text/event-stream`, else whole."""
+    if body.text is not None and not body.text.strip():
+        raise HTTPException(422, "The text is empty.")
     return await delivery.answer(body.text, delivery.id(body.id), body.user, body.source, body.lang)
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 
 from agents.language.text.fulltext import Entry, Index
@@ -16,6 +17,8 @@ from prompts import FALLBACK
 
 PAGES = 8
 """Pages that are read for a query."""
+AT_ONCE = 4
+"""Pages whose texts are taken out at the same time."""
 LONGEST_PASSAGE = 1_200
 """Characters of a passage."""
 PASSAGES = 200
@@ -29,6 +32,7 @@ class WebResearch(Base):
     """Read pages; for an unreadable page the search's own text counts."""
 
     engine: Retriever
+    _slots: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, AT_ONCE), compare=False, repr=False)
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return the best passages; see `Retriever`."""
@@ -41,8 +45,9 @@ class WebResearch(Base):
         found_as = replace(hit, retriever=self.name)
         try:
             download = await self.means.fetcher.page(hit.url)
-            page = await page_text(download)
-        except NotFetched:
+            async with asyncio.timeout(self.means.fetcher.timeout), self._slots:
+                page = await page_text(download)
+        except (NotFetched, TimeoutError):
             return [found_as]
         about = replace(
             found_as, url=download.url, title=page.title or hit.title, published=page.published or hit.published
@@ -52,7 +57,10 @@ class WebResearch(Base):
 
 
 def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> list[Document]:
-    """Return the documents that fit a query best, at most a few of each address."""
+    """Return the documents that fit a query best, at most a few of each address.
+
+    Where none has a word of the query, the search knew better: it is the beginning of each page, in their order.
+    """
     entries = [Entry(str(place), part.title, part.text) for place, part in enumerate(documents)]
     index = Index(entries, FALLBACK, weights=(0.5, 1.0), ignored=small_words(lang))
     chosen: list[Document] = []
@@ -60,7 +68,8 @@ def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> li
         document = documents[int(hit.key)]
         if sum(other.url == document.url for other in chosen) < PER_PAGE:
             chosen.append(document)
-    return chosen[:limit]
+    beginnings = {document.url: document for document in reversed(documents)}
+    return (chosen or [*beginnings.values()][::-1])[:limit]
 
 
 source = Source(make=lambda name, means: WebResearch(name, means, web_search(name, means, "web")), patience=3)

@@ -1,5 +1,6 @@
 """Sources as the settings combine them, in a conversation: one fails, all fail, one is empty, one is slow."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
@@ -9,6 +10,7 @@ import pytest
 
 from agents.events import Images, Message, SearchStep, Sources, ToolEnd
 from agents.models.script import Call
+from agents.sources.web.fetcher import Download, PageText
 from agents.toolkit.services import Services
 from dialogs.research.settings import ResearchSettings, read_plans
 from tests.conftest import Chat
@@ -154,3 +156,23 @@ async def test_a_hostile_page_that_was_really_fetched_is_data(chat: Chat, servic
     assert systems
     assert not any("to-do about ships" in text for text in systems)
     assert [event.tool for event in chat.events if isinstance(event, ToolEnd)] == ["search"]
+
+
+async def test_a_page_that_is_slow_to_read_costs_its_passages_alone(
+    chat: Chat, services: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the search said of it counts instead, and the other pages are read."""
+
+    async def read(download: Download) -> PageText:
+        await asyncio.sleep(60 if download.url.endswith("slow") else 0)
+        return PageText("Ships", "A tall ship has three masts.")
+
+    monkeypatch.setattr("dialogs.research.retrievers.web_research.page_text", read)
+    site = await services.enter_async_context(Service.open(Answer(b"page", kind="text/plain")))
+    hits = [{**SHIP, "url": f"{site.url}/{name}"} for name in ("slow", "page")]
+    await set_up(chat, services, "web_research", searxng=Answer({"results": hits}))
+    chat.services = [with_settings(chat, {"search_internal": (site.url,), "search_timeout": 1})]
+
+    end, _ = await outcome(chat)
+
+    assert sorted(texts(end)) == ["Ships\nA tall ship has three masts.", f"Tall ship\n{SHIP['content']}"]

@@ -18,7 +18,8 @@ from agents.sources.web.fetcher import Fetcher
 from app.cli import command_line
 from app.settings import read
 from dialogs.research import retrievers
-from dialogs.research.retrievers import Image, Means, Retriever, SearchFailed
+from dialogs.research.retrievers import Document, Image, Means, Retriever, SearchFailed
+from dialogs.research.retrievers.web_research import best
 from dialogs.research.settings import ResearchSettings, read_plans
 from tests.dialogs.research.opened import opened
 from tests.support.http_service import Answer, Service
@@ -143,6 +144,26 @@ async def test_tavily_gets_its_key_and_gives_news_and_pictures(fetcher: Fetcher)
     assert service.asked[0].headers["authorization"] == "Bearer secret"
     assert (service.asked[0].body["topic"], service.asked[0].body["max_results"]) == ("news", 20)
     assert service.asked[1].body["include_images"] is True
+
+
+@pytest.mark.parametrize("date", ["yesterday", "0", f"Fri, 20 Nov {'9' * 20} 10:00:00 GMT"])
+async def test_a_date_that_is_none_is_left_out(fetcher: Fetcher, date: str) -> None:
+    """What a service says of one result costs no other one."""
+    news = {"title": "N", "url": "https://n.example", "content": "c", "published_date": date}
+    async with Service.open(Answer({"results": [news]})) as service:
+        made = source("news", fetcher, tavily_url=service.url, tavily_key=SecretStr("secret"))
+        [document] = (await made.search("q", limit=5, lang="en")).documents
+
+    assert document.published is None
+
+
+def test_pages_without_a_word_of_the_query_are_not_lost() -> None:
+    """A search knows other words and languages: what it found is told, the beginning of each page."""
+    contents = [
+        *(Document(f"A tall ship, {part}.", "Ships", "https://a.example", "web", part=str(part)) for part in range(3)),
+        Document("Sails.", "Sails", "https://b.example", "web"),
+    ]
+    assert best("парусник", contents, 5, "ru") == [contents[0], contents[3]]
 
 
 async def test_wikipedia_is_asked_in_the_language_of_the_conversation(fetcher: Fetcher) -> None:

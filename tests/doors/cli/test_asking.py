@@ -4,6 +4,8 @@ import json
 import logging
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from app.assistant import Turn
 from app.cli import command_line
 from tests.doors.cli.conftest import Captured, Stage
 from tests.support.fake_assistant import says
+from tests.support.places import ROOT
 
 
 def test_ask_prints_the_answer_only(stage: Stage, capsys: Captured) -> None:
@@ -136,6 +139,30 @@ def test_errors_with_a_reader_are_one_line(
     monkeypatch.setattr(stand_in, "play", refuse)
     assert command_line.main(["ask", "hi"]) == 2
     assert capsys.readouterr().err == f"python -m app: {fault}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "err"),
+    [
+        ("threads >/dev/full", 1, "[Errno 28] No space left on device"),
+        ("threads >&-", 0, ""),
+        ("ask - <&-", 2, "there is nothing to say: give TEXT, or - to read it from standard input"),
+    ],
+)
+def test_streams_that_cannot_be_used(tmp_path: Path, command: str, code: int, err: str) -> None:
+    """A full disk is one line; a stream that the caller has closed is empty, and its number is no other file's."""
+    variables = {"DATABASE_URL": f"sqlite:///{tmp_path}/a.db", "APP_LANG": "en", "LLM_MODEL": "local:rules"}
+    shell = ["sh", "-c", f"{sys.executable} -m app {command}"]
+    process = subprocess.run(shell, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (code, err and f"python -m app: {err}\n")
+
+
+def test_settings_in_another_encoding_are_one_line(stage: Stage, tmp_path: Path, capsys: Captured) -> None:
+    """A file that an old editor has saved is named."""
+    stage()
+    (tmp_path / ".env").write_bytes("APP_LANG=en # по-русски".encode("cp1251"))
+    assert command_line.main(["ask", "hi"]) == 2
+    assert capsys.readouterr().err == "python -m app: .env is not written in UTF-8\n"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -123,6 +123,7 @@ async def test_callers_do_not_meet(assistant: Assistant, script: Script) -> None
         ("/threads/x/turns", b'{"text": "\xff"}', 400),
         ("/threads/x/turns", b'{"text": "hello", "more": 1}', 422),
         ("/threads/x/turns", b'{"text": 1}', 422),
+        ("/threads/x/turns", b'{"text": " "}', 422),
         ("/threads/x/turns", b'{"text": "hello", "lang": "../en"}', 422),
         ("/threads/x/turns", b'{"text": "%s"}' % (b"a" * 1_000_001), 413),
         ("/threads/x/turns", b"[" * 100_000, 400),

@@ -9,7 +9,7 @@ import pytest
 
 from agents.models.script import Call, Script
 from app.assistant import Assistant
-from tests.support.http_door import events_of, streamed
+from tests.support.http_door import events_of, served, streamed
 from tests.support.scripted_assistant import Gate, script_lines
 
 JSON = {"content-type": "application/json"}
@@ -117,6 +117,20 @@ async def test_a_client_that_comes_back_gets_the_rest(client: httpx.AsyncClient,
     rest = await coming
     assert next(event["seq"] for event in rest) == seen + 1
     assert [event["text"] for event in rest if event["type"] == "message"] == ["One two three four"]
+
+
+async def test_a_client_that_comes_back_after_a_restart(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script
+) -> None:
+    """The server that answers now numbers the events anew, so the number of the other one skips none of them."""
+    script.add(supervisor=["One two three four"])
+    body = {"text": "count", "id": "m"}
+    before = await streamed(client, TURNS, body)
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as restarted:
+        rest = await streamed(restarted, TURNS, body, last_event_id=str(before[-1]["seq"]))
+        end = await streamed(restarted, TURNS, body, last_event_id=str(rest[-2]["seq"]))
+    assert [event["text"] for event in rest if event["type"] == "message"] == ["One two three four"]
+    assert end == rest[-1:]
 
 
 async def test_whoever_goes_stops_the_answer(

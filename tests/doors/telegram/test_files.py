@@ -75,6 +75,26 @@ async def test_an_album_is_one_turn(door: Open, world: BotApi, sees: Script, mon
         assert await telegram.assistant.memory.updates.open("telegram 1234567") == []
 
 
+async def test_a_changed_album_is_answered_anew_as_a_whole(
+    door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Telegram reports the part with the caption; the other pictures are looked at again, too."""
+    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.5)
+    sees.add(supervisor=["Two hats.", "Both red."])
+    async with door() as telegram:
+        first = world.says(ANN, photo=photo(world), media_group_id="7", caption="What are these?")
+        world.says(ANN, photo=photo(world, other := JPEG + b"!"), media_group_id="7")
+        await world.until_sent(ANN, 1)
+        await world.until(lambda: not telegram.chats.busy)
+        first.update(caption="Which colour?", edit_date=first["date"] + 60)
+        world.bring({"edited_message": first})
+        await world.until_sent(ANN, 2)
+        world.taps(world.sent[1], "🔄 Answer it anew")
+        assert (await world.until_sent(ANN, 3))[2] == "Both red."
+        await world.until(lambda: not telegram.chats.busy)
+    assert pictures(sees) == [base64(JPEG), base64(other)]
+
+
 async def test_an_album_in_a_group(door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its parts go with the one whose caption calls the bot; an album that calls nobody is left alone."""
     monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.5)

@@ -143,6 +143,12 @@ def test_old_encodings_of_russian(text: str, encoding: str) -> None:
     assert decoded(text.encode(encoding)) == text
 
 
+@pytest.mark.parametrize("text", ["Привет, мир", "\ufeffПривет", "再见，世界"])
+def test_a_text_that_is_cut_within_a_letter(text: str) -> None:
+    """Of a long file only the beginning is read; the letter that was cut is left out."""
+    assert decoded(text.encode()[:-1]) == text.removeprefix("\ufeff")[:-1]
+
+
 @pytest.mark.parametrize(
     "text", ["Le café est fermé à midi.", "Größe und Länge der Straße", "It costs £5 a year", "naïve façade"]
 )

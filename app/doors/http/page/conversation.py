@@ -4,12 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import cast
 
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
 from agents.events import Interrupt
 from agents.memory.inbox import TranscriptLine
+from agents.sources.attachments import MARKED, marks
+from agents.state.person import Quoted
 from agents.toolkit.questions import worded
 from app.assistant import Assistant, Turn
 from app.assistant.recording import Step
@@ -121,7 +124,9 @@ class Conversation:
         return self.drawn(id, Markup().join(heard), parts)
 
     def _heard(self, text: str | None, **facts: object) -> Markup:
-        return draw("heard", self.lang, text=text, source=facts.get("source"), quoted=facts.get("quoted", ()))
+        beside = [part for part in cast(Sequence[Quoted], facts.get("quoted", ())) if part["kind"] in MARKED]
+        names = [part["by"] or marks([part], self.lang) for part in beside]
+        return draw("heard", self.lang, text=text, source=facts.get("source"), beside=names)
 
     def drawn(self, id: str, heard: str = "", answer: str = "", **facts: object) -> Markup:
         """Return a message and its answer; one of which nothing can be understood has only remarks, and is not kept."""

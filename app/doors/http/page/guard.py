@@ -73,6 +73,8 @@ class PageRoute(APIRoute):
 
     own_words: tuple[type[Exception], ...] = ()
     """The failures that say themselves what is to be put right."""
+    conflict = "409"
+    """The sentence for what cannot be done any more."""
 
 
 def new_router(kind: type[PageRoute] = PageRoute, prefix: str = "") -> APIRouter:
@@ -92,14 +94,15 @@ def _of_page(request: Request) -> None:
         raise HTTPException(403)
 
 
-def refused(request: Request, route: PageRoute, status: int, failure: Exception) -> Response:
+def refused(request: Request, status: int, failure: Exception) -> Response:
     """Tell the user in a sentence that a request is refused; who is not signed in is led to the form for it."""
     is_of_page, lang = "hx-request" in request.headers, accepted_language(request)
     if status == 401 and not is_of_page:
         return RedirectResponse(SIGN_IN, 303)
     sentences = table("page", lang)["refused"]
-    text = sentences.get(str(status), sentences["rest"])
-    if isinstance(failure, route.own_words):
+    route = request.scope.get("route")
+    text = sentences.get(getattr(route, "conflict", "") if status == 409 else str(status), sentences["rest"])
+    if isinstance(failure, getattr(route, "own_words", ())):
         status, text = 409, str(failure)
     if is_of_page:
         return PlainTextResponse(text, status, {"HX-Redirect": SIGN_IN} if status == 401 else None)

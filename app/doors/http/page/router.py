@@ -15,6 +15,7 @@ from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
 from agents.toolkit.questions import CHOICE
+from app.assistant.file_reader import FileReader
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
@@ -65,7 +66,8 @@ async def _form(request: Request) -> Form:
     """Return the fields and files of a form. Raises HTTPException: they cannot be read."""
     async with request.form(max_files=MOST_PICTURES, max_fields=100) as sent:
         fields = {name: value for name, value in sent.multi_items() if isinstance(value, str)}
-        files = [(name, file) for name, file in sent.multi_items() if not isinstance(file, str) and file.size]
+        # Without a chosen file a browser sends one that has no name.
+        files = [(name, file) for name, file in sent.multi_items() if not isinstance(file, str) and file.filename]
         uploads = [
             Upload(await file.read(), (file.filename or "")[:100], is_recorded=name == "voice") for name, file in files
         ]
@@ -112,6 +114,18 @@ async def conversations(talk: Talk, visitor: Visiting) -> str:
     return await _listed(talk, visitor)
 
 
+async def _begun(talk: Conversation, form: Form, id: str, reader: FileReader) -> Markup:
+    """Begin the answer to what was sent; return it as the page shows it. Raises HTTPException: nothing was sent."""
+    text = form.fields.get("text", "").strip()
+    if not text and not form.uploads:
+        raise HTTPException(422)
+    if turn := await talk.turn(id):
+        # Its files were read before, and speech is not heard the same twice.
+        return await talk.begin(turn)
+    reading = await with_uploads(reader, talk.new(text, id, "message"), form.uploads, talk.lang)
+    return await talk.begin(reading.turn, reading.remarks) if reading.turn else talk.drawn(id, remarks=reading.remarks)
+
+
 def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable[Conversation]]) -> None:
     """Add the paths of a conversation below `path`; `conversation` gives it to a request."""
     Talking = Annotated[Conversation, Depends(conversation)]  # noqa: N806
@@ -131,13 +145,7 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
     @routes.post(f"{path}/messages")
     async def say(talk: Talking, form: Sent, id: NewId, reader: Reader) -> str:
         """Take a message with the files beside it; its answer comes by a stream of its own."""
-        text = form.fields.get("text", "").strip()
-        if not text and not form.uploads:
-            raise HTTPException(422)
-        reading = await with_uploads(reader, talk.new(text, id, "message"), form.uploads, talk.lang)
-        return (
-            await talk.begin(reading.turn, reading.remarks) if reading.turn else talk.drawn(id, remarks=reading.remarks)
-        )
+        return await _begun(talk, form, id, reader)
 
     @routes.post(f"{path}/undo")
     async def undo(talk: Talking, id: NewId) -> str:

@@ -12,7 +12,7 @@ from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
 from app.doors.http.exchange import PathName, Served, audited, having
 from app.doors.http.page.drawing import Drawing
-from app.doors.http.page.guard import Language, Visiting, new_router
+from app.doors.http.page.guard import Language, PageRoute, Visiting, new_router
 from app.doors.http.page.markup import draw
 from app.doors.http.page.router import MOST_LISTED, VERSION, NewId, Sent
 from app.doors.http.seat.paths import person
@@ -22,7 +22,15 @@ from app.seat import Operator as Person
 MOST_LINES = 200
 """Lines of a conversation that are shown."""
 SEAT = "/seat"
-router = new_router(prefix=SEAT)
+
+
+class SeatRoute(PageRoute):
+    """A path of the seat."""
+
+    conflict = "seat"
+
+
+router = new_router(SeatRoute, SEAT)
 
 
 def _operator(request: Request, visitor: Visiting) -> Person:
@@ -75,7 +83,9 @@ async def take(thread: PathName, operator: Operator, form: Sent, lang: Language,
 @router.post("/talk/{thread}/messages", dependencies=[Depends(_operator), audited("seat_said")])
 async def say(thread: PathName, operator: Operator, form: Sent, id: NewId, lang: Language, assistant: Served) -> str:
     """Say something to the user."""
-    await assistant.seats.say(thread, operator, form.fields.get("text", ""), id)
+    if not (text := form.fields.get("text", "")).strip():
+        raise HTTPException(422)
+    await assistant.seats.say(thread, operator, text, id)
     return await _drawn(assistant, thread, operator, lang)
 
 
@@ -117,7 +127,7 @@ def _log(thread: str, lines: list[TranscriptLine], lang: str) -> Markup:
 
     def drawn(line: TranscriptLine) -> Markup:
         if line.role == "user":
-            return draw("heard", lang, text=line.text, source=line.metadata.get("source", ""), quoted=[])
+            return draw("heard", lang, text=line.text, source=line.metadata.get("source", ""), beside=[])
         return Drawing(line.speaker, lang, is_past=True).past([line])
 
     shown = Markup().join(map(drawn, lines[-MOST_LINES:]))

@@ -1,5 +1,6 @@
 """What users do to messages that are there: tap the buttons, change their own, react to answers."""
 
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -121,8 +122,13 @@ async def answer_anew(row: UpdateRow, incoming: Incoming, query: CallbackQuery, 
         await row.close()
         return False
     changed = int(message.edit_date.timestamp()) if message.edit_date else 0
-    place = replace(place_of(message, query.from_user, door.names), edition=f"~{changed}")
-    turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
+    place = place_of(message, query.from_user, door.names)
+    quoted = quoted_in(message, door.sender.bot.bot)
+    if message.media_group_id and (entry := await door.assistant.message(place.thread, place.turn(text).id)):
+        # Telegram gives one part of an album; the message that was answered has all of them.
+        quoted = json.loads(entry.quoted or "[]")
+    place = replace(place, edition=f"~{changed}")
+    turn = place.turn(text, quoted=quoted)
     if (call := parse(text)) and not is_foreign(message):
         # A second tap does nothing.
         once = await door.updates.take(door.name, f"{key_of_message(message)}{place.edition}", "{}")

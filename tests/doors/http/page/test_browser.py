@@ -278,7 +278,10 @@ async def test_files_and_spoken_words(tmp_path: Path, script: Script) -> None:
         async with browsing(assistant, PHONE, reader=reader) as page:
             async with page.expect_file_chooser() as choosing:
                 await page.get_by_role("button", name="Attach files").click()
-            await (await choosing.value).set_files(picture)
+            await (await choosing.value).set_files([picture] * 11)
+            await page.locator(".send").tap()
+            await expect(page.locator("#alert")).to_contain_text("up to ten files")
+            await page.locator("input[name=file]").set_input_files(picture)
             await expect(page.locator("#chosen")).to_have_text("dot.png")
             await page.locator(".send").tap()
             await expect(page.locator("#log")).to_contain_text("A dot.")

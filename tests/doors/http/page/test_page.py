@@ -193,8 +193,7 @@ def test_nothing_becomes_html(name: str) -> None:
 
 def test_what_the_user_said_is_text() -> None:
     """A message and what it quotes are escaped; a citation leads to its source."""
-    quoted = [{"by": ATTACK, "kind": "file"}]
-    assert "<script" not in draw("heard", "en", text=ATTACK, source="message", quoted=quoted)
+    assert "<script" not in draw("heard", "en", text=ATTACK, source="message", beside=[ATTACK])
     citation = Citation(title="Milk", url="https://milk.example/", number=0, start=4, end=7)
     forged = Citation(title=ATTACK, url="javascript:alert(1)", number=1, start=7, end=10)
     drawn = Drawing("ann", "en").part(Message(speaker="supervisor", text="milk[1][2]", citations=[citation, forged]))
@@ -259,6 +258,53 @@ async def test_files_beside_a_message(tmp_path: Path, script: Script) -> None:
             assert "I could not read x" in nothing.text
             assert "sse-connect" not in nothing.text
         assert len(await assistant.history("day")) == 2
+
+
+UNUSABLE = {
+    "picture": ("cat.jpg", b"\xff\xd8\xff" + b"x" * 3_000_000, "The picture is too large: I take up to 3 MB."),
+    "text": ("book.txt", b"word " * 4_000_001, "The file is too large: I take up to 20 MB."),
+    "empty": ("notes.txt", b"", "I could not read notes.txt"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+async def test_files_that_cannot_be_used(tmp_path: Path, script: Script, name: str) -> None:
+    """The user is told why, and the words beside are answered; the message stands there as it was written."""
+    script.sees = True
+    script.add(supervisor=["I see nothing."])
+    file, data, remark = UNUSABLE[name]
+    async with (
+        stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
+        served(assistant, reader=FileReader(assistant, None, 1_000)) as url,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client,
+    ):
+        fields = {"id": "message-1", "text": "what is this?"}
+        shown = await client.post(f"{TALK}/messages", data=fields, files=[("file", (file, data))])
+        assert (remark in shown.text, "caption" in shown.text) == (True, False)
+        assert "I see nothing." in (await client.get(f"{TALK}/answer?id=message-1")).text
+
+
+async def test_too_much_at_once(client: httpx.AsyncClient) -> None:
+    """Too many files, or too large ones, are refused in a sentence."""
+    fields, much = {"id": "message-1", "text": "look"}, "This is too much at once."
+    many = [("file", (f"{number}.txt", b"x")) for number in range(11)]
+    for files in (many, [("file", ("film.mp4", b"x" * 26_000_000))]):
+        shown = await client.post(f"{TALK}/messages", data=fields, files=files, headers=BY_PAGE)
+        assert shown.text.startswith(much)
+
+
+async def test_speech_that_is_sent_again(assistant: Assistant, script: Script) -> None:
+    """A recording whose answer was lost on the way is the same message, although it would be heard otherwise."""
+    script.add(supervisor=["Once upon a time."])
+    files = {"voice": ("voice", b"OggS" + b"\1" * 50)}
+    async with Service.open(Answer({"text": "a story"}), Answer({"text": "us tory"})) as service:
+        reader = FileReader(assistant, Transcriber(service.url, "whisper-1"), 1_000)
+        async with served(assistant, reader=reader) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE) as client:
+            for _ in "12":
+                sent = await client.post(f"{TALK}/messages", data={"id": "message-1"}, files=files)
+                assert "a story" in sent.text
+                assert "Once upon a time." in (await client.get(f"{TALK}/answer?id=message-1")).text
+    assert len(service.asked) == 1
 
 
 @pytest.mark.needs("planner")
@@ -446,4 +492,10 @@ async def test_the_seat(assistant: Assistant, script: Script) -> None:
         mark = re.search(r"log\?mark=([^\"]+)", shown)
         assert mark
         assert (await operator.get(f"{path}/log?mark={mark[1]}")).status_code == 204
+        blank = await operator.post(f"{path}/messages", data={"text": " ", "id": "22345678"}, headers=BY_PAGE)
+        assert (blank.status_code, blank.text) == (422, "That does not fit here. Please check it.")
         assert "Take over" in (await operator.post(f"{path}/back", data={"note": "x"}, headers=BY_PAGE)).text
+        late = {"text": "And one thing more.", "id": "32345678"}
+        for step in ("back", "messages"):
+            refused = await operator.post(f"{path}/{step}", data=late, headers=BY_PAGE)
+            assert refused.text == "You do not have this conversation at the moment."

@@ -51,7 +51,9 @@ if (log) {
   body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === log) toEnd(); });
 
   composer.addEventListener("submit", (event) => {
-    if (!hasWords()) { event.preventDefault(); event.stopImmediatePropagation(); }
+    const isMuch = isTooMuch();
+    if (isMuch) alertBox.textContent = body.dataset.much;
+    if (isMuch || !hasWords()) { event.preventDefault(); event.stopImmediatePropagation(); }
   }, true);
   files?.addEventListener("change", showChosen);
   chosen?.addEventListener("click", () => { files.value = ""; showChosen(); text.focus(); });
@@ -116,6 +118,11 @@ htmx.onLoad((added) => {
   }
 });
 function hasWords() { return text.value.trim() || files?.files.length || voice?.files.length; }
+// The server takes no more, and a browser that is refused amid its sending does not show why.
+function isTooMuch() {
+  const sizes = [...(files?.files ?? [])].map((file) => file.size);
+  return sizes.length > 10 || sizes.reduce((sum, size) => sum + size, 0) > 24_000_000;
+}
 function showChosen() {
   if (!chosen) return;
   chosen.textContent = [...(files?.files ?? [])].map((file) => file.name).join(", ");

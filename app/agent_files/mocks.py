@@ -110,8 +110,7 @@ def with_mocks(speakers: Speakers, mocks: Sequence[Mock]) -> Speakers:
         added = [stand_in(mock) for mock in mocks if mock.speaker == speaker.name and mock.tool not in own]
         return replace(speaker, tools=[*tools, *added])
 
-    dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
-    return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
+    return speakers.each(changed)
 
 
 def stand_in(mock: Mock) -> BaseTool:

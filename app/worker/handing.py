@@ -11,6 +11,7 @@ from agents.events import RETRY, Error, Event, Message, ModelEnd, ModelStart, To
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn_player import TurnPlayer
+from app.process.tasks import wait_for_event
 from app.usage.usage import Usage
 from app.worker.queue import JobQueue, Listener, Page
 
@@ -90,10 +91,7 @@ class HandingAssistant(Assistant):
             if not is_open:
                 # What was left of it was forgotten.
                 return
-            try:
-                async with asyncio.timeout(LOOK):
-                    await news.wait()
-            except TimeoutError:
+            if not await wait_for_event(news, LOOK):
                 is_open = await self._queue.is_open(request)
 
     def _heard(self, request: str) -> None:

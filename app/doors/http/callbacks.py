@@ -5,7 +5,6 @@ import hashlib
 import hmac
 import logging
 from collections.abc import Collection
-from contextlib import suppress
 from typing import cast
 
 import httpx
@@ -17,7 +16,7 @@ from agents.memory import Memory
 from agents.memory.connection import Tables, migrate
 from agents.memory.inbox import TranscriptLine, clean, now_ms
 from app.assistant.short_term_memory import contents
-from app.process.tasks import Beside
+from app.process.tasks import Beside, wait_for_event
 
 LOG = logging.getLogger(__name__)
 TABLES = Tables(
@@ -92,9 +91,7 @@ class Callbacks(Beside):
                     wait = min(wait, max(0, due_ms - now_ms()) / 1000) if due_ms else wait
                 except DatabaseError:
                     LOG.exception("callbacks could not be read")
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(wait):
-                        await self._changed.wait()
+                await wait_for_event(self._changed, wait)
 
     async def _deliver(
         self, client: httpx.AsyncClient, id: int, thread: str, name: str, turn: int, tries: int, made_ms: int

@@ -32,7 +32,7 @@ from app.doors.telegram.updates.polling import Poller, remove_webhook
 from app.doors.telegram.updates.webhook import Hook, listening
 from app.presentation.listing import moment
 from app.process.logs import log_on_stderr
-from app.process.tasks import cancelled_by
+from app.process.tasks import cancelled_by, wait_for_event
 from app.settings import Settings
 from prompts import sentence
 
@@ -127,9 +127,7 @@ class Courier(Posting):
         self._notes.changed.clear()
         for note in await self._notes.waiting():
             await self._deliver(note)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK):
-                await self._notes.changed.wait()
+        await wait_for_event(self._notes.changed, LOOK)
 
     async def _deliver(self, note: Note) -> None:
         about = {"thread": note.thread, "when": moment(note.at_ms), "text": note.text}

@@ -31,8 +31,9 @@ from app.assistant import Assistant, Turn
 from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import make_help, open_services, tables_of
+from app.composition import open_services, tables_of
 from app.composition.databases import open_database
+from app.composition.help_chain import make_help
 from app.presentation.tool_card import faults
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions

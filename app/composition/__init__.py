@@ -1,7 +1,6 @@
 """The composition root: put the application together from settings, files and a database."""
 
 import logging
-import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -19,12 +18,10 @@ from agents.memory import Memory
 from agents.memory.connection import Tables
 from agents.memory.preferences import machine_zone
 from agents.models import Models
-from agents.models.factory import Endpoint, make_model
 from agents.sources.attachments.transcriber import Transcriber
-from agents.sources.documents.index import DocumentIndex, index_file
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Context
-from agents.toolkit.help import Documents, HelpChain, Link, OtherModel, Pages, Person, Webhook
+from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.supervisor_tools import abilities, change_language, current_time
@@ -38,6 +35,7 @@ from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
 from app.composition.databases import open_database
 from app.composition.field_values import WrittenFields
+from app.composition.help_chain import check_help, make_help
 from app.composition.remote_tools import note_changes, with_remote_tools
 from app.composition.windows import fitting
 from app.extensions import Extensions
@@ -210,9 +208,10 @@ def prices_of(settings: Settings, models: Models) -> Mapping[str, Price]:
     Raises:
         ConfigError: money is limited, and a model has no price.
     """
-    names = sorted({model.name for model in models if not model.name.startswith(FREE)} - settings.llm_prices.keys())
-    if names and (settings.user_money_per_day or settings.money_per_day):
-        raise ConfigError(f"LLM_PRICES: money is limited, and there is no price of {', '.join(names)} {EXAMPLE}")
+    paid = {model.name for model in models if not model.name.startswith(FREE)}
+    unpriced = ", ".join(sorted(paid - settings.llm_prices.keys()))
+    if unpriced and (settings.user_money_per_day or settings.money_per_day):
+        raise ConfigError(f"LLM_PRICES: money is limited, and there is no price of {unpriced} (see .env.example)")
     return settings.llm_prices
 
 
@@ -303,80 +302,6 @@ async def open_services(specialists: Mapping[str, Dialog], memory: Memory, *give
             if dialog.forget is not None:
                 memory.erasers.append(partial(dialog.forget, services))
         yield services
-
-
-SALT = ("application", "help")
-EXAMPLE = "(see .env.example)"
-
-
-async def make_help(settings: Settings, memory: Memory) -> HelpChain:
-    """Return the chain.
-
-    Raises:
-        ConfigError: a link lacks what it needs.
-    """
-    check_help(settings)
-    links: list[Link] = []
-    for name in settings.help_chain:
-        match name:
-            case "pages":
-                links.append(Pages())
-            case "documents":
-                links.append(Documents(DocumentIndex(index_file(memory.storage.path))))
-            case "model":
-                links.append(model_link(settings))
-            case "webhook":
-                secret = settings.help_webhook_secret.get_secret_value() if settings.help_webhook_secret else None
-                links.append(
-                    Webhook(str(settings.help_webhook_url), await _salt(memory.store), secret, settings.help_timeout)
-                )
-            case "person":
-                links.append(Person(memory.notes, settings.notes_per_day))
-    return HelpChain(links, settings.help_timeout)
-
-
-def check_help(settings: Settings) -> None:
-    """Check that the links have the settings that they need.
-
-    Raises:
-        ConfigError: a link lacks what it needs.
-    """
-    if "model" in settings.help_chain:
-        model_link(settings)
-    if "webhook" in settings.help_chain and settings.help_webhook_url is None:
-        raise ConfigError(f"HELP_CHAIN: the link webhook needs HELP_WEBHOOK_URL {EXAMPLE}")
-
-
-def model_link(settings: Settings) -> OtherModel:
-    """Return the link to another model.
-
-    Raises:
-        ConfigError: its name or key is missing.
-    """
-    name = settings.help_model or ""
-    provider, _, bare = name.partition(":")
-    if not bare or provider == "local":
-        raise ConfigError(f"HELP_CHAIN: the link model needs HELP_MODEL=<provider>:<name> {EXAMPLE}")
-    if provider != "openai":
-        if settings.help_base_url or settings.help_api_key:
-            raise ConfigError(f"HELP_BASE_URL and HELP_API_KEY are for HELP_MODEL=openai:<name> alone {EXAMPLE}")
-        return OtherModel(make_model(name, Endpoint(timeout=settings.help_timeout, retries=0)))
-    own = bool(settings.help_base_url or settings.help_api_key)
-    key = settings.help_api_key if own else settings.openai_api_key
-    url = settings.help_base_url if own else settings.openai_base_url
-    if not (key or url):
-        raise ConfigError(f"HELP_MODEL needs HELP_API_KEY or HELP_BASE_URL {EXAMPLE}")
-    endpoint = Endpoint(key=key, base_url=url, timeout=settings.help_timeout, retries=0)
-    return OtherModel(make_model(name, endpoint))
-
-
-async def _salt(store: BaseStore) -> bytes:
-    """Return the salt for hashes of thread ids: a secret of the database that never changes."""
-    if (item := await store.aget(SALT, "salt")) is not None:
-        return bytes.fromhex(str(item.value["salt"]))
-    salt = secrets.token_bytes(16)
-    await store.aput(SALT, "salt", {"salt": salt.hex()})
-    return salt
 
 
 OPENAI_URL = "https://api.openai.com/v1"

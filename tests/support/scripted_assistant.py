@@ -19,7 +19,8 @@ from app.assistant import Assistant, Turn
 from app.assistant.run import config_of
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import make_help, open_services, tables_of
+from app.composition import open_services, tables_of
+from app.composition.help_chain import make_help
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered, specialists

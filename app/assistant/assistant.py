@@ -42,6 +42,8 @@ from prompts import phrase
 LOG = logging.getLogger(__name__)
 STORAGE = "storage"
 """The code of the error that ends a turn whose database fails."""
+NOT_TAKEN = ("message_long", "many_turns")
+"""The codes of errors on messages that were not taken in; there is nothing to try again."""
 MARK = "back_to"
 """Among the metadata of a checkpoint: the turn that the thread went back to with it."""
 MOST_ECHOED = 200
@@ -233,10 +235,6 @@ class Assistant(ThreadReader):
         """Tell whether a message will not be taken for its length."""
         return len(turn.text or "") > self._player.limits.message_length
 
-    async def withdraw(self, thread: str, id: str) -> None:
-        """Drop a message that was received and will not be played."""
-        await self.memory.transcript.withdraw(thread, id)
-
     async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
         entries = await self.memory.transcript.open_entries(thread)
@@ -251,10 +249,6 @@ class Assistant(ThreadReader):
         line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": source, **to})
         stored = await self.memory.transcript.tell(thread, line)
         return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
-
-    async def take_back(self, thread: str, id: str) -> None:
-        """Drop a message that was told and did not arrive."""
-        await self.memory.transcript.take_back(thread, id)
 
     async def speak(self, user: str, lang: str) -> None:
         """Speak a language with a user from now on, as if they had asked for it in words."""
@@ -317,10 +311,6 @@ class Assistant(ThreadReader):
                 values, last = await self._values(thread), await self.memory.transcript.last(thread, person)
                 if values and last:
                     await self._endings.of_thread(seen_by(values, person), last, is_shared=is_shared)
-
-    async def forget(self, thread: str) -> bool:
-        """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""
-        return await self.forgetting.thread(thread)
 
     async def kept_turns(self, thread: str) -> dict[int, RunnableConfig]:
         """Return the turns whose end is still stored, the latest first, each with the config of its last checkpoint."""

@@ -17,6 +17,8 @@ from agents.sources.documents.reading import text_of
 from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted, QuotedKind
 from app.assistant.assistant import Assistant
 from app.assistant.turn import Turn
+from app.presentation.texts import shortened
+from app.process.tasks import loop_time
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -109,7 +111,7 @@ class FileReader:
             # Nothing is fetched or written down for a message that will not be taken.
             return Reading(replace(turn, quoted=()), ())
         parts = _Parts()
-        until = asyncio.get_running_loop().time() + SECONDS
+        until = loop_time() + SECONDS
         for part in turn.quoted:
             try:
                 async with asyncio.timeout_at(until):
@@ -135,8 +137,7 @@ class FileReader:
             case "voice":
                 text = await self._hear(part, fetch, lang)
                 (parts.spoken if part.get("origin") in OWN else parts.passed).append(text)
-                shown = text if len(text) <= ECHOED else f"{text[: ECHOED - 1]}…"
-                parts.remarks.append(phrase("file_heard", lang, text=shown))
+                parts.remarks.append(phrase("file_heard", lang, text=shortened(text, ECHOED)))
             case _:
                 parts.quoted.append(part)
 

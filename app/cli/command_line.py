@@ -38,17 +38,8 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
     *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget),
     *(threads.system_messages, seat),
-    *(
-        demo.demo,
-        setup.setup,
-        installation.notes,
-        installation.usage,
-        installation.audit,
-        ring,
-        installation.graph,
-        installation.calibrate,
-        installation.check,
-    ),
+    *(demo.demo, setup.setup, installation.notes, installation.usage, installation.audit, ring),
+    *(installation.graph, installation.calibrate, installation.check),
     *(starter.new, migration.migrate, migration.rekey, worker),
 )
 

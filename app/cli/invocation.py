@@ -8,6 +8,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+from agents.language.text.clean import clean
 from agents.toolkit.commands import name_given
 from agents.toolkit.services import Services
 from app.composition import open_parts
@@ -66,6 +67,11 @@ Lang = Annotated[str | None, typer.Option(callback=language_given, help="Which l
 Model = Annotated[str | None, typer.Option(help="The model to ask (default: LLM_MODEL).")]
 Trace = Annotated[bool, typer.Option("--trace", help="Show on stderr what happens in every turn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
+
+
+def tell(text: str) -> None:
+    """Tell the operator something on stderr."""
+    sys.stderr.write(f"{clean(text)}\n")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from app.agent_files.mocks import Mock
 from app.assistant.recording import Record
 from app.cli import lab_desk
 from app.cli.invocation import Thread, language_given
+from app.cli.lab_desk import lab_folder
 from app.cli.progress import progress_bar
 from app.composition import open_assistant
 from app.composition.databases import open_database
@@ -23,7 +24,7 @@ from app.lab.agents import Workshop
 from app.lab.cards import Queries, card_text, draft_file, effect, queries_of
 from app.lab.cases import Case, ExpectedCall
 from app.lab.desk_session import Session
-from app.lab.folder import Kind, LabFolder, written
+from app.lab.folder import Kind, written
 from app.lab.forms import from_json
 from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries, table_lines
 from app.lab.simulation import Talks, User
@@ -106,21 +107,21 @@ GivenFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Th
 @application.command("list")
 async def list_files(kind: KindOfFile) -> CommandResult:
     """List the files of a kind, each with its first line."""
-    every = {name: written(part).partition("\n")[0] for name, part in _folder().every(kind, KINDS[kind]).items()}
+    every = {name: written(part).partition("\n")[0] for name, part in lab_folder().every(kind, KINDS[kind]).items()}
     return CommandResult(every, columns(every.items()) if every else [])
 
 
 @application.command()
 async def save(kind: KindOfFile, name: FileName, file: GivenFile) -> CommandResult:
     """Keep a YAML file in the lab's folder, once it is found to be sound."""
-    path = _folder().write(kind, name, parsed(file.read_text("utf-8"), KINDS[kind], str(file)))
+    path = lab_folder().write(kind, name, parsed(file.read_text("utf-8"), KINDS[kind], str(file)))
     return CommandResult({kind: name}, [str(path)])
 
 
 @application.command()
 async def delete(kind: KindOfFile, name: FileName) -> CommandResult:
     """Delete a file of the lab's folder."""
-    _folder().delete(kind, name)
+    lab_folder().delete(kind, name)
     return CommandResult({kind: name}, [])
 
 
@@ -129,7 +130,7 @@ async def case(thread: Thread) -> CommandResult:
     """Keep a thread as a case: what was said, and its trace as what is expected."""
     settings = read_settings()
     name = threads.keep_case(settings, await _records(settings, thread), thread)
-    return CommandResult({"case": name}, [str(_folder().path("cases", name))])
+    return CommandResult({"case": name}, [str(lab_folder().path("cases", name))])
 
 
 @application.command()
@@ -150,7 +151,7 @@ async def mock(
     arguments: Annotated[str, typer.Argument(help="The arguments of a call, as JSON.")] = "{}",
 ) -> CommandResult:
     """Show what a mock answers to a call."""
-    kept = _folder().read("mocks", name, Mock)
+    kept = lab_folder().read("mocks", name, Mock)
     call = validated(ExpectedCall, {"tool": kept.tool, "args": from_json(arguments, "arguments")})
     outcome = kept.outcome(call.args)
     plain = outcome.model_dump(mode="json") if outcome else {"otherwise": kept.otherwise}
@@ -169,7 +170,7 @@ async def run(
     judge: Annotated[str, typer.Option(metavar="MODEL", help="A model that judges, too.")] = "",
 ) -> CommandResult:
     """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
-    chosen = _folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
+    chosen = lab_folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
     order = {"cases": names, "mocks": mock, "variants": chosen, "times": times, "judge": judge}
     with progress_bar() as tell:
         _, done = await run_files(read_settings(), validated(Order, order), tell)
@@ -179,7 +180,7 @@ async def run(
 @application.command()
 async def outcome(run: RunName) -> CommandResult:
     """Show what came of a run."""
-    return _outcome(_folder().read("runs", run, Run), 0)
+    return _outcome(lab_folder().read("runs", run, Run), 0)
 
 
 @application.command()
@@ -189,8 +190,8 @@ async def verdict(
     verdict: Annotated[Verdict, typer.Argument(help="What you think of it.")],
 ) -> CommandResult:
     """Judge a result of a run; then show how far the judges agree."""
-    judge_result(_folder(), run, place, verdict)
-    return _outcome(_folder().read("runs", run, Run), 0)
+    judge_result(lab_folder(), run, place, verdict)
+    return _outcome(lab_folder().read("runs", run, Run), 0)
 
 
 def _outcome(done: Run, exit_code: int) -> CommandResult:
@@ -216,10 +217,6 @@ async def simulate(
     return CommandResult(vars(done), done.lines(), FAILED if done.failures else 0)
 
 
-def _folder() -> LabFolder:
-    return LabFolder(read_settings().lab_folder)
-
-
 @application.command()
 async def card(
     tool: Annotated[str, typer.Argument(help="Whose card.")],
@@ -230,7 +227,7 @@ async def card(
     apply: Annotated[bool, typer.Option("--apply", help="Let everybody have it.")] = False,
 ) -> CommandResult:
     """Show which requests find a tool with another card, and which no longer do; exit 1 if some are lost."""
-    folder = _folder()
+    folder = lab_folder()
     text = file.read_text("utf-8") if file else card_text(folder, tool, lang)
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         shown = effect(assistant.speakers, tool, lang, text, await queries_of(assistant, folder))
@@ -264,7 +261,7 @@ async def deed(what: Action, about: str) -> AsyncIterator[None]:
 
 
 def _workshop(maker: str) -> Workshop:
-    return Workshop(_folder(), maker)
+    return Workshop(lab_folder(), maker)
 
 
 @agents.command("list")

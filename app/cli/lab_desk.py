@@ -12,7 +12,7 @@ import typer
 from agents.conversation.gate import trained_gate
 from agents.errors import UsageError
 from agents.toolkit.commands import CommandResult
-from app.cli.invocation import Lang
+from app.cli.invocation import Lang, tell
 from app.composition import load_thresholds, open_assistant
 from app.lab.cards import cards_of, queries_of
 from app.lab.desk import Desk, ExportForm, sitting
@@ -35,7 +35,7 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Files in the l
 @application.command()
 async def show(name: Name) -> CommandResult:
     """Show what the user said, what the person replied, and what came of it."""
-    session = _folder().read("desk", name, Session)
+    session = lab_folder().read("desk", name, Session)
     lines = []
     for turn in session.turns:
         lines.append(f"user: {turn.user}")
@@ -55,7 +55,7 @@ async def export(
 ) -> CommandResult:
     """Export a session for fine-tuning, or as a trace test."""
     if form == "jsonl":
-        text = jsonl_of(_folder().read("desk", name, Session))
+        text = jsonl_of(lab_folder().read("desk", name, Session))
     else:
         async with sitting(read_settings(), name) as desk:
             text = await desk.as_test(read_settings().app_lang)
@@ -73,12 +73,12 @@ async def teach(
 ) -> CommandResult:
     """Take messages as examples for the tools that the person chose; show what ranker and gate do before and after."""
     lessons = []
-    for name in names or _folder().names("desk"):
+    for name in names or lab_folder().names("desk"):
         async with sitting(read_settings(), name) as desk:
             lessons += lessons_of(desk)
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         speakers, gate = assistant.speakers, trained_gate(await load_thresholds(assistant.memory.store))
-        rows = figures(speakers, lessons, await queries_of(assistant, _folder()), gate)
+        rows = figures(speakers, lessons, await queries_of(assistant, lab_folder()), gate)
     owned, new = owned_tools(speakers), new_examples(cards_of(speakers), lessons)
     lines = [f"+ {tool} ({lang}): {text}" for (tool, lang), texts in new.items() for text in texts]
     for (tool, lang), texts in new.items() if apply else ():
@@ -95,7 +95,7 @@ async def play(name: Name, *, lang: Lang = None) -> CommandResult:
     As the model write an answer, or calls as `TOOL {"argument": 1}` behind a `/`, several behind several; `/back` takes
     the last step back.
     """
-    folder = _folder()
+    folder = lab_folder()
     if name not in folder.names("desk"):
         folder.write("desk", name, Session(lang=lang or read_settings().app_lang))
     async with sitting(read_settings(), name) as desk:
@@ -112,7 +112,7 @@ async def play(name: Name, *, lang: Lang = None) -> CommandResult:
                 else:
                     desk.say(line)
             except UsageError as fault:
-                _tell(f"! {fault}")
+                tell(f"! {fault}")
         turns = len(desk.session.turns)
     return CommandResult({"session": name, "turns": turns}, [str(folder.path("desk", name))])
 
@@ -122,10 +122,10 @@ async def _typed(desk: Desk, shown: int) -> str:
     await desk.settle()
     if wanted := desk.wanted:
         for message in wanted.messages[shown:]:
-            _tell(_written(message))
-        _tell(f"Tools: {', '.join(tool['function']['name'] for tool in wanted.tools)}")
+            tell(_written(message))
+        tell(f"Tools: {', '.join(tool['function']['name'] for tool in wanted.tools)}")
     elif desk.session.turns:
-        _tell(_ended(desk.session.turns[-1]))
+        tell(_ended(desk.session.turns[-1]))
     sys.stderr.write(f"{wanted.role if wanted else 'user'}> ")
     sys.stderr.flush()
     line: str = await asyncio.to_thread(sys.stdin.readline)
@@ -147,9 +147,6 @@ def _read(call: str) -> DeskCall:
     return validated(DeskCall, {"tool": tool, "args": from_json(arguments.strip() or "{}", tool)}, tool)
 
 
-def _tell(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-
-
-def _folder() -> LabFolder:
+def lab_folder() -> LabFolder:
+    """Return the lab's files."""
     return LabFolder(read_settings().lab_folder)

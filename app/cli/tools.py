@@ -19,7 +19,7 @@ from agents.language.text.clean import clean
 from agents.toolkit.commands import CommandResult, name_given
 from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speaker, Speakers
-from app.cli.invocation import DEFAULT_THREAD, Lang, language_given
+from app.cli.invocation import DEFAULT_THREAD, Lang, language_given, tell
 from app.cli.tool_trial import Finding, Trial, tried, typed
 from app.composition import check_tools, discover
 from app.composition.remote_tools import with_remote_tools
@@ -86,7 +86,7 @@ async def try_tool(
             finding = await tried(trial, speakers, settings)
     if not context.obj.as_json:
         for notice in finding.notices:
-            sys.stderr.write(f"{clean(notice)}\n")
+            tell(notice)
     facts = {"tool": name, "args": trial.args, **finding.plain()}
     return CommandResult(facts, _finding_lines(finding, trial.lang), 0 if finding.ok else FAILED)
 
@@ -148,7 +148,7 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
     absent: list[ConfigError] = []
     async with with_remote_tools(settings, speakers, absent.append) as everyone:
         for fault in absent:
-            sys.stderr.write(f"{clean(str(fault))}\n")
+            tell(str(fault))
         yield everyone, not absent
 
 

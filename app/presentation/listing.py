@@ -12,7 +12,7 @@ from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import ThreadInfo, TranscriptLine, writers_of
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
-from app.presentation.texts import say, with_list
+from app.presentation.texts import one_line, say, with_list
 from app.presentation.tool_card import ToolCard
 from app.security.audit import Deed
 from app.usage.usage import DayOfModel
@@ -81,8 +81,7 @@ def own_thread_lines(threads: Sequence[ThreadInfo], names: Sequence[str]) -> lis
 
 def first_line(info: ThreadInfo) -> str:
     """Return the beginning of the first thing that the user said in a thread."""
-    text = " ".join(clean(info.first).split())
-    return text if len(text) <= LONGEST_FIRST_LINE else f"{text[: LONGEST_FIRST_LINE - 1]}…"
+    return one_line(info.first, LONGEST_FIRST_LINE)
 
 
 def note_lines(notes: Sequence[Note]) -> list[str]:

@@ -92,9 +92,18 @@ def _facts(image: ShownImage) -> str:
 def _reference(number: int, source: Source) -> Reference:
     url = source["url"] if is_web(source["url"]) else ""
     place = clean(" ".join(source["url"].split()))
-    title = " ".join(clean(source["title"]).split()) or place
-    short = title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
+    short = one_line(source["title"], LONGEST_TITLE) or place
     return Reference(number + 1, short, "" if place == short else place, url)
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return a text on one line that is safe to show, cut behind so many characters."""
+    return shortened(" ".join(clean(text).split()), longest)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut where it has more than so many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def say(key: str, lang: str, /, **variables: object) -> str:

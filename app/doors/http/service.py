@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response, params
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
@@ -151,7 +151,7 @@ def fault(status: int, message: str, code: str = "") -> JSONResponse:
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
-def allowed(scope: KeyScope, keys: Sequence[Key]) -> Any:
+def allowed(scope: KeyScope, keys: Sequence[Key]) -> params.Depends:
     """Return what lets only callers with a scope pass."""
 
     async def check(request: Request) -> None:
@@ -159,7 +159,7 @@ def allowed(scope: KeyScope, keys: Sequence[Key]) -> Any:
         holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
         request.state.key = exchange.having(holder if keys else EVERYTHING, scope)
 
-    return Depends(check)
+    return params.Depends(check)
 
 
 operations = APIRouter()

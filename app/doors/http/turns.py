@@ -13,8 +13,7 @@ from app.doors.http.delivery import Delivery, plain
 from app.doors.http.exchange import FAULTS, STREAMED, Body, Caller, Name, Operator, PathName, Running, Served, audited
 from app.doors.http.questions import given
 from app.doors.http.threads import lines_of
-
-UNDO = "undo"
+from app.doors.slash_commands.talk import UNDO
 
 
 class Whose(Body):

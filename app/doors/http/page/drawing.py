@@ -12,13 +12,11 @@ from agents.state import SUPERVISOR
 from agents.state.citations import Citation, shifted
 from agents.toolkit.questions import hints
 from agents.toolkit.questions.options import naming
+from app.assistant.assistant import NOT_TAKEN
 from app.assistant.recording import Step, event_of, line_of
 from app.doors.http.page.markup import draw
 from app.presentation.texts import references, say, tool_title
 from prompts import title_of
-
-NOT_TAKEN = ("message_long", "many_turns")
-"""The codes of messages that were not taken in; there is nothing to try again."""
 
 
 @dataclass

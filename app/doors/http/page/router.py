@@ -23,8 +23,8 @@ from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, sign_in, user_of
 from app.doors.http.page.markup import draw
 from app.doors.http.questions import given
-from app.doors.http.turns import UNDO
 from app.doors.http.uploads import Upload, with_uploads
+from app.doors.slash_commands.talk import UNDO
 from app.presentation.listing import first_line
 from app.presentation.tool_card import openings
 from app.security.api_keys import holder_of

@@ -10,8 +10,8 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup, KeyboardButton,
 
 from agents.events import Interrupt
 from agents.events.views import is_web
-from agents.language.text.clean import clean
 from agents.toolkit.questions.options import CONFIRM, naming
+from app.presentation.texts import one_line
 from prompts import sentence
 
 SIGN = "="
@@ -126,8 +126,7 @@ def _open_label(url: str, lang: str) -> str:
 
 
 def _label(option: Mapping[str, str], number: int) -> str:
-    label = f"{number}. {' '.join(clean(option['label']).split())}"
-    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
+    return one_line(f"{number}. {option['label']}", LONGEST_LABEL)
 
 
 def _shown(count: int, page: int) -> tuple[range, list[tuple[str, int]]]:

@@ -124,14 +124,10 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None) -> in
     if settings.ring_telegram_chat is not None and not token:
         raise ConfigError(say("ring.no_token", settings.app_lang))
     log = log_on_stderr(detailed=True, content=settings.log_content, as_json=settings.log_json, secret=token)
-    with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
-        try:
-            # No model is asked, so none has to be reachable.
-            async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
-                return await _ring(assistant, settings, token, lang, user)
-        except asyncio.CancelledError:
-            if not signalled:
-                raise
+    with log, cancelled_by(signal.SIGTERM, signal.SIGINT):
+        # No model is asked, so none has to be reachable.
+        async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
+            return await _ring(assistant, settings, token, lang, user)
     return 0
 
 

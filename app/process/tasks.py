@@ -83,7 +83,10 @@ def on_signal(number: signal.Signals, handler: Callable[[], None]) -> Iterator[N
 
 @contextmanager
 def cancelled_by(*numbers: signal.Signals) -> Iterator[list[bool]]:
-    """Cancel the running task at each of these signals during the block; the list has an entry for each signal."""
+    """Cancel the running task at each of these signals; the block then ends without an exception.
+
+    The list has an entry for each signal.
+    """
     task = asyncio.current_task()
     assert task is not None
     signalled: list[bool] = []
@@ -95,4 +98,8 @@ def cancelled_by(*numbers: signal.Signals) -> Iterator[list[bool]]:
     with ExitStack() as stack:
         for number in numbers:
             stack.enter_context(on_signal(number, cancel))
-        yield signalled
+        try:
+            yield signalled
+        except asyncio.CancelledError:
+            if not signalled:
+                raise

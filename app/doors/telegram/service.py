@@ -50,22 +50,17 @@ async def serve(settings: Settings) -> int:
     """
     token = token_of(settings)
     log = log_on_stderr(detailed=True, content=settings.log_content, as_json=settings.log_json, secret=token)
-    with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
-        try:
-            async with open_for_door(settings) as assistant:
-                bot = bot_of(settings)
-                async with open_door(assistant, bot, settings) as door:
-                    listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
-                    console = Console(stderr=True, highlight=False)
-                    console.print(Text(listening, "dim"))
-                    if door.access.is_closed:
-                        link = await door.access.link(bot.username)
-                        console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=link), "yellow"))
-                    await bot.refused()
-                    raise ConfigError(REFUSED)
-        except asyncio.CancelledError:
-            if not signalled:
-                raise
+    with log, cancelled_by(signal.SIGTERM, signal.SIGINT):
+        async with open_for_door(settings) as assistant:
+            bot = bot_of(settings)
+            async with open_door(assistant, bot, settings) as door:
+                console = Console(stderr=True, highlight=False)
+                console.print(Text(sentence("telegram", "listening", settings.app_lang, name=bot.username), "dim"))
+                if door.access.is_closed:
+                    link = await door.access.link(bot.username)
+                    console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=link), "yellow"))
+                await bot.refused()
+                raise ConfigError(REFUSED)
     return 0
 
 

@@ -169,12 +169,12 @@ def compose(
     languages = Languages("en", tuple(prompts.languages()))
     player = TurnPlayer(
         graph,
-        memory,
-        models,
         languages,
-        help or HelpChain(),
-        permissions,
-        limits or Limits(),
+        memory=memory,
+        models=models,
+        help=help or HelpChain(),
+        permissions=permissions,
+        limits=limits or Limits(),
         services=services or Services(),
     )
     return Assistant(player, speakers)

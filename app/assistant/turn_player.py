@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
 from typing import cast
@@ -35,6 +35,7 @@ from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
 from app.assistant.closing import Closing
 from app.assistant.run import Run, Stamp, config_of
+from app.assistant.short_term_memory import message_of
 from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, metadata_of, update_for
 from app.assistant.turn_queue import TurnQueue
@@ -71,22 +72,47 @@ LONG_WAIT = 3.0
 """Seconds after which a user whose turn may not run yet is told."""
 
 
-@dataclass(eq=False)
-class TurnPlayer:
-    """Carry messages through the graph, one run at a time per thread; the caller holds the thread."""
+@dataclass(eq=False, kw_only=True)
+class Equipment:
+    """What turns are played with."""
 
-    graph: Graph
     memory: Memory
     models: Models
-    languages: Languages
     help: HelpChain = field(default_factory=HelpChain)
     permissions: Permissions = NOBODY_MAY
     limits: Limits = field(default_factory=Limits)
+    services: Services = field(default_factory=Services)
+    """What the dialogs and the application offer to tools."""
+
+    def context(self, thread: str, user: str, zone: ZoneInfo | None, device: str = "") -> Context:
+        """Return the context of a new turn."""
+        return Context(
+            thread,
+            user,
+            self.models,
+            now=self.memory.now,
+            locks=self.memory.locks,
+            ledger=self.memory.ledger,
+            undo=self.memory.undo,
+            notes=self.memory.notes,
+            zone=zone or machine_zone(),
+            device=device,
+            permissions=self.permissions.of(user),
+            help=self.help,
+            limits=self.limits,
+            services=self.services,
+        )
+
+
+@dataclass(eq=False)
+class TurnPlayer(Equipment):
+    """Carry messages through the graph, one run at a time per thread; the caller holds the thread."""
+
+    graph: Graph
+    languages: Languages
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
     queue: TurnQueue = field(default_factory=TurnQueue)
-    services: Services = field(default_factory=Services)
-    """What the dialogs and the application offer to tools."""
     traced: Traced = untraced
 
     def __post_init__(self) -> None:
@@ -226,39 +252,17 @@ class TurnPlayer:
         """Return the events of a message that was answered before: what was asked, said, and is still open."""
         lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
         answers = [line for line in lines if line.role == "assistant"]
-        messages = [
-            Message(
-                speaker=line.speaker,
-                text=line.text,
-                interrupted=bool(line.metadata.get("interrupted")),
-                citations=line.metadata.get("citations", []),
-            )
-            for line in answers
-        ]
         images = [Images(images=line.metadata["images"]) for line in answers if line.metadata.get("images")]
-        return [_start(entry), *images, *_as_shown(messages, state), _end(state)]
+        return [_start(entry), *images, *_as_shown([*map(message_of, answers)], state), _end(state)]
 
     async def _context(
         self, entry: InboxEntry, turn: Turn, snapshot: StateSnapshot, preferences: Preferences
     ) -> Context:
         written = [task.result.get("votes") for task in snapshot.tasks if task.result]
         votes_before_crash = [votes for votes in written if isinstance(votes, list)]
-        return Context(
-            entry.thread,
-            entry.user,
-            self.models,
-            now=self.memory.now,
-            locks=self.memory.locks,
-            ledger=self.memory.ledger,
-            undo=self.memory.undo,
-            notes=self.memory.notes,
-            zone=preferences.zone or machine_zone(),
-            device=turn.device,
-            permissions=self.permissions.of(entry.user),
-            help=self.help,
-            limits=self.limits,
+        return replace(
+            self.context(entry.thread, entry.user, preferences.zone, turn.device),
             has_failed=any(task.error for task in snapshot.tasks),
-            services=self.services,
             is_interruptable=preferences.busy == "interrupt",
             is_shared=turn.is_group or bool(others_in(cast(State, snapshot.values), entry.user)),
             ballot=Ballot(read_votes(vote for vote in chain.from_iterable(votes_before_crash) if vote)),

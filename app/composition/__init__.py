@@ -3,9 +3,8 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from zoneinfo import ZoneInfo
 
 from langgraph.store.base import BaseStore
 
@@ -16,12 +15,9 @@ from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
 from agents.memory import Memory
 from agents.memory.connection import Tables
-from agents.memory.preferences import machine_zone
 from agents.models import Models
 from agents.sources.attachments.transcriber import Transcriber
 from agents.state import SUPERVISOR
-from agents.toolkit.context import Context
-from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.supervisor_tools import abilities, change_language, current_time
@@ -30,7 +26,7 @@ from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.turn import Languages
-from app.assistant.turn_player import TurnPlayer
+from app.assistant.turn_player import Equipment, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
 from app.composition.databases import open_database
@@ -55,36 +51,13 @@ LOG = logging.getLogger(__name__)
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parts:
+@dataclass(eq=False, kw_only=True)
+class Parts(Equipment):
     """What an installation is made of while its database is open."""
 
     settings: Settings
     speakers: Speakers
     watching: Mapping[str, observers.Observer]
-    memory: Memory
-    models: Models
-    help: HelpChain
-    services: Services
-
-    def context(self, thread: str, user: str, zone: ZoneInfo | None, device: str = "") -> Context:
-        """Return the context of a turn that no `TurnPlayer` plays."""
-        return Context(
-            thread,
-            user,
-            self.models,
-            now=self.memory.now,
-            locks=self.memory.locks,
-            ledger=self.memory.ledger,
-            undo=self.memory.undo,
-            notes=self.memory.notes,
-            zone=zone or machine_zone(),
-            device=device,
-            permissions=Permissions(self.settings.permissions).of(user),
-            help=self.help,
-            limits=self.settings.limits,
-            services=self.services,
-        )
 
 
 @asynccontextmanager
@@ -99,9 +72,7 @@ async def open_assistant(
 ) -> AsyncIterator[Assistant]:
     """Open the parts of an installation, as `open_parts` does, and build its graph; `make` makes the assistant.
 
-    Raises:
-        ConfigError: a setting is wrong.
-        ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
+    Raises as `open_parts`.
     """
     async with (
         open_traces(settings) as traced,
@@ -121,15 +92,10 @@ async def open_assistant(
         )
         player = TurnPlayer(
             graph,
-            memory,
-            parts.models,
             Languages(settings.app_lang, tuple(languages())),
-            parts.help,
-            Permissions(settings.permissions),
-            settings.limits,
             queue=TurnQueue(settings.turns_at_once, settings.turns_waiting),
-            services=parts.services,
             traced=traced,
+            **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
         )
         yield make(player, parts.speakers)
 
@@ -169,12 +135,7 @@ async def open_parts(
             )
         )
         if remote and speakers is None:
-            everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))
-            if settings.has_remote_tools:
-                check_tools(everyone)
-            everyone, misfits = await fitting(everyone, models, settings.app_lang)
-            for misfit in misfits:
-                LOG.warning("%s", misfit)
+            everyone = await stack.enter_async_context(_completed(settings, everyone, models))
         seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
         prices = prices_of(settings, models)
         counting = usage.Usage(memory.database, memory.now, settings.daily_limits, prices, settings.usage_days)
@@ -186,8 +147,22 @@ async def open_parts(
             memory=memory,
             models=models,
             help=await make_help(settings, memory),
+            permissions=Permissions(settings.permissions),
+            limits=settings.limits,
             services=await stack.enter_async_context(open_services(dialogs_of(), memory, seating, counting, auditing)),
         )
+
+
+@asynccontextmanager
+async def _completed(settings: Settings, speakers: Speakers, models: Models) -> AsyncIterator[Speakers]:
+    """Yield the speakers with their remote tools, as they fit into the windows of their models."""
+    async with with_remote_tools(settings, speakers) as everyone:
+        if settings.has_remote_tools:
+            check_tools(everyone)
+        everyone, misfits = await fitting(everyone, models, settings.app_lang)
+        for misfit in misfits:
+            LOG.warning("%s", misfit)
+        yield everyone
 
 
 def make_models(settings: Settings, speakers: Speakers, override: str | None = None) -> Models:
@@ -203,11 +178,7 @@ def make_models(settings: Settings, speakers: Speakers, override: str | None = N
 
 
 def prices_of(settings: Settings, models: Models) -> Mapping[str, Price]:
-    """Return the prices of models.
-
-    Raises:
-        ConfigError: money is limited, and a model has no price.
-    """
+    """Return the prices of models. Raises ConfigError: money is limited, and a model has no price."""
     paid = {model.name for model in models if not model.name.startswith(FREE)}
     unpriced = ", ".join(sorted(paid - settings.llm_prices.keys()))
     if unpriced and (settings.user_money_per_day or settings.money_per_day):
@@ -269,12 +240,8 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
 
 def tables_of(specialists: Mapping[str, Dialog]) -> list[Tables]:
     """Return the tables of the dialogs that have some, and of the application."""
-    return [
-        *(dialog.tables for dialog in specialists.values() if dialog.tables),
-        seats.TABLES,
-        usage.TABLES,
-        audit.TABLES,
-    ]
+    own = (dialog.tables for dialog in specialists.values() if dialog.tables)
+    return [*own, seats.TABLES, usage.TABLES, audit.TABLES]
 
 
 @asynccontextmanager
@@ -287,10 +254,10 @@ async def open_services(specialists: Mapping[str, Dialog], memory: Memory, *give
     Raises:
         ConfigError: a setting of a dialog is wrong.
     """
-    seating = next((each for each in given if isinstance(each, seats.Seats)), seats.Seats(memory))
+    seating = next((service for service in given if isinstance(service, seats.Seats)), seats.Seats(memory))
     memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
-    rest = [each for each in given if each is not seating]
+    rest = [service for service in given if service is not seating]
     counting = usage.Usage(memory.database, memory.now)
     auditing = audit.Audit(memory.database, memory.now)
     services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting, auditing)

@@ -16,11 +16,7 @@ EXAMPLE = "(see .env.example)"
 
 
 async def make_help(settings: Settings, memory: Memory) -> HelpChain:
-    """Return the chain.
-
-    Raises:
-        ConfigError: a link lacks what it needs.
-    """
+    """Return the chain. Raises ConfigError: a link lacks what it needs."""
     check_help(settings)
     links: list[Link] = []
     for name in settings.help_chain:
@@ -42,11 +38,7 @@ async def make_help(settings: Settings, memory: Memory) -> HelpChain:
 
 
 def check_help(settings: Settings) -> None:
-    """Check that the links have the settings that they need.
-
-    Raises:
-        ConfigError: a link lacks what it needs.
-    """
+    """Check that the links have the settings that they need. Raises ConfigError: a link lacks what it needs."""
     if "model" in settings.help_chain:
         model_link(settings)
     if "webhook" in settings.help_chain and settings.help_webhook_url is None:
@@ -54,11 +46,7 @@ def check_help(settings: Settings) -> None:
 
 
 def model_link(settings: Settings) -> OtherModel:
-    """Return the link to another model.
-
-    Raises:
-        ConfigError: its name or key is missing.
-    """
+    """Return the link to another model. Raises ConfigError: its name or key is missing."""
     name = settings.help_model or ""
     provider, _, bare = name.partition(":")
     if not bare or provider == "local":

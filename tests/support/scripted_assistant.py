@@ -48,7 +48,9 @@ async def stage(
         graph = compiled(memory, speakers, watching, untrained_gate)
         help = await make_help(settings or without_file(Settings), memory)
         languages = Languages("en", ("en", "ru"))
-        yield Assistant(TurnPlayer(graph, memory, models, languages, help, services=services), speakers)
+        yield Assistant(
+            TurnPlayer(graph, languages, memory=memory, models=models, help=help, services=services), speakers
+        )
 
 
 async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:

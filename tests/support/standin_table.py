@@ -239,7 +239,9 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
         spoken = Languages("en", tuple(languages()))
         yield Standin(
             *(
-                Assistant(TurnPlayer(graph, memory, models, spoken, help, services=services), speakers)
+                Assistant(
+                    TurnPlayer(graph, spoken, memory=memory, models=models, help=help, services=services), speakers
+                )
                 for models in (rules, others or rules)
             )
         )

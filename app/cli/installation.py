@@ -140,10 +140,9 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
             passes()
     try:
         discovered, observers = discover()
-        for dialog in dialogs_of().values():
+        for kind in [dialog.settings for dialog in dialogs_of().values() if dialog.settings]:
             with _noting(problems):
-                if dialog.settings:
-                    read(dialog.settings)
+                read(kind)
     except (ContractError, PromptError) as broken:
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": []}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}

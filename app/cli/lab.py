@@ -60,11 +60,11 @@ async def thread(
     if state is None:
         raise UsageError(f"the state at the end of turn {turn} is not kept")
     lines = state_lines(state) if state else []
-    for each in turns:
-        lines += ["", f"{each.number}. {each.text or '-'}", *(f"   {line}" for line, _ in each.steps)]
-        lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in each.decisions if made.reason]
-        lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in each.sources]
-    return CommandResult({"thread": thread, "state": state, "turns": [each.plain() for each in turns]}, lines)
+    for view in turns:
+        lines += ["", f"{view.number}. {view.text or '-'}", *(f"   {line}" for line, _ in view.steps)]
+        lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in view.decisions if made.reason]
+        lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in view.sources]
+    return CommandResult({"thread": thread, "state": state, "turns": [view.plain() for view in turns]}, lines)
 
 
 @application.command()
@@ -173,8 +173,9 @@ async def run(
     chosen = lab_folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
     order = {"cases": names, "mocks": mock, "variants": chosen, "times": times, "judge": judge}
     with progress_bar() as tell:
-        _, done = await run_files(read_settings(), validated(Order, order), tell)
-    return _outcome(done, FAILED if done.differing() or any(each.problems for each in done.results) else 0)
+        _, finished = await run_files(read_settings(), validated(Order, order), tell)
+    is_faulty = finished.differing() or any(result.problems for result in finished.results)
+    return _outcome(finished, FAILED if is_faulty else 0)
 
 
 @application.command()
@@ -194,10 +195,11 @@ async def verdict(
     return _outcome(lab_folder().read("runs", run, Run), 0)
 
 
-def _outcome(done: Run, exit_code: int) -> CommandResult:
-    plain = {"begun": done.begun, "variants": summaries(done), "differing": done.differing()}
-    plain["problems"] = [{"case": each.case, "problems": each.problems} for each in done.results if each.problems]
-    return CommandResult(plain, table_lines(done), exit_code)
+def _outcome(finished: Run, exit_code: int) -> CommandResult:
+    plain = {"begun": finished.begun, "variants": summaries(finished), "differing": finished.differing()}
+    faulty = [result for result in finished.results if result.problems]
+    plain["problems"] = [{"case": result.case, "problems": result.problems} for result in faulty]
+    return CommandResult(plain, table_lines(finished), exit_code)
 
 
 @application.command()
@@ -213,8 +215,8 @@ async def simulate(
     """Let simulated users talk; exit 1 if a talk went wrong."""
     order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": {"model": model}, "keep": keep}
     with progress_bar() as tell:
-        done = await simulated(read_settings(), validated(Talks, order), tell)
-    return CommandResult(vars(done), done.lines(), FAILED if done.failures else 0)
+        simulation = await simulated(read_settings(), validated(Talks, order), tell)
+    return CommandResult(vars(simulation), simulation.lines(), FAILED if simulation.failures else 0)
 
 
 @application.command()
@@ -235,7 +237,7 @@ async def card(
     paths = [draft_file(folder, tool, lang)] * draft + [card_file(tool, lang)] * apply
     for path in paths:
         async with deed("card_changed", tool):
-            write_card(path, "", text, slots([each for _, each in owned]))
+            write_card(path, "", text, slots([each_tool for _, each_tool in owned]))
     groups = {name: [query.text for query in queries] for name, queries in shown.items()}
     lines = [f"{sign} {query}" for sign, name in SIGNS.items() for query in groups[name]]
     return CommandResult(groups, lines, FAILED if groups["lost"] else 0)

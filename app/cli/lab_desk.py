@@ -27,6 +27,7 @@ from app.remote.yaml_file import validated
 from app.settings import read_settings
 from prompts import card_file
 
+BACK = "/back"
 application = typer.Typer(name="desk", help="Play the model yourself; what you do becomes training data and a test.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The session's file in the lab's folder desk.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Files in the lab's folder desk (default: all).")]
@@ -84,7 +85,7 @@ async def teach(
     for (tool, lang), texts in new.items() if apply else ():
         path = card_file(tool, lang)
         before = path.read_text("utf-8") if path.exists() else ""
-        write_card(path, before, changed_card(before, added=texts), slots([each for _, each in owned[tool]]))
+        write_card(path, before, changed_card(before, added=texts), slots([each_tool for _, each_tool in owned[tool]]))
     return CommandResult({"examples": lines, "figures": rows}, [*lines, *table_of(rows)])
 
 
@@ -101,20 +102,25 @@ async def play(name: Name, *, lang: Lang = None) -> CommandResult:
     async with sitting(read_settings(), name) as desk:
         shown = 0
         while line := await _typed(desk, shown):
-            shown = len(desk.wanted.messages) if desk.wanted else 0
+            shown = len(desk.wanted.messages) if desk.wanted and line != BACK else 0
             try:
-                if line == "/back":
-                    steps, shown = sum(1 + len(turn.replies) for turn in desk.session.turns), 0
-                    await desk.back(read_settings(), steps - 1)
-                elif desk.wanted:
-                    text, *made = f" {line}".split(" /")
-                    await desk.reply(text.strip(), [_read(call) for call in made])
-                else:
-                    desk.say(line)
+                await _take(desk, line)
             except UsageError as fault:
                 tell(f"! {fault}")
         turns = len(desk.session.turns)
     return CommandResult({"session": name, "turns": turns}, [str(folder.path("desk", name))])
+
+
+async def _take(desk: Desk, line: str) -> None:
+    """Do what a line says. Raises UsageError: it cannot be done now."""
+    if line == BACK:
+        steps = sum(1 + len(turn.replies) for turn in desk.session.turns)
+        await desk.back(read_settings(), steps - 1)
+    elif desk.wanted:
+        text, *calls = f" {line}".split(" /")
+        await desk.reply(text.strip(), [_read(call) for call in calls])
+    else:
+        desk.say(line)
 
 
 async def _typed(desk: Desk, shown: int) -> str:

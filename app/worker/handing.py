@@ -50,19 +50,14 @@ class HandingAssistant(Assistant):
                 async for event in events:
                     yield event
             return
-        request, number, retelling = uuid.uuid4().hex, 0, Retelling()
+        request, number = uuid.uuid4().hex, 0
         await self._queue.put(request, turn, self._door)
         self._news[request] = asyncio.Event()
         try:
-            async with aclosing(self._pages(request)) as pages:
-                async for page in pages:
-                    for event in retelling.new_in(page):
-                        number += 1
-                        if isinstance(event, ModelEnd):
-                            self.services.get(Usage).count(event)
-                        yield event.model_copy(update={"seq": number})
-                    if page.state == "failed":
-                        raise WorkerFailed
+            async with aclosing(self._events(request)) as events:
+                async for event in events:
+                    number += 1
+                    yield event.model_copy(update={"seq": number})
             await self._queue.drop(request)
         except DatabaseError:
             self._stored.add((turn.thread, turn.id))
@@ -76,6 +71,18 @@ class HandingAssistant(Assistant):
             self._stored.remove(key)
             return True
         return await super()._is_stored(turn)
+
+    async def _events(self, request: str) -> AsyncGenerator[Event, None]:
+        """Yield what workers tell of a turn, each event once; what their models have used is counted here as well."""
+        retelling = Retelling()
+        async with aclosing(self._pages(request)) as pages:
+            async for page in pages:
+                for event in retelling.new_in(page):
+                    if isinstance(event, ModelEnd):
+                        self.services.get(Usage).count(event)
+                    yield event
+                if page.state == "failed":
+                    raise WorkerFailed
 
     async def _pages(self, request: str) -> AsyncGenerator[Page, None]:
         """Yield what a worker writes of a turn, to its end."""

@@ -6,7 +6,7 @@ import signal
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
 from typing import Any
@@ -82,8 +82,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        given = headers.get("x-request-id", "")
-        id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        sent_id = headers.get("x-request-id", "")
+        id = sent_id if _ID.fullmatch(sent_id) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = id
         scope["path"] = _undivided(scope["raw_path"])
         begun, status = time.monotonic(), 500
@@ -188,7 +188,7 @@ async def metrics(request: Request) -> Response:
 FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, OSError, BrokenState)
 
 
-async def told(request: Request, failure: Exception) -> Response:
+async def answer_failure(request: Request, failure: Exception) -> Response:
     """Answer a failure in the one form, without anything that a caller must not see; on a page in a sentence."""
     status, message, code = 500, "Something went wrong here.", ""
     match failure:
@@ -246,7 +246,7 @@ def make_app(
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = Door(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     for kind in (*FAULTY, *FAULTS, Exception):
-        app.add_exception_handler(kind, told)
+        app.add_exception_handler(kind, answer_failure)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
     app.state.measures, app.state.closing = measures, [answers]
@@ -308,9 +308,10 @@ async def serve(settings: Settings, host: str, port: int) -> int:
                 h11_max_incomplete_event_size=64 * 1024,
             )
             server = Server(config)
-            with ExitStack() as stack:
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    stack.enter_context(on_signal(number, partial(server.handle_exit, number, None)))
+            with (
+                on_signal(signal.SIGINT, partial(server.handle_exit, signal.SIGINT, None)),
+                on_signal(signal.SIGTERM, partial(server.handle_exit, signal.SIGTERM, None)),
+            ):
                 await server.serve()
             return 0 if server.started else 1
 

@@ -132,7 +132,7 @@ class Assistant(ThreadReader):
         while not is_over:
             async with self.memory.locks.hold(turn.thread):
                 due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
-                if not due and (notice := _told(deleted) if deleted else self._refusal(turn)):
+                if not due and (notice := _forgotten(deleted) if deleted else self._refusal(turn)):
                     for event in await self._beside(turn, stamp, notice, ends.get(turn.id)):
                         yield event
                     return
@@ -152,7 +152,7 @@ class Assistant(ThreadReader):
                 is_own = deletion.thread == turn.thread and deletion.user == turn.owner
                 if is_own and deletion.message_id != turn.id:
                     end = ends.get(deletion.message_id)
-                    for event in await self._beside(replace(turn, text=None), stamp, _told(deletion), end):
+                    for event in await self._beside(replace(turn, text=None), stamp, _forgotten(deletion), end):
                         yield event
 
     async def _answered(
@@ -235,10 +235,9 @@ class Assistant(ThreadReader):
         """Tell whether a message will not be taken for its length."""
         return len(turn.text or "") > self._player.limits.message_length
 
-    async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:
+    async def unanswered(self, thread: str, device: str) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
-        entries = await self.memory.transcript.open_entries(thread)
-        return [Turn.of(entry, device, is_group=is_group) for entry in entries]
+        return [Turn.of(entry, device) for entry in await self.memory.transcript.open_entries(thread)]
 
     async def tell(self, thread: str, text: str, id: str, user: str | None = None, *, source: str = UNASKED) -> Message:
         """Store a message that answers nothing, once per `id`, and return it; `user` is whom it is for.
@@ -303,9 +302,9 @@ class Assistant(ThreadReader):
         lang = (await self.state(thread) or {}).get("lang") or self._player.lang
         return await self.seats.take(thread, operator, lang, force=force)
 
-    async def conclude(self, thread: str, user: str | None = None) -> None:
-        """Keep what a thread that is stopped has found out of a user, or of all who wrote there; waits for its turn."""
-        for person in [user] if user else await self.forgetting.writers(thread):
+    async def conclude(self, thread: str) -> None:
+        """Keep what a thread that is stopped has found out of all who wrote there; waits for its turn."""
+        for person in await self.forgetting.writers(thread):
             is_shared = await self.forgetting.is_shared(thread, person)
             async with self.memory.locks.hold(thread):
                 values, last = await self._values(thread), await self.memory.transcript.last(thread, person)
@@ -390,5 +389,5 @@ class Assistant(ThreadReader):
         return [stamp(event, 0) for event in (start, notice, end)]
 
 
-def _told(deletion: Deletion) -> Message:
+def _forgotten(deletion: Deletion) -> Message:
     return Message(speaker=SUPERVISOR, text=worded("forgotten", deletion.what, deletion.lang))

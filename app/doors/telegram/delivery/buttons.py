@@ -1,7 +1,6 @@
 """Questions as buttons: one for each option or link, and the answer that a tap on it stands for."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
@@ -79,7 +78,8 @@ def keyboard(question: Interrupt, asked: str, lang: str, page: int = 0) -> Inlin
         return InlineKeyboardMarkup.from_row([button(label, place) for place, label in enumerate(labels)])
     if question.options:
         shown, turns = _shown(len(question.options), page)
-        rows = [[button(_label(question.options[place], place + 1), place)] for place in shown]
+        numbered = {place: f"{place + 1}. {question.options[place]['label']}" for place in shown}
+        rows = [[button(one_line(label, LONGEST_LABEL), place)] for place, label in numbered.items()]
         turning = [button(label, f"{PAGE}{number}") for label, number in turns]
         return InlineKeyboardMarkup([*rows, *([turning] if turning else []), [other, cancel]])
     if question.url:
@@ -123,10 +123,6 @@ def _is_done_said(question: Interrupt) -> bool:
 
 def _open_label(url: str, lang: str) -> str:
     return f"{sentence('telegram', 'open', lang)}: {urlsplit(url).netloc}"[: 2 * LONGEST_LABEL]
-
-
-def _label(option: Mapping[str, str], number: int) -> str:
-    return one_line(f"{number}. {option['label']}", LONGEST_LABEL)
 
 
 def _shown(count: int, page: int) -> tuple[range, list[tuple[str, int]]]:

@@ -70,8 +70,8 @@ class Outcome(Part):
     def label(self) -> str:
         """What a trace says of the outcome."""
         kind = "it fails" if self.fails else f"it refuses: {self.refuses}" if self.refuses else "a fixed result"
-        given = f" for {json.dumps(self.when, ensure_ascii=False)}" if self.when else ""
-        return f"{kind}{given}{f', after {self.seconds:g} s' if self.seconds else ''}"
+        condition = f" for {json.dumps(self.when, ensure_ascii=False)}" if self.when else ""
+        return f"{kind}{condition}{f', after {self.seconds:g} s' if self.seconds else ''}"
 
 
 class Mock(Part):
@@ -139,12 +139,12 @@ async def _nothing(**_: object) -> tuple[str, ToolResult | None]:
 def mocked(tool: BaseTool, mock: Mock) -> BaseTool:
     """Return a tool that looks the same to the model and answers as the mock says."""
 
-    async def answer(runtime: Runtime, **given: Any) -> Any:
-        outcome = mock.outcome(given)
+    async def answer(runtime: Runtime, **args: Any) -> Any:
+        outcome = mock.outcome(args)
         if outcome is None and mock.otherwise == "real":
-            return await _asked(tool, given, runtime)
+            return await _real_answer(tool, args, runtime)
         speaker = str(runtime.state.get("speaker", ""))
-        call = {"tool": tool.name, "id": runtime.tool_call_id or "", "how": mock.how(given)}
+        call = {"tool": tool.name, "id": runtime.tool_call_id or "", "how": mock.how(args)}
         emitter(runtime)(Mocked(speaker=speaker, **call))
         if outcome is None or outcome.fails:
             await asyncio.sleep(outcome.seconds if outcome else 0)
@@ -170,7 +170,7 @@ def _with_runtime(tool: BaseTool) -> ArgsSchema | None:
     return create_model(schema.__name__, __config__=config, runtime=(Runtime, ...), **fields)
 
 
-async def _asked(tool: BaseTool, given: Mapping[str, Any], runtime: Runtime) -> Any:
+async def _real_answer(tool: BaseTool, given: Mapping[str, Any], runtime: Runtime) -> Any:
     """Run the tool itself."""
     if not isinstance(tool, StructuredTool):
         raise Failed
@@ -206,9 +206,9 @@ def recorded_mocks(records: Sequence[Record], speakers: Speakers, *, volatile_al
         Mock(
             tool=tool,
             speaker=speaker,
-            outcomes=tuple(each.values()),
+            outcomes=tuple(by_arguments.values()),
             description={FALLBACK: f"As it was recorded: {tool}"},
-            parameters={name: Parameter(required=False) for outcome in each.values() for name in outcome.when},
+            parameters={name: Parameter(required=False) for outcome in by_arguments.values() for name in outcome.when},
         )
-        for (speaker, tool), each in outcomes.items()
+        for (speaker, tool), by_arguments in outcomes.items()
     ]

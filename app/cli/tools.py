@@ -185,12 +185,12 @@ async def _edit_by_hand(path: Path, before: str, parameters: Sequence[str]) -> b
             code = await (await asyncio.create_subprocess_exec(*shlex.split(command), name)).wait()
         if code:
             raise UsageError(f"{command} ended with code {code}")
-        return _taken(Path(name), path, before, parameters)
+        return _write_draft(Path(name), path, before, parameters)
     except (OSError, ValueError) as fault:
         raise UsageError(f"{fault} (your draft: {name})") from None
 
 
-def _taken(draft: Path, path: Path, before: str, parameters: Sequence[str]) -> bool:
+def _write_draft(draft: Path, path: Path, before: str, parameters: Sequence[str]) -> bool:
     is_written = write_card(path, before, draft.read_text("utf-8"), parameters)
     draft.unlink()
     return is_written

@@ -76,7 +76,7 @@ async def fitting(speakers: Speakers, models: Models, lang: str) -> tuple[Speake
     await asyncio.gather(*(_ask(model) for model in models if model.window.size is None and model.address))
     speakers, misfits = fitted(speakers, models, lang)
     keys = {name: "check.misfit" for name in speakers.absent}
-    return speakers, [say(keys.get(it.name, "check.misfit_all"), lang, **asdict(it)) for it in misfits]
+    return speakers, [say(keys.get(misfit.name, "check.misfit_all"), lang, **asdict(misfit)) for misfit in misfits]
 
 
 async def _ask(model: Model) -> None:

@@ -42,7 +42,8 @@ def references(citations: Sequence[Citation]) -> list[Reference]:
 
 def listed(citations: Sequence[Citation]) -> list[str]:
     """Return the sources that a text cites as lines of plain text; none for a text that cites nothing."""
-    return [f"[{each.number}] {each.title}{f' — {each.place}' if each.place else ''}" for each in references(citations)]
+    rows = ((f"[{cited.number}] {cited.title}", cited.place) for cited in references(citations))
+    return [" — ".join(filter(None, row)) for row in rows]
 
 
 def with_list(text: str, citations: Sequence[Citation]) -> str:
@@ -75,7 +76,7 @@ def unmarked(drawn: str) -> str:
 
 def addresses(citations: Sequence[Citation]) -> Mapping[int, str]:
     """Return the web addresses of the sources that a text cites, by number from 0."""
-    return {each.number - 1: each.url for each in references(citations) if each.url}
+    return {reference.number - 1: reference.url for reference in references(citations) if reference.url}
 
 
 def gallery(images: Sequence[ShownImage], title: str) -> CardList:

@@ -94,7 +94,7 @@ def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answe
     if tool.options:
         if body is None and words:
             raise NoAnswer("its answer is a text, and has no candidates")
-        return _asked(tool, tool.options, data, lang)
+        return _choice(tool, tool.options, data, lang)
     if tool.page:
         url = fill(tool.page.url, data)
         if tool.page.url and not is_web(url):
@@ -155,7 +155,7 @@ def view_of(spec: ViewSpec, data: object, lang: str) -> View | None:
         return None
 
 
-def _asked(tool: ToolSpec, options: Options, data: object, lang: str) -> Answer:
+def _choice(tool: ToolSpec, options: Options, data: object, lang: str) -> Answer:
     rows, prompt = _rows(options.each, data), text_in(options.ask, lang)
     if len(rows) > MOST_ENTRIES:
         if tool.can_be_narrowed:

@@ -134,7 +134,7 @@ class Answers:
     async def stop(self, thread: str, user: str | None = None) -> bool:
         """Stop what is being answered in a thread, to one user if one is named; False if nothing is."""
         running = self.running_in(thread, user)
-        return await stop_when_begun(self._assistant, thread, lambda: all(each.is_over for each in running), user)
+        return await stop_when_begun(self._assistant, thread, lambda: all(answer.is_over for answer in running), user)
 
     def drop(self, thread: str, id: str) -> None:
         """Drop an answer that is over, so that its message is tried again."""

@@ -44,10 +44,10 @@ class Body(BaseModel):
 def _served(part: str) -> params.Depends:
     """Return what gives a path a part of the application that serves it."""
 
-    def given(request: Request) -> object:
+    def part_of(request: Request) -> object:
         return getattr(request.app.state, part)
 
-    return params.Depends(given)
+    return params.Depends(part_of)
 
 
 def caller(request: Request) -> Key:

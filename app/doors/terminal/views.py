@@ -96,10 +96,10 @@ class Cited:
 def source_list(citations: Sequence[Citation]) -> list[RenderableType]:
     """Return the sources that a text cites, each with its number and its address; nothing if it cites none."""
     lines = []
-    for each in references(citations):
-        place = _address(each.place) if each.url else Text(each.place, "dim", overflow="fold")
-        gap = " — " if each.place else ""
-        lines.append(Text.assemble((f"[{each.number}] ", "cyan"), each.title, gap, place, overflow="fold"))
+    for reference in references(citations):
+        place = _address(reference.place) if reference.url else Text(reference.place, "dim", overflow="fold")
+        gap = " — " if reference.place else ""
+        lines.append(Text.assemble((f"[{reference.number}] ", "cyan"), reference.title, gap, place, overflow="fold"))
     return ["", *lines] if lines else []
 
 

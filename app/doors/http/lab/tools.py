@@ -39,7 +39,7 @@ def tool(visit: Visiting, name: ToolName, lang: ToolName) -> str:
 
 
 @router.post("/lab/tool/effect")
-async def shown(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> str:
+async def show_effect(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> str:
     """Show which requests the card on the page finds, and which it no longer does."""
     queries = await queries_of(visit.assistant, visit.folder)
     changes = await asyncio.to_thread(effect, visit.assistant.speakers, name, lang, text, queries)

@@ -14,7 +14,7 @@ from agents.events import Event
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import Texts, with_texts
-from agents.toolkit.result import Failed, Refused, ToolResult, plain, result
+from agents.toolkit.result import Failed, Refused, plain, result
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Effect, traits, traits_of
 from app.assistant.recording import Record, answers_of, give, in_place_of
@@ -125,15 +125,10 @@ def stand_in(mock: Mock) -> BaseTool:
         name=mock.tool,
         description=text_in(mock.description, FALLBACK) or mock.tool,
         args_schema=create_model(mock.tool, **fields),
-        coroutine=_nothing,
         response_format="content_and_artifact",
     )
     with_texts(tool, Texts(descriptions=mock.description, examples=mock.examples, source=f"mock {mock.tool}"))
     return mocked(traits(effect=mock.effect)(tool), mock)
-
-
-async def _nothing(**_: object) -> tuple[str, ToolResult | None]:
-    raise Failed
 
 
 def mocked(tool: BaseTool, mock: Mock) -> BaseTool:
@@ -172,7 +167,7 @@ def _with_runtime(tool: BaseTool) -> ArgsSchema | None:
 
 async def _real_answer(tool: BaseTool, given: Mapping[str, Any], runtime: Runtime) -> Any:
     """Run the tool itself."""
-    if not isinstance(tool, StructuredTool):
+    if not isinstance(tool, StructuredTool) or not (tool.coroutine or tool.func):
         raise Failed
     wants_runtime = "runtime" in (tool.args if isinstance(tool.args_schema, dict) else _fields(tool))
     args = {**given, **({"runtime": runtime} if wants_runtime else {})}

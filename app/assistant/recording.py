@@ -262,12 +262,7 @@ def with_strangers(speakers: Speakers, strangers: Mapping[str, Mapping[str, Sequ
 
 def _stranger(name: str, parameters: Sequence[str]) -> BaseTool:
     schema = {"type": "object", "properties": {parameter: {} for parameter in parameters}}
-    tool = StructuredTool(name=name, description=name, args_schema=schema, coroutine=_nothing)
-    return recorded(tool, [])
-
-
-async def _nothing() -> str:
-    return ""
+    return recorded(StructuredTool(name=name, description=name, args_schema=schema), [])
 
 
 def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:

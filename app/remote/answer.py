@@ -126,7 +126,8 @@ def find(path: str, data: object) -> object:
 
 def fill(template: str, data: object) -> str:
     """Return a template with values of an object in place of its `{name}`s; what is missing is left empty."""
-    return SLOT.sub(lambda slot: _worded(_value(slot[1], data)), template)
+    paths = {slot: ".".join(f'"{name}"' for name in slot.split(".")) for slot in SLOT.findall(template)}
+    return SLOT.sub(lambda slot: _worded(jmespath.search(paths[slot[1]], data)), template)
 
 
 def view_of(spec: ViewSpec, data: object, lang: str) -> View | None:
@@ -189,14 +190,6 @@ def _rows(each: str, data: object) -> Sequence[object]:
 def _cell(part: str, template: str, row: object) -> str:
     text = fill(template, row)[:LONGEST_FIELD]
     return "" if part == "url" and not is_web(text) else text
-
-
-def _value(path: str, data: object) -> object:
-    for step in path.split("."):
-        if not isinstance(data, Mapping):
-            return None
-        data = data.get(step)
-    return data
 
 
 def _worded(value: object) -> str:

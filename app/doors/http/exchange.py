@@ -71,8 +71,8 @@ def operator(request: Request) -> Key:
 
 
 def who(key: Key) -> str:
-    """Return what the audit log calls the holder of a key; without keys it is somebody on this machine."""
-    return f"http:{key.name or 'local'}"
+    """Return what the audit log calls the holder of a key."""
+    return f"http:{key.holder}"
 
 
 def audited(what: Action) -> params.Depends:

@@ -21,18 +21,18 @@ from app.composition.databases import open_database
 from app.doors.visit import FAILED
 from app.lab import threads
 from app.lab.agents import Workshop
-from app.lab.cards import Queries, card_text, draft_file, effect, queries_of
-from app.lab.cases import Case, ExpectedCall
-from app.lab.desk_session import Session
+from app.lab.cards import card_text, draft_file, effect, queries_of
+from app.lab.cases import ExpectedCall
 from app.lab.folder import Kind, written
 from app.lab.forms import from_json
+from app.lab.kinds import KINDS
 from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries, table_lines
-from app.lab.simulation import Talks, User
+from app.lab.simulation import Talks
 from app.lab.simulation import simulate as simulated
 from app.lab.variants import Variant
 from app.presentation.listing import columns, state_lines
 from app.presentation.tool_card import owned_tools, slots, write_card
-from app.remote.yaml_file import Part, parsed, validated
+from app.remote.yaml_file import parsed, validated
 from app.replay.stage import play
 from app.security.audit import TABLES, Action, Audit, login
 from app.settings import Settings, read_settings
@@ -90,15 +90,6 @@ def _variant(model: str, temperature: float | None) -> Variant:
     return validated(Variant, {"model": model, "parameters": {"temperature": temperature}})
 
 
-KINDS: dict[Kind, type[Part]] = {
-    "cases": Case,
-    "desk": Session,
-    "mocks": Mock,
-    "queries": Queries,
-    "runs": Run,
-    "users": User,
-    "variants": Variant,
-}
 KindOfFile = Annotated[Kind, typer.Argument(help="Which folder of the lab's.")]
 FileName = Annotated[str, typer.Argument(help="The file's, without .yaml.")]
 GivenFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file to take.")]
@@ -237,7 +228,7 @@ async def card(
     paths = [draft_file(folder, tool, lang)] * draft + [card_file(tool, lang)] * apply
     for path in paths:
         async with deed("card_changed", tool):
-            write_card(path, "", text, slots([each_tool for _, each_tool in owned]))
+            write_card(path, "", text, slots(owned))
     groups = {name: [query.text for query in queries] for name, queries in shown.items()}
     lines = [f"{sign} {query}" for sign, name in SIGNS.items() for query in groups[name]]
     return CommandResult(groups, lines, FAILED if groups["lost"] else 0)

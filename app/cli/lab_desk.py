@@ -85,7 +85,7 @@ async def teach(
     for (tool, lang), texts in new.items() if apply else ():
         path = card_file(tool, lang)
         before = path.read_text("utf-8") if path.exists() else ""
-        write_card(path, before, changed_card(before, added=texts), slots([each_tool for _, each_tool in owned[tool]]))
+        write_card(path, before, changed_card(before, added=texts), slots(owned[tool]))
     return CommandResult({"examples": lines, "figures": rows}, [*lines, *table_of(rows)])
 
 

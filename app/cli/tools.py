@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from langchain_core.tools import BaseTool
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.commands import CommandResult, name_given
 from agents.toolkit.questions import worded
-from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speakers
 from app.cli.invocation import DEFAULT_THREAD, Lang, language_given, tell
 from app.cli.tool_trial import Finding, Trial, tried, typed
 from app.composition import check_tools, discover
@@ -26,7 +25,7 @@ from app.composition.remote_tools import with_remote_tools
 from app.doors.visit import FAILED
 from app.presentation.listing import card_lines, tool_lines
 from app.presentation.texts import say
-from app.presentation.tool_card import HAND_OVER, ToolCard, cards, changed_card, owned_tools, slots, write_card
+from app.presentation.tool_card import HAND_OVER, Owned, ToolCard, cards, changed_card, owned_tools, slots, write_card
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
 from app.settings import Settings, read_settings
@@ -118,7 +117,7 @@ async def edit(
     settings = read_settings()
     async with _everyone(settings, name) as (speakers, _):
         owners = _owners(name, speakers, settings.app_lang)
-    path, parameters = card_file(name, lang), slots([tool for _, tool in owners])
+    path, parameters = card_file(name, lang), slots(owners)
     try:
         before = path.read_text("utf-8") if path.exists() else ""
         if description is not None or add_example or remove_example:
@@ -152,7 +151,7 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
         yield everyone, not absent
 
 
-def _owners(name: str, speakers: Speakers, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
+def _owners(name: str, speakers: Speakers, lang: str) -> Sequence[Owned]:
     if owners := owned_tools(speakers).get(name):
         return owners
     raise UsageError(say("tools.none", lang, tool=repr(name)))

@@ -60,7 +60,7 @@ def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequenc
     owned = owned_tools(speakers)
     if name not in owned:
         raise UsageError(f"there is no tool {name!r}")
-    if problems := text_faults(text, slots([tool for _, tool in owned[name]])):
+    if problems := text_faults(text, slots(owned[name])):
         raise UsageError(problems[0])
     cards = cards_of(speakers)
     old_card = next(card for card in cards if card.name == name)

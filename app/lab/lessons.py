@@ -51,7 +51,7 @@ def lessons_of(desk: Desk) -> list[Lesson]:
         if not was_asked and turn.is_over:
             lesson = Lesson(lang, turn.user, scene=scene, leaves=any(call.tool == HAND_BACK for call in calls))
             for call in chosen:
-                example = _example(turn.user, call, slots([tool for _, tool in owned[call.tool]]))
+                example = _example(turn.user, call, slots(owned[call.tool]))
                 lesson = replace(lesson, tool=call.tool, example=example)
             lessons.append(lesson)
         was_asked = bool(turn.question)

@@ -53,7 +53,7 @@ async def save_draft(visit: Visiting, name: Text, lang: Text, text: CardText = "
     if owned is None or lang not in languages():
         raise HTTPException(404)
     async with visit.deed("card_changed", about=name):
-        write_card(draft_file(visit.folder, name, lang), "", text, slots([tool for _, tool in owned]))
+        write_card(draft_file(visit.folder, name, lang), "", text, slots(owned))
     return led_to(f"/lab/tool?name={name}&lang={lang}")
 
 

@@ -5,7 +5,7 @@ import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from langchain_core.runnables import RunnableConfig
@@ -48,6 +48,19 @@ MARK = "back_to"
 """Among the metadata of a checkpoint: the turn that the thread went back to with it."""
 MOST_ECHOED = 200
 """Characters of a message that is not taken, in its first event."""
+
+
+@dataclass
+class Course:
+    """How far the play of a message has come, step by step; between two steps the thread is free."""
+
+    stamp: Stamp
+    waiting: deque[InboxEntry] = field(default_factory=deque)
+    due: Sequence[Deletion] = ()
+    """What is to be deleted before the next step."""
+    ends: dict[str, TurnEnd] = field(default_factory=dict)
+    """The ends of turns by which something is deleted, by their messages."""
+    is_over: bool = False
 
 
 class Assistant(ThreadReader):
@@ -127,45 +140,49 @@ class Assistant(ThreadReader):
             return False
 
     async def _play(self, turn: Turn) -> AsyncGenerator[Event, None]:
-        stamp, ends, waiting = Stamp(turn.thread), dict[str, TurnEnd](), deque[InboxEntry]()
-        is_over = False
-        while not is_over:
-            async with self.memory.locks.hold(turn.thread):
-                due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
-                if not due and (notice := _forgotten(deleted) if deleted else self._refusal(turn)):
-                    for event in await self._beside(turn, stamp, notice, ends.get(turn.id)):
-                        yield event
-                    return
-                if not due:
-                    for entry in waiting:
-                        # What came behind the wish was perhaps deleted with all the rest.
-                        await self.memory.transcript.accept(entry)
-                    waiting = deque(await self._due_with(turn))
-                    ended_before = len(ends)
-                    async with aclosing(self._answered(waiting, turn, stamp, ends)) as events:
-                        async for event in events:
-                            yield event
-                    is_over = len(ends) == ended_before
-            for deletion in due:
+        course = Course(Stamp(turn.thread))
+        while not course.is_over:
+            async with self.memory.locks.hold(turn.thread), aclosing(self._step(turn, course)) as events:
+                async for event in events:
+                    yield event
+            for deletion in course.due:
                 # It is of many threads, and each must be free.
                 await self.forgetting.carry_out(deletion)
                 is_own = deletion.thread == turn.thread and deletion.user == turn.owner
                 if is_own and deletion.message_id != turn.id:
-                    end = ends.get(deletion.message_id)
-                    for event in await self._beside(replace(turn, text=None), stamp, _forgotten(deletion), end):
+                    end = course.ends.get(deletion.message_id)
+                    for event in await self._beside(replace(turn, text=None), course.stamp, _forgotten(deletion), end):
                         yield event
 
-    async def _answered(
-        self, entries: deque[InboxEntry], turn: Turn, stamp: Stamp, ends: dict[str, TurnEnd]
-    ) -> AsyncGenerator[Event, None]:
-        """Answer messages in their order, up to one by which something is to be deleted; `ends` keeps its end."""
-        while entries:
-            entry, forgets = entries.popleft(), False
-            async with aclosing(self._player.play(entry, turn, stamp)) as events:
+    async def _step(self, turn: Turn, course: Course) -> AsyncGenerator[Event, None]:
+        """Answer what waits, unless something is to be deleted first; the caller holds the thread."""
+        course.due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
+        if course.due:
+            return
+        if notice := _forgotten(deleted) if deleted else self._refusal(turn):
+            course.is_over = True
+            for event in await self._beside(turn, course.stamp, notice, course.ends.get(turn.id)):
+                yield event
+            return
+        for entry in course.waiting:
+            # What came behind the wish was perhaps deleted with all the rest.
+            await self.memory.transcript.accept(entry)
+        course.waiting = deque(await self._due_with(turn))
+        ended_before = len(course.ends)
+        async with aclosing(self._answered(turn, course)) as events:
+            async for event in events:
+                yield event
+        course.is_over = len(course.ends) == ended_before
+
+    async def _answered(self, turn: Turn, course: Course) -> AsyncGenerator[Event, None]:
+        """Answer messages in their order, up to one by which something is to be deleted."""
+        while course.waiting:
+            entry, forgets = course.waiting.popleft(), False
+            async with aclosing(self._player.play(entry, turn, course.stamp)) as events:
                 async for event in events:
                     forgets = forgets or isinstance(event, Forgetting)
                     if forgets and isinstance(event, TurnEnd) and await self.forgets(entry.thread, entry.message_id):
-                        ends[entry.message_id] = event
+                        course.ends[entry.message_id] = event
                         return
                     # What somebody else asked is shown when their own message is played.
                     if entry.user == turn.owner:

@@ -14,7 +14,7 @@ from agents.conversation.prompt import human
 from agents.events.views import Notice, View
 from agents.language.tool_ranker.ranker import Shortcuts
 from agents.nodes import ask
-from agents.nodes.tools import changes_of, tool_state
+from agents.nodes.tools import changes_of, note_effects, tool_state
 from agents.state import State, holder_of, messages_of
 from agents.state.history import set_before
 from agents.state.message_notes import notes
@@ -106,16 +106,12 @@ class Serving:
         """Return the tool's result; what else it changes is taken over."""
         visible = tool_state(self.owners[call["name"]], self.speakers, change.state, [call])
         [changes] = changes_of(await self.node.ainvoke(visible))
-        traits = traits_of(self.node.tools_by_name[call["name"]])
+        message: ToolMessage = changes["messages"][0]
         if "lang" in changes:
             change.put(lang=changes["lang"])
-        if traits.effect == "write":
-            change.put(wrote=change.state["turn"])
-        if traits.is_foreign(context):
-            change.put(foreign=True)
         if (aliases := visible["aliases"]).by_kind:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
-        message: ToolMessage = changes["messages"][0]
+        note_effects(change, message, traits_of(self.node.tools_by_name[call["name"]]), context)
         return message
 
 

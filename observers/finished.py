@@ -1,6 +1,6 @@
 """Sees when a dialog has reached its goal, or the user is done with it."""
 
-from agents.conversation.gate.features import asks
+from agents.conversation.gate.features import asks, ending
 from agents.conversation.scene import Scene
 from agents.language.text.vocabulary import takes_leave
 from agents.state.verdict import STAY, Verdict
@@ -16,7 +16,7 @@ def when(scene: Scene) -> bool:
 async def check(scene: Scene) -> Verdict:
     """Ask the model whether this dialog is over."""
     values = ", ".join(f"{name}: {value}" for name, value in scene.form.items()) or "-"
-    reply = scene.reply or "-"
+    reply = ending(scene.reply or "-")
     answer = await scene.ask(words=["yes", "no"], description=scene.description, reply=reply, known=values)
     return Verdict("finished", reason="the dialog has reached its goal") if answer == "yes" else STAY
 

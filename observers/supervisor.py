@@ -1,5 +1,6 @@
 """Sees whether the user wants another helper, a tool of the supervisor, or nobody in particular."""
 
+from agents.conversation.gate.features import ending
 from agents.conversation.scene import Scene
 from agents.state.verdict import STAY, Verdict
 from observers import Observer
@@ -14,7 +15,7 @@ async def pre_check(scene: Scene) -> Verdict:
         dialog=scene.dialog,
         helpers="\n".join(f"- {name}: {text}" for name, text in dialogs),
         tools="\n".join(f"- {name}: {text.splitlines()[0]}" for name, text in scene.tools.items()) or "-",
-        reply=scene.reply or "-",
+        reply=ending(scene.reply or "-"),
     )
     if word in scene.helpers:
         return Verdict("switch", word, "the message belongs to another helper")

@@ -41,6 +41,12 @@ def last_question(reply: str) -> str:
     return next((part for part in reversed(_SENTENCE.split(reply)) if asks(part)), "")
 
 
+def ending(reply: str) -> str:
+    """Return the end of a reply, at most LONGEST_TEXT characters: from its last question on if it asks something."""
+    question = last_question(reply)
+    return reply[reply.rfind(question) if question else 0 :][-LONGEST_TEXT:]
+
+
 def features(scene: Scene) -> Features:
     """Return the features of the message of a scene."""
     moment = _Moment(scene)

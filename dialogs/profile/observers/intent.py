@@ -2,6 +2,7 @@
 
 import json
 
+from agents.conversation.gate.features import ending
 from agents.conversation.scene import Scene
 from agents.language.text.vocabulary import mentions
 from agents.state.verdict import STAY, Verdict
@@ -17,7 +18,7 @@ def when(scene: Scene) -> bool:
 async def post_check(scene: Scene) -> Verdict:
     """Ask the model for the intent in the user's own words, and remember it."""
     try:
-        answer = json.loads(await scene.ask(reply=scene.reply or "-"))
+        answer = json.loads(await scene.ask(reply=ending(scene.reply or "-")))
     except json.JSONDecodeError:
         return STAY
     intent = answer.get("intent") if isinstance(answer, dict) else None

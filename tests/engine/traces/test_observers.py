@@ -74,6 +74,19 @@ async def test_post_checks_do_not_delay_the_answer(chat: Chat) -> None:
     assert order[-2:] == [Message, Observed]
 
 
+async def test_an_observer_reads_the_end_of_a_long_answer(chat: Chat) -> None:
+    """What it reads of an answer has a bound: the last question, or the last 400 characters."""
+    chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
+    answers = ["It pays well. " * 40 + "Which ward were you on?", "Night work " * 80 + "is hard."]
+    chat.expects(supervisor=[BEGIN], profile=[*answers, "I see."], observer=["stay", "stay"])
+    await chat.says("Hi", "Intensive care", "For eleven years")
+
+    question, statement = [call.messages[1].text for call in chat.script.asked if call.role == "observer"]
+    assert "It said last: Which ward were you on?" in question
+    assert "is hard." in statement
+    assert statement.count("Night work") < 40
+
+
 async def test_votes_that_stay_cost_no_step(chat: Chat) -> None:
     """A dialog that drafts counts the votes itself: a watched turn has input, start, `route` and answer."""
     chat.gate = lambda scene: Guess(0.5, "perhaps another subject")

@@ -23,6 +23,8 @@ CUT = ("cut_length", "cut_loop", "cut_filter")
 """The codes of an `error` that says that the answer before it was cut: at the length limit, when it began to repeat
 itself, or by a filter."""
 Step = Literal["choose", "collect", "check", "rank", "cut", "answer"]
+EVENTS: dict[str, "type[Event]"] = {}
+"""All classes of events, by their names."""
 
 
 class Event(BaseModel):
@@ -38,6 +40,7 @@ class Event(BaseModel):
 
     def __init_subclass__(cls, *, type: str = "") -> None:
         cls.type = type or cls.type
+        EVENTS[cls.__name__] = cls
 
     def plain(self) -> dict[str, Any]:
         """Return the event as the JSON object that doors and scripts see."""

@@ -33,6 +33,7 @@ class View(Event, type="view"):
     title: str = ""
 
     def __init_subclass__(cls, *, kind: str) -> None:
+        super().__init_subclass__()
         cls.kind = kind
 
     @model_validator(mode="wrap")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
-from agents.events import Event
+from agents.events import EVENTS, Event
 from agents.sources.attachments import Contents
 from app.assistant import Turn
 
@@ -30,19 +30,11 @@ def events_as_json(events: Sequence[Event]) -> str:
 
 def events_of(written: str) -> list[Event]:
     """Return events that were written by `events_as_json`; those of a kind that is not known here are left out."""
-    kinds = _kinds(Event)
     # A newer version may write more.
-    return [kinds[name].model_validate(raw, extra="ignore") for name, raw in json.loads(written) if name in kinds]
+    return [EVENTS[name].model_validate(raw, extra="ignore") for name, raw in json.loads(written) if name in EVENTS]
 
 
 def _part(kind: type[Part], raw: Mapping[str, Any]) -> Part:
     # A newer version may write more.
     names = {field.name for field in fields(kind)}
     return kind(**{name: value for name, value in raw.items() if name in names})
-
-
-def _kinds(kind: type[Event]) -> dict[str, type[Event]]:
-    kinds = {kind.__name__: kind}
-    for child in kind.__subclasses__():
-        kinds |= _kinds(child)
-    return kinds

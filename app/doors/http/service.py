@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
-from agents.events import Event
+from agents.events import EVENTS
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
@@ -219,7 +219,7 @@ class Door(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description."""
         if not self.openapi_schema:
-            schema, kinds = super().openapi(), _kinds(Event)
+            schema, kinds = super().openapi(), EVENTS.values()
             place = "#/components/schemas/{model}"
             _, own = models_json_schema([(kind, "validation") for kind in kinds], ref_template=place)
             schemas = schema["components"]["schemas"] | own["$defs"]
@@ -227,11 +227,6 @@ class Door(FastAPI):
                 schemas[kind.__name__]["properties"] |= {"v": {"type": "integer"}, "type": {"const": kind.type}}
             schema["components"]["schemas"] = schemas
         return super().openapi()
-
-
-def _kinds(kind: type[Event]) -> list[type[Event]]:
-    kinds = [child for child in kind.__subclasses__() if child.type]
-    return [*kinds, *(inner for child in kind.__subclasses__() for inner in _kinds(child))]
 
 
 def make_app(

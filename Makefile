@@ -11,7 +11,7 @@ PINNED := --quiet --quiet --disable-pip-version-check --require-hashes
 CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,agents/graph.py
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 .venv/installed: requirements-dev.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv

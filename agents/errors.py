@@ -69,7 +69,7 @@ class GarbledReply(BrokenReply):
 
 
 class UselessReply(DialogSupervisorError):
-    """A model's reply was none, and would be no better a second time, unless it `wants_room` to think."""
+    """A model refuses to answer or never ends; it would do so again, unless it `wants_room` to think."""
 
     def __init__(self, trouble: Trouble, cause: str, *, wants_room: bool = False) -> None:
         super().__init__(cause)

@@ -20,8 +20,10 @@ from agents.nodes.ask import Asking
 from agents.nodes.observer import Judging, Watching
 from agents.nodes.route import Routing
 from agents.nodes.settle import Settling
-from agents.nodes.speaker import Speaking, Summing, summary_due
-from agents.nodes.tools import Serving, ToolCalls
+from agents.nodes.shortcut import Serving
+from agents.nodes.speaker import Speaking
+from agents.nodes.summary import Summing, summary_due
+from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import TakingBack
 from agents.state import SUPERVISOR, State, holder_of, messages_of, updated
 from agents.toolkit.context import Context
@@ -48,7 +50,9 @@ class Wiring:
         if listener is None:
             if state.get("shortcut"):
                 return ["shortcut"]
-            return ["ask"] if state.get("pending") else self.after_answer(state) if state.get("verdict") else [END]
+            if state.get("pending"):
+                return ["ask"]
+            return self.after_answer(state) if state.get("verdict") else [END]
         observers = [f"{name}.pre_check" for name in state["asked"]]
         return [*observers, listener] if state["drafting"] or not observers else observers
 
@@ -117,6 +121,24 @@ class Wiring:
         return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
 
 
+class Drawing:
+    """The nodes in the making; each chooses the next ones itself."""
+
+    def __init__(self) -> None:
+        self.graph = StateGraph(State, context_schema=Context)
+        self.graph.add_edge(START, "route")
+
+    def add(self, name: str, node: Node, choose: Callable[[State], list[str]], targets: Sequence[str]) -> None:
+        """Add a node, and the function that chooses among the targets by the state that the node leaves."""
+
+        # For LangGraph an edge would be a task of its own, which reads the whole state once more.
+        async def step(state: State, runtime: Runtime[Context]) -> Command[str]:
+            update = await node(state, runtime)
+            return Command(update=update, goto=choose(updated(state, update)))
+
+        self.graph.add_node(name, step, destinations=(*targets,))
+
+
 def build_graph(
     speakers: Speakers,
     observers: Mapping[str, Observer],
@@ -128,48 +150,42 @@ def build_graph(
     observers_first: bool = False,
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
-    unspared = [name for name, observer in observers.items() if observer.always and not observer.spared]
-    graph = StateGraph(State, context_schema=Context)
     serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
-    prompting = Prompting(speakers, shelf_of := shelves(speakers))
-    wiring = Wiring(speakers, observers, settling)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
+    unspared = [name for name, observer in observers.items() if observer.always and not observer.spared]
+    gate = gate or trained_gate()
+    routing = Routing(speakers, serving, gate, watchers, unspared, drafts=not observers_first)
+    wiring = Wiring(speakers, observers, settling)
     everyone = [SUPERVISOR, *speakers.dialogs]
     hands = [f"{name}.tools" for name in everyone]
-
-    def add(name: str, node: Node, choose: Callable[[State], list[str]], targets: Sequence[str]) -> None:
-        # For LangGraph an edge would be a task of its own, which reads the whole state once more.
-        async def step(state: State, runtime: Runtime[Context]) -> Command[str]:
-            update = await node(state, runtime)
-            return Command(update=update, goto=choose(updated(state, update)))
-
-        graph.add_node(name, step, destinations=(*targets,))
-
     pre_checks = [f"{name}.pre_check" for name in watchers]
-    recognisers = serving.recognise, serving.shortcuts.leading
-    routing = Routing(watchers, gate or trained_gate(), *recognisers, speakers, unspared, drafts=not observers_first)
-    graph.add_edge(START, "route")
     aside = ["ask", "settle", "shortcut", "undo"]
-    add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
-    add("verdict", Judging(speakers, direct=direct_switch), wiring.to_listener, everyone)
-    add("settle", settling, wiring.to_listener, [END, *speakers.dialogs])
-    add("ask", Asking(speakers), wiring.after_asking, ["ask", *everyone, *hands])
-    add("undo", TakingBack(speakers), wiring.to_listener, [END, *everyone])
-    add("shortcut", serving, wiring.after_shortcut, [END, "ask", *everyone])
-    for name in everyone:
-        speaker, tools = speakers[name], f"{name}.tools"
-        checks = [f"{check}.post_check" for check in speaker.observers if observers[check].post_check]
-        if speaker.history == "summarise":
-            checks.append(f"{name}.summary")
-            add(f"{name}.summary", Summing(speaker), wiring.after_answer, [END, "settle"])
-        after = [END, tools, "settle", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
-        after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
-        add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
-        after = [END, "ask", "settle", *(everyone if speaker.is_supervisor else [name, SUPERVISOR])]
-        add(tools, ToolCalls(speaker, speakers, shelf_of.get(name)), wiring.after_tools, after)
+    drawing = Drawing()
+    drawing.add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
+    drawing.add("verdict", Judging(speakers, direct=direct_switch), wiring.to_listener, everyone)
+    drawing.add("settle", settling, wiring.to_listener, [END, *speakers.dialogs])
+    drawing.add("ask", Asking(speakers), wiring.after_asking, ["ask", *everyone, *hands])
+    drawing.add("undo", TakingBack(speakers), wiring.to_listener, [END, *everyone])
+    drawing.add("shortcut", serving, wiring.after_shortcut, [END, "ask", *everyone])
+    prompting = Prompting(speakers, shelves(speakers))
+    for speaker in speakers:
+        _add_speaker(drawing, speaker, wiring, prompting)
     for name, observer in observers.items():
         if check := observer.pre_check:
-            add(f"{name}.pre_check", Watching(name, check, prompting), wiring.after_watching, [END, "verdict"])
+            drawing.add(f"{name}.pre_check", Watching(name, check, prompting), wiring.after_watching, [END, "verdict"])
         if check := observer.post_check:
-            add(f"{name}.post_check", Watching(name, check, prompting), wiring.after_answer, [END, "settle"])
-    return graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
+            drawing.add(f"{name}.post_check", Watching(name, check, prompting), wiring.after_answer, [END, "settle"])
+    return drawing.graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
+
+
+def _add_speaker(drawing: Drawing, speaker: Speaker, wiring: Wiring, prompting: Prompting) -> None:
+    name, tools, speakers = speaker.name, f"{speaker.name}.tools", wiring.speakers
+    checks = [f"{check}.post_check" for check in speaker.observers if wiring.observers[check].post_check]
+    if speaker.history == "summarise":
+        checks.append(f"{name}.summary")
+        drawing.add(f"{name}.summary", Summing(speaker), wiring.after_answer, [END, "settle"])
+    after = [END, tools, "settle", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
+    after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
+    drawing.add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
+    after = [END, "ask", "settle", *([it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR])]
+    drawing.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), wiring.after_tools, after)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agents.language.tool_ranker.ranker import Card, Shortcuts
-from agents.nodes.tools import Serving
+from agents.nodes.shortcut import Serving
 from app.composition import discover
 from benchmarks.report import Row, arguments, show
 from benchmarks.tools import NONE, SETS, requests
@@ -51,10 +51,10 @@ async def ask_examples(serving: Serving) -> Row:
         left_out = [(card, lang, phrase) for card, lang, phrase in _phrases(cards) if _place(phrase) % FOLDS == fold]
         serving.shortcuts = Shortcuts([_without(card, {phrase for _, _, phrase in left_out}) for card in cards])
         for card, _, phrase in left_out:
-            if entry := serving.entry_of.get(card.name):
+            if entry := serving.entry_by_tool.get(card.name):
                 asked += 1
                 named = await serving.recognise(phrase)
-                is_entry = named in serving.entry_of.values()
+                is_entry = named in serving.entry_by_tool.values()
                 taken += is_entry
                 right += is_entry and named == entry
     return {"asked": "own examples, left out", "requests": asked, **_shares(asked, taken, right)}

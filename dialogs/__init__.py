@@ -38,7 +38,7 @@ class Section:
     """A part of what is exported of a person."""
 
     key: str
-    """Its name among plain data: "reminders"."""
+    """Its key in plain data, such as "reminders"."""
     title: str
     """Its heading, in the user's language."""
     rows: Sequence[Mapping[str, object]]
@@ -61,15 +61,15 @@ class Dialog(Speaker):
     observers: Sequence[str] = ("supervisor", "finished")
     """The observers that watch it, by name."""
     model: str = ""
-    """Its own model, such as `openai:gpt-5-mini`; empty: as it is set."""
+    """Its own model, such as `openai:gpt-5-mini`; empty: that of the settings."""
     parameters: Parameters | None = None
-    """Those of its model, over those that are set."""
+    """The parameters of its model; they go over those of the settings."""
     settings: type[BaseSettings] | None = None
     """What an operator can set for it, in environment variables or `.env`; this type finds the service."""
     tables: Tables | None = None
     """Its tables in the database; they are made when the database is opened."""
     services: Callable[[Services], AbstractAsyncContextManager[Sequence[object]]] | None = None
-    """Opens what its tools work with, from existing services: `Memory`, the settings."""
+    """Opens what its tools work with, from the services that exist, such as `Memory` and the settings."""
     commands: Sequence[SlashCommand] = ()
     """Its slash commands, offered in every door."""
     command_line: typer.Typer | None = None

@@ -1,13 +1,13 @@
 """Chat: a user before a scripted assistant, and the trace of what happens between them."""
 
 import gc
+import importlib
 import os
-import shutil
 import ssl
 import textwrap
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import prompts
 from agents.conversation.gate import Gate, trained_gate
 from agents.events import Event, trace
+from agents.language.tool_ranker.linear_model import features
 from agents.memory import Memory, memory_in
 from agents.memory.connection import connect
 from agents.models import Models
@@ -52,7 +53,9 @@ from tests.support.compiled import (
     watching_once,
 )
 from tests.support.made_tables import tables_copied
+from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer, running
+from tests.support.prompt_copy import copied_prompts
 from tests.support.prompt_order import order_faults
 from tests.support.settings_cache import read_once, without_file
 from tests.support.training import BrieflyTrained, made_once, ranker, shortcuts, trained_once
@@ -197,6 +200,22 @@ def pytest_configure() -> None:
     gc.disable()
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let each of several processes first import a share of all tests of its own.
+
+    What it compiles the others find; in a fresh clone each of them would compile everything.
+    """
+    config = session.config
+    if "PYTEST_XDIST_WORKER" not in os.environ or config.args_source != config.ArgsSource.TESTPATHS:
+        return
+    number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    files = sorted((ROOT / "tests").rglob("test_*.py"))[number :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]
+    for file in files:
+        # A test file that cannot be loaded is told while the tests are collected.
+        with suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+
+
 def pytest_collection_finish() -> None:
     """Collect garbage from now on, but seldom, and leave out what was loaded: a fifth of the time went into this."""
     gc.freeze()
@@ -211,8 +230,10 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "rankers"
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
+        # Rankers of other tools know most of the same examples.
+        patch.setattr("agents.language.tool_ranker.ranker.features", cache(features))
         patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ranker))
-        patch.setattr("agents.nodes.tools.Shortcuts", made_once(shortcuts))
+        patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
         patch.setattr("app.lab.cards.ToolRanker", made_once(BrieflyTrained))
         yield
 
@@ -225,7 +246,8 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.calling", watching_once)
         patch.setattr("app.composition.trained_gate", cache(trained_gate))
         patch.setattr("app.composition.build_graph", built_once)
-        patch.setattr("agents.nodes.tools.tool_node", nodes_once(tool_node))
+        patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
+        patch.setattr("agents.nodes.shortcut.tool_node", once)
         yield
 
 
@@ -344,7 +366,8 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setenv("APP_LANG", "en")
     monkeypatch.setenv("LLM_MODEL", "local:rules")
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/try.db")
-    monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
-    card.cache_clear()
-    yield tmp_path / "prompts"
+    with copied_prompts(tmp_path / "prompts") as copy:
+        monkeypatch.setattr(prompts, "FOLDER", copy)
+        card.cache_clear()
+        yield copy
     card.cache_clear()

@@ -20,7 +20,7 @@ from agents.state.person import Wish
 from agents.state.talk import Status
 from agents.state.verdict import Kind
 from agents.toolkit.handover_tools import HAND_BACK
-from agents.toolkit.questions.form import missing
+from agents.toolkit.questions.form import missing, value_in_words
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import form_texts, phrase, title_of
 
@@ -141,7 +141,7 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
         return "", ""
     labels = form_texts(dialog.name, state["lang"])
     form = form_of(state, dialog.name)
-    values = [f"{labels.get(name, {}).get('label', name)}: {_text(value)}" for name, value in form.items()]
+    values = [f"{labels.get(name, {}).get('label', name)}: {value_in_words(value)}" for name, value in form.items()]
     gaps = missing(dialog.form, form)
     question = labels.get(gaps[0], {}).get("question", "") if gaps else ""
     return f" ({'; '.join(values)})" if values else "", question
@@ -179,10 +179,6 @@ def _paused_without(dialog: str, state: State) -> list[str]:
     return [name for name in state.get("paused", []) if name != dialog]
 
 
-def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 class HandoverCalls:
     """Say who speaks next after a speaker's reply: the dialog it called, or the supervisor it gave back to."""
 
@@ -217,12 +213,14 @@ class HandoverCalls:
     def _pass_on(self, change: Change, wish: str, target: str) -> None:
         dialog, hops = self.speakers.by_tool(target), change.state.get("hops", 0)
         name = dialog.name if dialog else target
-        is_known = name in self.speakers.dialogs and name != self.speaker.name and hops < MAX_HOPS
-        self._leave(change, wish if is_known or name == SUPERVISOR else f"{target}: {wish}", name if is_known else None)
-        if is_known:
-            # `settle` begins it at once.
-            next_wish: Wish = {"dialog": name, "brief": wish}
-            change.put(wishes=[next_wish, *change.state.get("wishes", [])])
+        may_lead = name in self.speakers.dialogs and name != self.speaker.name and hops < MAX_HOPS
+        if not may_lead:
+            self._leave(change, wish if name == SUPERVISOR else f"{target}: {wish}")
+            return
+        self._leave(change, wish, name)
+        # `settle` begins it at once.
+        next_wish: Wish = {"dialog": name, "brief": wish}
+        change.put(wishes=[next_wish, *change.state.get("wishes", [])])
 
     def handed_off(self, message: ToolMessage, goto: str, lang: str) -> tuple[ToolMessage, str]:
         """Return what the model reads of another library's hand-off, and the speaker that it means.
@@ -261,7 +259,7 @@ class HandoverCalls:
 
     def _give_back(self, change: Change, calls: Sequence[ToolCall]) -> None:
         """End or interrupt the dialog; only the first such call of a reply counts."""
-        # Who insists is let go, else the model would be asked again and again.
+        # A dialog that insists may go, else its model would be asked again and again.
         if change.state.get("undone") and not self._was_refused(change.state):
             self.answer(change, calls, "undone")
             return
@@ -272,9 +270,9 @@ class HandoverCalls:
         if wish or target != SUPERVISOR:
             self._pass_on(change, wish, target)
             return
-        spoken = change.state["said"]
+        replies = change.state["said"]
         self._decide(change, "finished")
-        finish(change, self.speaker, spoken[-1]["text"][:LONGEST_SUMMARY] if spoken else "")
+        finish(change, self.speaker, replies[-1]["text"][:LONGEST_SUMMARY] if replies else "")
 
     def _leave(self, change: Change, wish: str, target: str | None = None) -> None:
         """Give the conversation back with a wish; a dialog that has not said anything yet is not gone back to."""

@@ -14,7 +14,7 @@ from agents.state.talk import Pending, Talk, TalkUpdate
 from agents.toolkit.handover_tools import revise
 from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.questions.options import CONFIRM
-from agents.toolkit.shelf import tools_of
+from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits_of
 from prompts import phrase
@@ -67,8 +67,7 @@ def _keep_questions(change: Change, speakers: Speakers) -> None:
     before, questions = change.state.get("pending", []), list[Pending]()
     for pending in before:
         speaker = speakers.successor(pending["speaker"]) if pending["speaker"] != SUPERVISOR else speakers.supervisor
-        tools = tools_of(speaker, speakers) if speaker else []
-        tool = next((tool for tool in tools if tool.name == pending["tool"]), None)
+        tool = tool_named(pending["tool"], speaker, speakers) if speaker else None
         if speaker is None or tool is None:
             continue
         if pending["kind"] == CONFIRM:

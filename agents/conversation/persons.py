@@ -91,7 +91,7 @@ def without(state: State, user: str) -> Update:
     return cast(Update, {**_own({}), "writer": "", "persons": persons, "beside": []})
 
 
-def without_forms(state: State, user: str, dialogs: Collection[str], field: str | None = None) -> Update:
+def without_forms(state: State, user: str, dialogs: Collection[str], field: str | None) -> Update:
     """Return what empties a person's forms in these dialogs, or one field of them.
 
     `talks` are whole: they replace those of the state.

@@ -16,13 +16,14 @@ from agents.conversation.persons import name_of
 from agents.conversation.scene import Scene, described
 from agents.language.identifiers import masked
 from agents.memory.inbox import now_ms
+from agents.models import ToolSchema
 from agents.sources.attachments import SHOWN, Contents, told, words_of
 from agents.state import State, form_of, messages_of, talk_of
-from agents.state.message_notes import Facts, Helper, notes, notes_of
+from agents.state.message_notes import Facts, Helper, notes, notes_of, with_notes
 from agents.state.person import Heard
 from agents.state.talk import Talk
 from agents.toolkit.context import Context
-from agents.toolkit.descriptions import Schemas, ToolSchema, examples_of, texts_of
+from agents.toolkit.descriptions import Schemas, examples_of, texts_of
 from agents.toolkit.questions.form import missing
 from agents.toolkit.shelf import Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
@@ -252,8 +253,7 @@ def with_contents(
     for place, message in enumerate(history):
         if message.id == heard["id"] and isinstance(message, HumanMessage):
             context = [*turn, *notes_of(message).get("context", []), *parts]
-            noted = {**message.additional_kwargs, **notes(context=context, pictures=contents.pictures)}
-            shown[place] = message.model_copy(update={"additional_kwargs": noted})
+            shown[place] = with_notes(message, context=context, pictures=contents.pictures)
     return shown
 
 

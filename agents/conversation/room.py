@@ -18,8 +18,8 @@ from agents.toolkit.speaker import Speakers
 PromptOf = Callable[[list[AnyMessage]], list[AnyMessage]]
 """Makes the prompt of a history."""
 CRAMPED, FULL = 1 / 2, 3 / 4
-"""Shares of a window: of more than the one a speaker keeps most tools on its shelf, of more than the other its role
-and tools leave no room for a conversation."""
+"""Shares of a window: beyond the first a speaker keeps most tools on its shelf, beyond the second its role and tools
+leave no room for a conversation."""
 EACH = 8
 """Tokens that a template puts around a message."""
 SHORTEST = 250
@@ -73,20 +73,20 @@ def shortened(
     Where what was said last is too long by itself, results of tools are cut, and say so.
     """
 
-    def taken(kept: list[AnyMessage]) -> int:
-        messages = in_order(prompt(kept))
+    def taken(part: list[AnyMessage]) -> int:
+        messages = in_order(prompt(part))
         return window.tokens(texts(messages, tools)) + EACH * len(messages)
 
     if window.prompt is None or taken(history) <= window.prompt:
         return history
     half = (window.prompt + taken([])) // 2
     starts = [place for place, message in enumerate(history) if isinstance(message, HumanMessage)] or [0]
-    kept = next((history[start:] for start in starts if taken(history[start:]) <= half), history[starts[-1] :])
+    shorter = next((history[start:] for start in starts if taken(history[start:]) <= half), history[starts[-1] :])
     longest = LONGEST_OBJECT
-    while taken(kept) > window.prompt and longest > SHORTEST:
+    while taken(shorter) > window.prompt and longest > SHORTEST:
         longest //= 2
-        kept = [_cut(message, longest) for message in kept]
-    return kept
+        shorter = [_cut(message, longest) for message in shorter]
+    return shorter
 
 
 def _cut(message: AnyMessage, longest: int) -> AnyMessage:

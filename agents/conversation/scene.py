@@ -31,7 +31,7 @@ async def _nothing(*_: object, **__: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """One moment of a dialog: what the user said, what was said before, and which dialogs could take over."""
+    """One moment of a dialog: the user's `text`, what was said before, and which dialogs could take over."""
 
     lang: str
     """The language of the turn, such as "en"."""
@@ -101,20 +101,20 @@ def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
     tools = {tool.name: texts_of(tool, lang) for tool in at_hand(speakers.supervisor)}
     others = {name: other for name, other in speakers.dialogs.items() if name != dialog.name}
     # What was told in between is no reply: the user still answers what was asked before.
-    spoken = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
-    spoken = [message for message in spoken if "told" not in notes_of(message)]
-    last = max((place for place, message in enumerate(spoken) if message.type == "ai"), default=None)
+    messages = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
+    messages = [message for message in messages if "told" not in notes_of(message)]
+    last = max((place for place, message in enumerate(messages) if message.type == "ai"), default=None)
     return Scene(
         lang=lang,
         dialog=dialog.name,
         description=described(dialog, lang),
         text=state["heard"]["text"] or "",
-        reply=None if last is None else uncited(spoken[last].text),
+        reply=None if last is None else uncited(messages[last].text),
         helpers={name: described(other, lang) for name, other in others.items()},
         tools={name: description for name, (description, _) in tools.items()},
         form=form,
         missing=missing(dialog.form, form) if dialog.form else [],
-        before=[uncited(message.text) for message in spoken[:last][-MOST_BEFORE:]],
+        before=[uncited(message.text) for message in messages[:last][-MOST_BEFORE:]],
         paused=[name for name in state.get("paused", []) if name != dialog.name],
         examples={speaker.name: _examples(speaker, lang) for speaker in speakers.dialogs.values()}
         | {name: phrases for name, (_, phrases) in tools.items()},

@@ -66,7 +66,10 @@ def home(change: Change, speakers: Speakers) -> None:
 
 
 def answer(change: Change, text: str, speaker: str = SUPERVISOR, served: str = "") -> None:
-    """Answer the message in a speaker's name; no model is asked. What `served` it leaves an open question open."""
+    """Answer the message in a speaker's name; no model is asked.
+
+    `served` says what has served the message, such as an undo: a question that was open then stays open.
+    """
     marks = notes(served=served) if served else {}
     change.say(speaker, text)
     change.add(speaker, human(change.state["heard"], change.state["lang"]), AIMessage(text, additional_kwargs=marks))

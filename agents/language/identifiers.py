@@ -17,19 +17,34 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 Schema = Mapping[str, Any]
+FEWEST_DIGITS = 4  # A number of fewer digits is never an identifier: people count with it ("the third one").
+# Chinese and Japanese have no spaces, so an identifier may stand between their letters.
+_BETWEEN = re.compile(r"[\s,;!?\"'`()\[\]{}<>|«»„“”‘’…\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]+")
+_EDGE = f"{punctuation}№—–"
+MARK = "x-opaque"
+"""The keyword of a JSON schema that marks an identifier; its value is the identifier's kind."""
+MOST_IDENTIFIERS = 500  # Identifiers of a kind that a thread remembers; the oldest become stale.
+NAMING = ("label", "name", "title", "text", "subject")
+"""The fields with an object's name; the first one that it has counts."""
+LONGEST_LABEL = 100  # Characters of such a name that are kept.
+NUMBER = {"type": "integer"}
+ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
+"""What the model may write for an identifier: its number, or the identifier that the user wrote."""
+KEPT = ("description", "title", "default")
+NumberedIds = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Swaps the values that a JSON schema marks, all through data; other values stay as they are.
+    """Swaps the values that a JSON schema marks as identifiers, all through data; other values stay as they are.
 
-    With the schema `{"properties": {"id": {"x-opaque": "order"}}}` and the mark "x-opaque" the data
-    `{"id": "7f9c", "price": 3}` becomes `{"id": swap("order", "7f9c"), "price": 3}`.
+    With the schema `{"properties": {"id": {"x-opaque": "order"}}}` the data `{"id": "7f9c", "price": 3}` becomes
+    `{"id": swap("order", "7f9c"), "price": 3}`.
     """
 
     root: Schema
-    mark: str  # The keyword that marks; its value is the first argument of `swap`.
     swap: Callable[[str, object], object]
+    """Takes the kind of an identifier, and the value."""
 
     def __call__(self, data: object, schema: Schema | None = None) -> Any:
         """Return data that follows a schema within the root, or the root itself, with the marked values swapped.
@@ -40,8 +55,8 @@ class Swap:
         schema = resolved(self.root if schema is None else schema, self.root)
         if data is None:
             return None
-        if self.mark in schema:
-            return self.swap(schema[self.mark], data)
+        if MARK in schema:
+            return self.swap(schema[MARK], data)
         if branch := self._branch(data, schema):
             return self(data, branch)
         if isinstance(data, list):
@@ -68,7 +83,7 @@ class Swap:
 
     def _members(self, data: Mapping[str, object], schema: Schema) -> Iterator[tuple[str, object]]:
         """Yield the members of an object; names that the schema does not give itself may be marked."""
-        properties, kind = schema.get("properties", {}), name_rule(schema, self.root).get(self.mark)
+        properties, kind = schema.get("properties", {}), name_rule(schema, self.root).get(MARK)
         # The pattern that a name fits is not looked up: patterns may come from outside, and no swapped name fits one.
         others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
         free = [rule for rule in others if isinstance(rule, Mapping)]
@@ -84,7 +99,7 @@ class Swap:
 
     def _fits(self, data: object, branch: Schema) -> bool:
         """Tell whether data has the shape of a branch of a choice."""
-        if self.mark in branch:
+        if MARK in branch:
             return isinstance(data, str | int | float)
         if "const" in branch or "enum" in branch:
             return data in (branch["enum"] if "enum" in branch else [branch["const"]])
@@ -94,7 +109,7 @@ class Swap:
 
     def _likeness(self, data: object, branch: Schema) -> tuple[bool, int]:
         if not isinstance(data, Mapping):
-            return self.mark not in branch, 0
+            return MARK not in branch, 0
         inner = branch.get("properties", {})
         members = [(value, resolved(inner[name], self.root)) for name, value in data.items() if name in inner]
         return all("const" not in rule or rule["const"] == value for value, rule in members), len(members)
@@ -117,12 +132,6 @@ def resolved(schema: Schema, root: Schema) -> Schema:
     return {**node, **{name: value for name, value in schema.items() if name != "$ref"}}
 
 
-FEWEST_DIGITS = 4  # A number of fewer digits is never an identifier: people count with it ("the third one").
-# Chinese and Japanese have no spaces, so an identifier may stand between their letters.
-_BETWEEN = re.compile(r"[\s,;!?\"'`()\[\]{}<>|«»„“”‘’…\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]+")
-_EDGE = f"{punctuation}№—–"
-
-
 def spelled(texts: Iterable[str]) -> frozenset[str]:
     """Return the words of texts that may be identifiers, each as it stands there and without what surrounds it.
 
@@ -130,26 +139,14 @@ def spelled(texts: Iterable[str]) -> frozenset[str]:
     """
     words = {word for text in texts for word in _BETWEEN.split(text)}
     candidates = {cut for word in words for cut in (word, word.strip(_EDGE), word.lstrip(_EDGE), word.rstrip(_EDGE))}
-    return frozenset(word for word in candidates if _may_be_one(word))
+    return frozenset(word for word in candidates if _may_be_id(word))
 
 
-def _may_be_one(word: str) -> bool:
+def _may_be_id(word: str) -> bool:
     bare = word.strip(_EDGE)
     if bare.isdecimal():
         return len(bare) >= FEWEST_DIGITS
     return bool(bare) and not (bare.isalpha() and (bare.islower() or bare.istitle()))
-
-
-MARK = "x-opaque"
-MOST_IDENTIFIERS = 500  # Identifiers of a kind that a thread remembers; the oldest become stale.
-NAMING = ("label", "name", "title", "text", "subject")
-"""The fields with an object's name; the first one that it has counts."""
-LONGEST_LABEL = 100  # Characters of such a name that are kept.
-NUMBER = {"type": "integer"}
-ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
-"""What the model may write for an identifier: its number, or the identifier that the user wrote."""
-KEPT = ("description", "title", "default")
-NumberedIds = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -185,7 +182,7 @@ class Aliases:
 
     def hide(self, data: object, schema: Schema) -> object:
         """Return data with a number in place of every identifier that the schema marks."""
-        hidden: object = Swap(schema, MARK, self._number)(data)
+        hidden: object = Swap(schema, self._number)(data)
         self._read_labels(data, {identifier for numbers in self.by_kind.values() for identifier in numbers.values()})
         return hidden
 
@@ -200,7 +197,7 @@ class Aliases:
         """
         spoken = cache(partial(spelled, user_texts))
         try:
-            return Swap(schema, MARK, lambda kind, argument: self._identifier(kind, argument, spoken))(data)
+            return Swap(schema, lambda kind, argument: self._identifier(kind, argument, spoken))(data)
         except KeyError as twice:
             kind, name = twice.args
             raise AliasError(kind, name, list(self.by_kind.get(kind, {}))) from None
@@ -256,7 +253,7 @@ def masked(text: str, numbered: Mapping[str, Mapping[str, str]] | None) -> str:
     A part of a word, of a date or of a number is no identifier.
     """
     pairs = [(identifier, number) for ids in (numbered or {}).values() for number, identifier in ids.items()]
-    numbers = {identifier: number for identifier, number in pairs if identifier in text and _may_be_one(identifier)}
+    numbers = {identifier: number for identifier, number in pairs if identifier in text and _may_be_id(identifier)}
     if not numbers:
         return text
     either = "|".join(re.escape(identifier) for identifier in sorted(numbers, key=len, reverse=True))

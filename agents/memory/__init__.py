@@ -136,7 +136,7 @@ class Memory:
         await self._erase_rows("", {user})
         await self._scrub()
 
-    async def forget_form(self, user: str, dialog: str, field: str | None = None) -> None:
+    async def forget_form(self, user: str, dialog: str, field: str | None) -> None:
         """Remove a user's form of a dialog and the facts that observers noted, or one field of the form.
 
         Raises the same as `forget`.

@@ -225,7 +225,7 @@ class Saver(BaseCheckpointSaver[int]):
         if self.keep != "all" and await self._is_followed(place):
             return
         # Of a task that is cancelled at its very end LangGraph saves what it had written so far, its edges
-        # not among it, and would take it for done. So beside an error only what is no result counts.
+        # not among it, and would take it for done. So beside an error only errors and interrupts count.
         if any(channel == ERROR for channel, _ in writes):
             writes = [write for write in writes if write[0] in WRITES_IDX_MAP]
         replaces = all(channel in WRITES_IDX_MAP for channel, _ in writes)

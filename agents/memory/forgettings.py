@@ -20,7 +20,7 @@ OLD = "DELETE FROM forgettings WHERE user = '' AND at_ms < ?"
 COLUMNS = "SELECT thread, message_id, user, what, lang FROM forgettings"
 CLOSE = "UPDATE forgettings SET thread = '', message_id = '', user = ''"
 KEPT_MS = 24 * 3600 * 1000
-"""How long a message is recognised by which something was deleted."""
+"""How long a message that had something deleted is recognised."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Status = Literal["done", "failed", "interrupted"]
+UNASKED = "unasked"
+"""The source of a line that answers no message, such as a reminder."""
+SILENCE = "silence"
+"""The source of the question to a user who says nothing."""
+PERSON = "person"
+"""The source of the words of a person who has taken the conversation over."""
+TOLD = (UNASKED, SILENCE, PERSON)
+"""The sources of lines that answer no message."""
+TO = "to"
+"""The metadata of an answer that others could read: the user who was answered."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +68,6 @@ def clean(text: str) -> str:
 def now_ms() -> int:
     """Return the Unix time in milliseconds."""
     return time.time_ns() // 1_000_000
-
-
-UNASKED = "unasked"
-"""The source of a line that answers no message, such as a reminder."""
-SILENCE = "silence"
-"""The source of the question to a user who says nothing."""
-PERSON = "person"
-"""The source of the words of a person who has taken the conversation over."""
-TOLD = (UNASKED, SILENCE, PERSON)
-"""The sources of lines that answer no message."""
-TO = "to"
-"""The metadata of an answer that others could read: the user who was answered."""
 
 
 def writers_of(lines: Sequence[TranscriptLine]) -> set[str]:

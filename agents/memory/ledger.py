@@ -39,6 +39,11 @@ LEFT_MS = 30 * 24 * 3600 * 1000
 """How long an expired entry is left for its own message, because a crash may have cut off that turn."""
 How = Literal["once", "again", "transaction"]
 """What becomes of a write that was cut off: a new wish repeats it; it is repeated; it left nothing and is repeated."""
+LONGEST_WAIT = 30
+"""Seconds to wait for another turn that does the same write."""
+Perform = Callable[[], Awaitable[str | None]]
+Ready = Callable[[], Awaitable[None]]
+_MARK: ContextVar[str] = ContextVar("mark", default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,12 +121,6 @@ def _entry(column: str, write: Write, at_ms: int, database: Session) -> str | in
     about = write.key, at_ms, write.thread, write.message
     row = database.execute(f"SELECT {column} FROM ledger WHERE {HOLDS}", about).fetchone()
     return row[0] if row else None
-
-
-LONGEST_WAIT = 30
-"""Seconds to wait for another turn that does the same write."""
-Perform = Callable[[], Awaitable[str | None]]
-Ready = Callable[[], Awaitable[None]]
 
 
 class Doubtful(Exception):
@@ -302,4 +301,3 @@ class _Effect:
 
 
 _EFFECT: ContextVar[_Effect | None] = ContextVar("effect", default=None)
-_MARK: ContextVar[str] = ContextVar("mark", default="")

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from tenacity import RetryCallState, retry, retry_if_exception_type, wait_exponential
 
@@ -21,13 +21,15 @@ REFUSED_AFTER = 5.0
 class _LockFile:
     def __init__(self, descriptor: int | None) -> None:
         self.descriptor = descriptor
+        if descriptor is not None:
+            finalize(self, os.close, descriptor)
         # Weak: a lock lives as long as somebody holds it or waits for it.
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 # A process loses its POSIX locks on a file when it closes *any* descriptor of it, and does not exclude
-# itself. Hence one descriptor per process and file, never closed, with its local locks beside it.
-_open: dict[tuple[int, int], _LockFile] = {}
+# itself. Hence one descriptor per process and file, with its local locks beside it, closed with its last user.
+_open: WeakValueDictionary[tuple[int, int], _LockFile] = WeakValueDictionary()
 
 
 class ThreadLocks:

@@ -54,6 +54,48 @@ STATE = """
 SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHERE thread = ? AND message_id = ?
 """
 CLOSE = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL, quoted = NULL WHERE id = ?"
+RECORDED_TURNS = 300
+"""How many of a thread's first turns have their record kept."""
+EXTEND = """
+UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_id = ? AND status = 'open'
+"""
+WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
+THREADS = """
+SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
+    SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
+    SELECT text FROM transcript WHERE thread = one.thread AND role = 'user' ORDER BY id LIMIT 1), '')
+FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS received_ms
+    FROM inbox GROUP BY thread) AS one
+JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
+"""
+LATEST = """
+SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
+    WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
+"""
+# A message that was tried again has a line for each try.
+RECORD = """
+INSERT INTO records (letter, record) VALUES (?, ?)
+ON CONFLICT (letter) DO UPDATE SET record = records.record || '\n' || excluded.record
+"""
+RECORDS = """
+SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
+LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
+WHERE inbox.thread = ? ORDER BY inbox.turn = 0, inbox.turn, inbox.id
+"""
+ERASE = (
+    "DELETE FROM gate_log WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
+    "DELETE FROM records WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
+    "DELETE FROM inbox WHERE thread = ?",
+    "DELETE FROM transcript WHERE thread = ?",
+)
+PART = "SELECT id FROM inbox WHERE thread = :thread AND user = :user"
+ERASE_PART = (
+    f"DELETE FROM gate_log WHERE letter IN ({PART})",
+    f"DELETE FROM records WHERE letter IN ({PART})",
+    """DELETE FROM transcript WHERE thread = :thread AND (json_extract(metadata, :note) = :user
+    OR message_id IN (SELECT message_id FROM inbox WHERE thread = :thread AND user = :user))""",
+    "DELETE FROM inbox WHERE thread = :thread AND user = :user",
+)
 
 
 def _open_entries(database: Session, thread: str) -> list[InboxEntry]:
@@ -118,50 +160,6 @@ def _append(database: Session, thread: str, line: TranscriptLine) -> int:
     values = thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata
     (row,) = database.execute(ADD_LINE, values).fetchone()
     return int(row)
-
-
-RECORDED_TURNS = 300
-"""How many of a thread's first turns have their record kept."""
-EXTEND = """
-UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_id = ? AND status = 'open'
-"""
-WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
-THREADS = """
-SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
-    SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
-    SELECT text FROM transcript WHERE thread = one.thread AND role = 'user' ORDER BY id LIMIT 1), '')
-FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS received_ms
-    FROM inbox GROUP BY thread) AS one
-JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
-"""
-LATEST = """
-SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
-    WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
-"""
-# A message that was tried again has a line for each try.
-RECORD = """
-INSERT INTO records (letter, record) VALUES (?, ?)
-ON CONFLICT (letter) DO UPDATE SET record = records.record || '\n' || excluded.record
-"""
-RECORDS = """
-SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
-LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
-WHERE inbox.thread = ? ORDER BY inbox.turn = 0, inbox.turn, inbox.id
-"""
-ERASE = (
-    "DELETE FROM gate_log WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
-    "DELETE FROM records WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
-    "DELETE FROM inbox WHERE thread = ?",
-    "DELETE FROM transcript WHERE thread = ?",
-)
-PART = "SELECT id FROM inbox WHERE thread = :thread AND user = :user"
-ERASE_PART = (
-    f"DELETE FROM gate_log WHERE letter IN ({PART})",
-    f"DELETE FROM records WHERE letter IN ({PART})",
-    """DELETE FROM transcript WHERE thread = :thread AND (json_extract(metadata, :note) = :user
-    OR message_id IN (SELECT message_id FROM inbox WHERE thread = :thread AND user = :user))""",
-    "DELETE FROM inbox WHERE thread = :thread AND user = :user",
-)
 
 
 class Transcript:
@@ -281,7 +279,7 @@ class Transcript:
     async def latest(self, after: int | None) -> list[tuple[int, str, int]]:
         """Return row, thread and time (Unix ms) of the last line of each thread, oldest first.
 
-        Only lines behind the row `after` count; without it the last 10,000.
+        Only lines after the row `after` count; without it the last 10,000.
         """
         return [(row, thread, at_ms) for row, thread, at_ms in await self._connection.execute(LATEST, (after,))]
 

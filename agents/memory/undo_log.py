@@ -7,6 +7,7 @@ from typing import Any
 
 from agents.memory.connection import Connection, Session
 from agents.memory.inbox import clean
+from agents.state.talk import Json
 
 Changes = Mapping[str, tuple[Any, Any]]
 """The value of each item before and after, by the item's key; None where the item did not exist."""
@@ -74,7 +75,7 @@ class LoggedWrite:
     speaker: str
     tool: str
     call: str
-    record: Mapping[str, Any]
+    record: Json
     """`items`: the changes by the name of their kind; or `args`, `object`, `text`: the call and what it answered."""
     message: str = ""
     turn: int = 0
@@ -95,7 +96,7 @@ class UndoLog:
         A call that is repeated after a crash would take its own work for what was there before.
         """
 
-        def merged(record: dict[str, Any]) -> dict[str, object]:
+        def merged(record: Json) -> Json:
             items = record.setdefault("items", {})
             items[kind] = {**{key: [*pair] for key, pair in changes.items()}, **items.get(kind, {})}
             return record
@@ -111,7 +112,7 @@ class UndoLog:
         write = ToolWrite(thread=thread, user=user, message=message, speaker="", tool=FORGOTTEN, call="")
         await self.note(write, {})
 
-    async def changes(self, write: ToolWrite, kind: str) -> dict[str, tuple[object, object]]:
+    async def changes(self, write: ToolWrite, kind: str) -> Changes:
         """Return what a call was about to change in items of a kind before this try; empty if that was nothing."""
         rows = await self._connection.execute(OF_CALL, _values(write))
         items = json.loads(rows[0][0]).get("items", {}) if rows else {}
@@ -165,7 +166,7 @@ class UndoLog:
         """Delete what was written in a user's settings."""
         await self._connection.execute(OF_SETTINGS, (clean(user),))
 
-    async def _enter(self, write: ToolWrite, change: Callable[[dict[str, object]], dict[str, object]]) -> None:
+    async def _enter(self, write: ToolWrite, change: Callable[[Json], Json]) -> None:
         values = _values(write)
 
         def enter(connection: Session) -> None:

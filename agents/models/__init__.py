@@ -21,21 +21,7 @@ Choice = Literal["grammar", "guided_choice"]
 MARK = {"type": "ephemeral"}
 
 ToolSchema = dict[str, Any]
-"""A tool in OpenAI's form, as a model is offered it."""
-
-
-def _marked(message: AnyMessage) -> AnyMessage:
-    """Return the message with a mark at its end; a message without text cannot carry one."""
-    if not message.text:
-        return message
-    return message.model_copy(update={"content": [{"type": "text", "text": message.text, "cache_control": MARK}]})
-
-
-def _choice(field: Choice, words: Sequence[str]) -> dict[str, object]:
-    rule = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
-    return {field: f"root ::= {rule}" if field == "grammar" else [*words]}
-
-
+"""A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
 MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
 LONGEST_REPLY = 600.0
@@ -50,6 +36,18 @@ LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
 """How LangChain's classes call the most tokens of a reply."""
 HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECASE)
 """Names of models whose chat template opens the thinking, so that their text begins inside it."""
+
+
+def _marked(message: AnyMessage) -> AnyMessage:
+    """Return the message with a mark at its end; a message without text cannot carry one."""
+    if not message.text:
+        return message
+    return message.model_copy(update={"content": [{"type": "text", "text": message.text, "cache_control": MARK}]})
+
+
+def _choice(field: Choice, words: Sequence[str]) -> dict[str, object]:
+    rule = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
+    return {field: f"root ::= {rule}" if field == "grammar" else [*words]}
 
 
 @dataclass(frozen=True)
@@ -133,13 +131,13 @@ class Model:
         field = next((field for field in LIMITS if field in type(self.chat).model_fields), None)
         if self.most_tokens is None or field is None or self.habits.get("unlimited"):
             return {}
-        profile = getattr(self.chat, "profile", None) or {}
-        is_thoughtful = self.habits.get("thoughtful", profile.get("reasoning_output") or HEADLESS.search(self.name))
+        is_likely = self._profile.get("reasoning_output") or HEADLESS.search(self.name)
+        is_thoughtful = self.habits.get("thoughtful", is_likely)
         # Who never comes to an end is not waited for as long each time: half, and then a quarter.
         room = self.most_tokens >> min(2, max(0, int(self.habits.get("endless", 0)) - 1))
         most = THOUGHTFUL if is_thoughtful else FEW if is_word else room
         most = min(most, self.window.reply or most)
-        if (address := getattr(self.chat, "openai_api_base", None)) and "api.openai.com" not in address:
+        if self.address and "api.openai.com" not in self.address:
             # Servers of OpenAI's kind know the older name, and not all know the newer one.
             return {"extra_body": {**(getattr(self.chat, "extra_body", None) or {}), "max_tokens": most}}
         return {field: most}
@@ -170,14 +168,18 @@ class Model:
     @property
     def sees(self) -> bool:
         """Whether the model is shown pictures."""
-        profile = getattr(self.chat, "profile", None) or {}
-        return bool(profile.get("image_inputs")) if self.images is None else self.images
+        return bool(self._profile.get("image_inputs")) if self.images is None else self.images
 
     @property
     def reads(self) -> bool:
         """Whether the model reads texts at length."""
-        profile = getattr(self.chat, "profile", None) or {}
-        return bool(profile.get("text_inputs", True))
+        return bool(self._profile.get("text_inputs", True))
+
+    @property
+    def _profile(self) -> Mapping[str, object]:
+        """What LangChain knows of the model; empty for a class without profiles."""
+        profile: Mapping[str, object] = getattr(self.chat, "profile", None) or {}
+        return profile
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ ECHO = 40
 LONGEST_FORMING = 200
 """Characters at the end of a text that are looked through for what may become a mark."""
 MOST_HIDDEN = 1000
-"""Characters of a block of our own prompts behind which a model is not expected to close it."""
+"""Characters of a block of our own prompts; a model that goes on after them is not expected to close the block."""
 PROSE = re.compile(r"[\w \t.,;:!?'’\"()–-]*")
 """What begins no mark within a line, but for the names of tools and a call that begins with a word."""
 LINE, NO_PART = r"(?<![^\n])[ \t]*", r"(?<![\w/.=#-])"

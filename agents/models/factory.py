@@ -25,6 +25,20 @@ SPELLINGS: Mapping[str, Sequence[str]] = {
     "slot": ("extra_body",),
 }
 """How LangChain's classes call the parameters that they take when they are made; the first one they know counts."""
+KEYS: Mapping[str, Sequence[str]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "mistralai": ("MISTRAL_API_KEY",),
+}
+"""Where providers whose packages find out about a missing key only in the first call take it from."""
+DEFAULT, FALLBACK = "default", "fallback"
+"""Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
+LOCAL = "local:rules"
+"""The model that needs no provider."""
+OBSERVER = "observer"
+"""The role of those who only judge."""
+MOST_TOKENS, MOST_JUDGED = 1024, 256
+"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of who only judges."""
+CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 
 
 class Parameters(BaseModel):
@@ -59,40 +73,20 @@ class Parameters(BaseModel):
             ConfigError: models of this class take no such parameter.
         """
         fields = type(chat).model_fields
-        taken = {*fields, *(field.alias for field in fields.values())}
+        names_taken = {*fields, *(field.alias for field in fields.values())}
         options: dict[str, object] = {}
         for parameter, spellings in SPELLINGS.items():
             if (value := getattr(self, parameter)) is not None:
-                option = next((spelling for spelling in spellings if spelling in taken), None)
+                option = next((spelling for spelling in spellings if spelling in names_taken), None)
                 if option is None:
                     raise ConfigError(f"LLM_PARAMETERS: {name} takes no {parameter}")
                 options[option] = {"id_slot": value} if parameter == "slot" else value
         bound = inspect.signature(type(chat).bind_tools).parameters
         if self.parallel_tool_calls is not None and "parallel_tool_calls" not in bound:
             raise ConfigError(f"LLM_PARAMETERS: {name} takes no parallel_tool_calls")
-        if self.choice is not None and "extra_body" not in taken:
+        if self.choice is not None and "extra_body" not in names_taken:
             raise ConfigError(f"LLM_PARAMETERS: {name} takes no choice")
         return options
-
-
-KEYS: Mapping[str, Sequence[str]] = {
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "mistralai": ("MISTRAL_API_KEY",),
-}
-"""Where providers whose packages find out about a missing key only in the first call take it from."""
-KEY_OF: Mapping[str, str] = {
-    **{provider: names[0] for provider, names in KEYS.items()},
-    "cohere": "COHERE_API_KEY",
-    "deepseek": "DEEPSEEK_API_KEY",
-    "fireworks": "FIREWORKS_API_KEY",
-    "google_genai": "GOOGLE_API_KEY",
-    "groq": "GROQ_API_KEY",
-    "ollama": "",
-    "openrouter": "OPENROUTER_API_KEY",
-    "together": "TOGETHER_API_KEY",
-    "xai": "XAI_API_KEY",
-}
-"""The variable of each provider's key, for those that need no other setting; empty: it needs none."""
 
 
 def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
@@ -123,17 +117,6 @@ def _first_sentence(failure: Exception) -> str:
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
     line = next((line for line in lines if "[type=" in line), lines[0] if lines else type(failure).__name__)
     return line.partition(" [type=")[0].removeprefix("Value error, ")
-
-
-DEFAULT, FALLBACK = "default", "fallback"
-"""Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
-LOCAL = "local:rules"
-"""The model that needs no provider."""
-OBSERVER = "observer"
-"""The role of those who only judge."""
-MOST_TOKENS, MOST_JUDGED = 1024, 256
-"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of who only judges."""
-CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,15 +183,15 @@ def make_models(
     """Return the models of all roles; those with parameters of their own have their own client, too."""
     parameters = parameters or {}
     common = parameters.get(DEFAULT, Parameters())
-    own = {role: entry.over(common) for role, entry in parameters.items() if role != DEFAULT}
-    names = {**{role: default for role in own if role != FALLBACK}, **roles}
-    first = make_model(default, endpoint, common)
-    made = {role: make_model(name, endpoint, own.get(role, common)) for role, name in names.items()}
-    judge = made.get(OBSERVER, first)
+    own_parameters = {role: entry.over(common) for role, entry in parameters.items() if role != DEFAULT}
+    names = {**{role: default for role in own_parameters if role != FALLBACK}, **roles}
+    default_model = make_model(default, endpoint, common)
+    models = {role: make_model(name, endpoint, own_parameters.get(role, common)) for role, name in names.items()}
+    judge = models.get(OBSERVER, default_model)
     if judge.most_tokens is not None:
-        made[OBSERVER] = replace(judge, most_tokens=MOST_JUDGED)
-    spare = make_model(fallback, endpoint, own.get(FALLBACK, common)) if fallback else None
-    return Models(default=first, roles=made, fallback=spare)
+        models[OBSERVER] = replace(judge, most_tokens=MOST_JUDGED)
+    spare = make_model(fallback, endpoint, own_parameters.get(FALLBACK, common)) if fallback else None
+    return Models(default=default_model, roles=models, fallback=spare)
 
 
 def _chat(kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:

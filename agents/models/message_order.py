@@ -8,12 +8,12 @@ Nothing is lost on the way, and a history that only grows gives a prompt that on
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.models.thinking import with_thoughts
-from agents.state.message_notes import Metadata, notes, notes_of
+from agents.state.message_notes import Metadata, notes_of, with_notes
 from prompts import FALLBACK, phrase
 
 TAG = "context"
@@ -100,28 +100,32 @@ def _with_text(message: AnyMessage, text: str) -> AnyMessage:
 def _single_calls(history: Sequence[AnyMessage], lang: str, model: str) -> Iterable[AnyMessage]:
     """Yield the messages, each reply with calls as one reply a call with its result right behind it."""
     results = {message.tool_call_id: message for message in history if isinstance(message, ToolMessage)}
-    called = {call["id"] for message in history if isinstance(message, AIMessage) for call in message.tool_calls}
+    call_ids = {call["id"] for message in history if isinstance(message, AIMessage) for call in message.tool_calls}
     newest = max((place for place, message in enumerate(history) if isinstance(message, HumanMessage)), default=-1)
     for place, message in enumerate(history):
         if isinstance(message, AIMessage) and message.tool_calls:
             if place > newest and (thinking := with_thoughts(message, model)):
                 yield thinking
                 yield from (results[id] for call in message.tool_calls if (id := call["id"] or "") in results)
-                continue
-            # Many templates drop a text beside a call; the user has seen it, so it goes with the result.
-            aside = phrase("said_beside_a_call", lang, text=message.text) if message.text.strip() else ""
-            for call in message.tool_calls:
-                id = _call_id(call["id"] or "")
-                yield AIMessage("", tool_calls=[{**call, "id": id}], id=message.id)
-                if result := results.get(call["id"] or ""):
-                    text = f"{aside}\n{result.text}" if aside else result.text
-                    yield result.model_copy(update={"content": text, "tool_call_id": id})
-                    aside = ""
+            else:
+                yield from _one_by_one(message, results, lang)
         elif not isinstance(message, ToolMessage):
             yield message
-        elif message.tool_call_id not in called:
+        elif message.tool_call_id not in call_ids:
             # The call was cut from the history; every provider refuses a result without its call.
             yield SystemMessage(message.text)
+
+
+def _one_by_one(reply: AIMessage, results: Mapping[str, ToolMessage], lang: str) -> Iterable[AnyMessage]:
+    # Many templates drop a text beside a call; the user has seen it, so it goes with the first result.
+    aside = phrase("said_beside_a_call", lang, text=reply.text) if reply.text.strip() else ""
+    for call in reply.tool_calls:
+        id = _call_id(call["id"] or "")
+        yield AIMessage("", tool_calls=[{**call, "id": id}], id=reply.id)
+        if result := results.get(call["id"] or ""):
+            text = f"{aside}\n{result.text}" if aside else result.text
+            yield result.model_copy(update={"content": text, "tool_call_id": id})
+            aside = ""
 
 
 def _call_id(id: str) -> str:
@@ -139,6 +143,4 @@ def _joined(last: AnyMessage, message: AnyMessage) -> AnyMessage:
     text = "\n\n".join(part for part in (last.text, message.text) if part)
     pictures = [*notes_of(last).get("pictures", []), *notes_of(message).get("pictures", [])]
     joined = _with_text(message, text)
-    if not pictures:
-        return joined
-    return joined.model_copy(update={"additional_kwargs": {**joined.additional_kwargs, **notes(pictures=pictures)}})
+    return with_notes(joined, pictures=pictures) if pictures else joined

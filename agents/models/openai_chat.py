@@ -31,7 +31,7 @@ class CompatibleChat(ChatOpenAI):
             if delta and isinstance(delta.get(name), str) and delta[name]:
                 message.additional_kwargs[name] = delta[name]
         if chunk.get("choices") == [] and chunk.get("usage"):
-            # The price comes behind the last piece; some servers never say why the reply ended.
+            # The price comes after the last piece; some servers never say why the reply ended.
             message.response_metadata[IS_OVER] = True
         return generation
 

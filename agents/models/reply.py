@@ -7,13 +7,13 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.content import TextContentBlock
 
 from agents.errors import BrokenReply, GarbledReply, ModelUnavailable, Overflow, Trouble, UselessReply
-from agents.events import Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
+from agents.events import RETRY, Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
 from agents.models import RETRIED_FOR, Model, ToolSchema
 from agents.models.answer import ECHO, AnswerText
 from agents.models.failures import (
@@ -30,13 +30,16 @@ from agents.models.message_order import in_order
 from agents.models.streamed_reply import StreamedReply
 from agents.models.text_calls import Offer
 from agents.state.history import texts
-from agents.state.message_notes import notes, notes_of
+from agents.state.message_notes import notes_of, with_notes
 from prompts import FALLBACK, phrase, prompt
 
 TRIES = 3
 BREATH = 16
 """Chunks after which everything else in the process has its turn."""
+NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
+REFUSED = (400, 413, 415, 422)
+"""The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Listener:
     """Whose models are asked, where that is not the speaker's name."""
     thread: str = ""
     words: Sequence[str] = ()
-    """Of these the reply is to be one: its first word is all that counts."""
+    """The words of which the reply is to be one; only its first word counts."""
 
     @property
     def cache_key(self) -> str:
@@ -94,7 +97,7 @@ async def _first_sound(
         for _ in range(TRIES):
             asked = model
             if tries.troubles:
-                listener.emit(Error(code="model_retry", text=""))
+                listener.emit(Error(code=RETRY, text=""))
                 # What fails late must not be waited for anew.
                 asked = replace(model, first_seconds=min(model.patience, tries.seconds_left), cold_seconds=0)
             try:
@@ -105,7 +108,7 @@ async def _first_sound(
                 lang = notes_of(messages[0]).get("lang", FALLBACK)
                 if status(failure) in REFUSED and not refuses_limit(failure):
                     messages = [_blind(message, lang) if _pictures(message) else message for message in messages]
-    # Of all troubles this is the one that the caller can do something about.
+    # This is the one trouble that the caller can do something about.
     trouble = "too_long" if "too_long" in tries.troubles else tries.troubles[-1]
     raise ModelUnavailable(
         trouble, chain[-1].name, "; ".join(dict.fromkeys(tries.causes)), tries.overflow
@@ -178,18 +181,16 @@ async def ask(
     """Return the reply of one model, which is asked once; it is told as a model call.
 
     Raises:
-        BrokenReply: the reply is not sound. What the provider raised, if there was none.
+        BrokenReply: the reply is not sound.
         UselessReply: the model refuses, says nothing, or does not come to an end.
+        Exception: the provider's client raised it, and there is no reply.
     """
     runnable = model.limited(listener.words).bound(tools, listener.cache_key)
     prompt = model.marked(in_order(messages, model.name))
     prompt = [*map(_showing, prompt)] if model.sees else prompt
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
-    read = "\n".join(message.text for message in messages if isinstance(message, HumanMessage | ToolMessage))
-    lang = notes_of(messages[0]).get("lang", FALLBACK)
-    text = AnswerText(headless=model.is_headless, offer=Offer(tools, read), instructions=instructions(lang))
-    streamed = StreamedReply(text, longest=model.reply_length)
+    streamed = StreamedReply(_answer_text(model, messages, tools), longest=model.reply_length)
     silence = asyncio.timeout(model.patience)
     chunks = runnable.astream(prompt)
     try:
@@ -216,6 +217,13 @@ async def ask(
     listener.emit(ended := _ended(model, listener, begun, message))
     _learn(model, prompt, tools, ended.input_tokens)
     return message
+
+
+def _answer_text(model: Model, messages: Sequence[AnyMessage], tools: Sequence[ToolSchema]) -> AnswerText:
+    """Return what reads the model's answer: it knows the tools, and what the model was given to read."""
+    read = "\n".join(message.text for message in messages if isinstance(message, HumanMessage | ToolMessage))
+    lang = notes_of(messages[0]).get("lang", FALLBACK)
+    return AnswerText(headless=model.is_headless, offer=Offer(tools, read), instructions=instructions(lang))
 
 
 def _learn(model: Model, prompt: Sequence[AnyMessage], tools: Sequence[ToolSchema], tokens: int | None) -> None:
@@ -266,20 +274,16 @@ def _hear(model: Model, streamed: StreamedReply, chunk: AIMessageChunk, listener
 
 
 def _ended(model: Model, listener: Listener, begun: float, message: AIMessage | None) -> ModelEnd:
-    usage: Mapping[str, Any] = (message.usage_metadata if message else None) or {}
+    usage = (message.usage_metadata if message else None) or NO_USAGE
     return ModelEnd(
         speaker=listener.speaker,
         model=model.name,
-        input_tokens=usage.get("input_tokens", 0),
-        output_tokens=usage.get("output_tokens", 0),
+        input_tokens=usage["input_tokens"],
+        output_tokens=usage["output_tokens"],
         cached_tokens=(usage.get("input_token_details") or {}).get("cache_read", 0),
         ms=round((time.perf_counter() - begun) * 1000),
         ok=message is not None,
     )
-
-
-REFUSED = (400, 413, 415, 422)
-"""The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
 
 
 def _pictures(message: AnyMessage) -> Sequence[object]:
@@ -297,5 +301,4 @@ def _showing(message: AnyMessage) -> AnyMessage:
 def _blind(message: AnyMessage, lang: str) -> AnyMessage:
     """Return the message without its pictures; the model is told that it cannot see them."""
     context = [*notes_of(message).get("context", []), phrase("attached_unseen", lang, by="photo")]
-    metadata = notes(context=context, pictures=[])
-    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **metadata}})
+    return with_notes(message, context=context, pictures=[])

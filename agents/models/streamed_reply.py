@@ -20,6 +20,23 @@ from agents.models.text_calls import decoded
 from agents.models.thinking import SIGNATURES, SignedThoughts
 
 _HALF = re.compile("[\ud800-\udfff]")
+FINISH_FIELDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
+"""Where the providers say why a reply ended."""
+LENGTH = ("length", "max_tokens", "model_length")
+FILTER = ("content_filter", "refusal", "safety", "prohibited_content", "blocklist", "recitation", "spii")
+THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+"""Fields beside the text in which servers send thinking."""
+THINKING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
+IS_OVER = "is_over"
+"""Metadata of a chunk that is certain to be the last, whether or not the provider says why the reply ended."""
+CUT = "cut"
+"""Metadata of a message whose text is not whole: the code of the `error` event that says so."""
+LOOP = "loop"
+"""What ends a reply that repeats itself."""
+REPEATED = 480
+"""Characters in a row that repeat what stands before them, three times in all; they end a reply. Of letters beyond
+ASCII it takes half as many, since weak models spend a token or two on each."""
+_STEP, _MOST_REPEATED = 64, 1000
 
 
 @dataclass
@@ -69,27 +86,6 @@ def _tool_call(call: _Call) -> ToolCall:
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
     return ToolCall(name=_whole_characters(call.name), args=args, id=id, type="tool_call")
-
-
-FINISH_FIELDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
-"""Where the providers say why a reply ended."""
-LENGTH = ("length", "max_tokens", "model_length")
-FILTER = ("content_filter", "refusal", "safety", "prohibited_content", "blocklist", "recitation", "spii")
-THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
-"""Fields beside the text in which servers send thinking."""
-THINKING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
-IS_OVER = "is_over"
-"""Metadata of a chunk that is certain to be the last, whether or not the provider says why the reply ended."""
-CUT = "cut"
-"""Metadata of a message whose text is not whole: the code of the `error` event that says so."""
-
-
-LOOP = "loop"
-"""What ends a reply that repeats itself."""
-REPEATED = 480
-"""Characters in a row that say the same again, at least three times in all, by which such a reply is known; half as
-many letters beyond ASCII, for each of which weak models take a token or two."""
-_STEP, _MOST_REPEATED = 64, 1000
 
 
 class StreamedReply:

@@ -87,7 +87,7 @@ class Offer:
         """Return the arguments as the tool's schema wants them: a text is JSON where no text is expected."""
         properties = self.schemas.get(name, {}).get("properties", {})
         texts = {key for key, value in properties.items() if '"string"' in json.dumps(value)}
-        return {key: given if key in texts else decoded(given) for key, given in args.items()}
+        return {key: argument if key in texts else decoded(argument) for key, argument in args.items()}
 
     def shaped(self, value: object, depth: int = DEEPEST) -> Iterator[TextCall]:
         """Yield what has the shape of a call in a value that was JSON."""
@@ -98,13 +98,17 @@ class Offer:
             return
         names = (value[key] for key in forms()["named"] if isinstance(value.get(key), str))
         name = next(names, "").removeprefix("functions.")
-        given = next((value[key] for key in forms()["given"] if key in value), None)
-        if name and (given is not None or name in self.schemas):
-            given = decoded(given)
-            yield name, given if isinstance(given, dict) else {} if given is None else {"": given}
+        arguments = next((value[key] for key in forms()["given"] if key in value), None)
+        if name and (arguments is not None or name in self.schemas):
+            arguments = decoded(arguments)
+            yield name, arguments if isinstance(arguments, dict) else {} if arguments is None else {"": arguments}
             return
-        if len(value) == 1 and self.schemas.keys() & value and isinstance(given := next(iter(value.values())), dict):
-            yield next(iter(value)), given
+        if (
+            len(value) == 1
+            and self.schemas.keys() & value
+            and isinstance(arguments := next(iter(value.values())), dict)
+        ):
+            yield next(iter(value)), arguments
             return
         for key in forms()["wrapped"]:
             yield from self.shaped(value.get(key), depth - 1)
@@ -156,8 +160,8 @@ def _python(keys: Iterable[str], text: str) -> object:
     call = ast.parse(f"f{text}", mode="eval").body
     if not isinstance(call, ast.Call):
         raise TypeError("no call")
-    given = [*zip(keys, call.args, strict=False), *((each.arg, each.value) for each in call.keywords)]
-    return {key: ast.literal_eval(value) for key, value in given}
+    arguments = [*zip(keys, call.args, strict=False), *((each.arg, each.value) for each in call.keywords)]
+    return {key: ast.literal_eval(value) for key, value in arguments}
 
 
 @cache

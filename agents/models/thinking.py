@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AIMessageChunk
 from typing_extensions import TypedDict
 
-from agents.state.message_notes import notes, notes_of
+from agents.state.message_notes import notes_of, with_notes
 
 SIGNATURES = "__gemini_function_call_thought_signatures__"
 """Where langchain-google-genai keeps the signatures of calls in `additional_kwargs`, by the ids of the calls."""
 SEALS = ("signature", "data")
-"""The keys of a block by which its provider knows it again; a block without any is not wanted back."""
+"""The keys by which a provider knows its block again; it does not want a block without any back."""
 
 
 class Signed(TypedDict):
@@ -56,7 +56,7 @@ class SignedThoughts:
             return message
         signed: Signed = {"model": model, "blocks": blocks, "calls": calls}
         packed = base64.b85encode(zlib.compress(json.dumps(signed).encode())).decode()
-        return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **notes(thoughts=packed)}})
+        return with_notes(message, thoughts=packed)
 
 
 def with_thoughts(message: AIMessage, model: str) -> AIMessage | None:

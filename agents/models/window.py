@@ -9,7 +9,7 @@ PLAIN, OTHER = 0.33, 0.6
 LEAST, MOST = 0.15, 3.0
 """Between these every tokenizer lies."""
 LEAST_COUNTED = 100
-"""Tokens of a text from which something is learnt; of a shorter one what a template adds is most."""
+"""Tokens of a text from which something is learnt; most of a shorter one is what a template adds."""
 
 
 @dataclass

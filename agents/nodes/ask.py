@@ -32,6 +32,7 @@ from agents.toolkit.questions import (
 )
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import schema_of, written
+from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits_of
 from prompts import phrase
@@ -85,7 +86,7 @@ def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> Re
     if value is None and heard["source"] == PAGE:
         return None
     form = _traits(pending, speakers).form
-    given = GivenAnswer(
+    answer = GivenAnswer(
         pending,
         text if value is None else value,
         lang,
@@ -94,7 +95,7 @@ def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> Re
         form=form,
         is_elsewhere=lambda: is_elsewhere(text, state, speakers),
     )
-    reading = None if value == "" else read_answer(given)
+    reading = None if value == "" else read_answer(answer)
     return reading if reading or value is None else asked_again(pending, phrase("page_wrong", lang))
 
 
@@ -155,5 +156,5 @@ def _close(change: Change, pending: Pending, text: str, *, ok: bool, id: str | N
 
 
 def _traits(pending: Pending, speakers: Speakers) -> Traits:
-    tools = speakers[pending["speaker"]].tools
-    return next((traits_of(tool) for tool in tools if tool.name == pending["tool"]), Traits())
+    tool = tool_named(pending["tool"], speakers[pending["speaker"]], speakers)
+    return traits_of(tool) if tool else Traits()

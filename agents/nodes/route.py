@@ -5,7 +5,7 @@
 3. Observers, beside the dialog's own draft or before it (`agents.nodes.observer`).
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -23,6 +23,7 @@ from agents.conversation.switch import fits, is_leave, named
 from agents.events import Guessed
 from agents.language.text.vocabulary import POLITE, mentions, says, takes_leave
 from agents.nodes import ask
+from agents.nodes.shortcut import Serving
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import GROW, cut
@@ -31,10 +32,6 @@ from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, Reading, is_meant
 from agents.toolkit.speaker import Speaker, Speakers
 
-Recognise = Callable[[str], Awaitable[str | None]]
-"""Returns the tool that a text clearly asks for, if there is one: a shortcut, or a dialog's entry."""
-Leads = Callable[[str, Collection[str]], str | None]
-"""Returns the entry tool to which the frame of a text plainly leads; the dialog in charge speaks of these stems."""
 Watchers = Mapping[str, Callable[[Scene], bool] | None]
 """The observers that look at a message before the answer, by name, each with its own test if it has one."""
 FRESH: Update = {
@@ -59,29 +56,31 @@ class Routing:
 
     def __init__(
         self,
-        watchers: Watchers,
-        gate: Gate,
-        recognise: Recognise,
-        leads: Leads,
         speakers: Speakers,
-        unspared: Collection[str] = (),
+        serving: Serving,
+        gate: Gate,
+        watchers: Watchers,
+        unspared: Collection[str],
         *,
-        drafts: bool = True,
+        drafts: bool,
     ) -> None:
-        """With `drafts` a dialog that is likely to go on is asked beside its observers, else always after them."""
-        self.speakers, self.watchers, self.gate, self.drafts = speakers, watchers, gate, drafts
-        self.recognise, self.leads, self.unspared = recognise, leads, unspared
+        """`unspared` are the watchers that nothing spares.
+
+        With `drafts` a dialog that is likely to go on is asked beside its observers, else always after them.
+        """
+        self.speakers, self.serving, self.gate = speakers, serving, gate
+        self.watchers, self.unspared, self.drafts = watchers, unspared, drafts
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
         """Begin the turn."""
         text = state["heard"]["text"]
-        shortcut = await self.recognise(text) if text and is_own(state["heard"]) else None
+        shortcut = await self.serving.recognise(text) if text and is_own(state["heard"]) else None
         turn = state.get("turn", 0) + 1
         own = turn_to(state, runtime.context.user)
         begun = cast(State, {**state, **own, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
         change = Change(begun)
         for name, talk in begun.get("talks", {}).items():
-            # Not later: every prompt of a turn has to begin with the one before it. Who sums up cuts its own.
+            # Not later: each prompt of a turn begins with the one before it. A speaker with summaries cuts its own.
             if "summary" not in talk and len(talk.get("messages", [])) > GROW:
                 change.talk(name, messages=cut(talk["messages"]))
         keep_up(change, self.speakers)
@@ -237,7 +236,7 @@ class Routing:
         tool = state.get("shortcut")
         # What points at something said here is for whoever has heard that.
         is_unclear = is_asked or mentions("pointing", scene.text, scene.lang) is not None or not is_own(state["heard"])
-        return tool if tool or is_unclear else self.leads(scene.text, own_words(scene))
+        return tool if tool or is_unclear else self.serving.shortcuts.leading(scene.text, own_words(scene))
 
     def _leave_to_model(self, change: Change, scene: Scene | None = None) -> None:
         """Leave the message to whoever holds the conversation; where it may leave the dialog, call the observers."""

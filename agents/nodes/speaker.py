@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
@@ -29,14 +29,14 @@ from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
 from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of
 from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
-from agents.state.history import GROW, cut, cut_harder
-from agents.state.message_notes import IN_WORDS, notes
+from agents.state.history import cut_harder
+from agents.state.message_notes import IN_WORDS
 from agents.state.talk import TalkUpdate
 from agents.toolkit.agent_graph import AgentGraphs, AgentTurn
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.handover_tools import HAND_BACK, names_user
 from agents.toolkit.speaker import Speaker
-from prompts import phrase, prompt
+from prompts import phrase
 
 LOG = logging.getLogger(__name__)
 OUTAGES = ("key_refused", "unavailable")
@@ -132,10 +132,7 @@ class Speaking:
             if not self._is_stuck(failure, context):
                 raise
             draft.take_back()
-            change = Change(state)
-            change.put(verdict=None)
-            handover.count_failure(change, self.speaker, MOST_FAILURES)
-            return {**change.emit(runtime), "asked": [], "votes": Overwrite([])}
+            return self._given_up(state, runtime)
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
@@ -144,11 +141,7 @@ class Speaking:
         change.put(verdict=None)
         change.talk(name, **update)
         change.add(name, *news)
-        # Of the calls that are too many the first one stays, and is answered with a refusal.
-        calls = message.tool_calls[: context.limits.calls_per_reply + 1]
-        # Nobody asks for words by their id, and ids are what a checkpoint cannot pack.
-        id = message.id if calls else None
-        self._write(change, message.model_copy(update={"tool_calls": calls, "id": id}), view)
+        self._write(change, _storable(message, context.limits.calls_per_reply), view)
         self._count(change, message)
         # The votes that were waited for are counted, and none of them speaks of the answer.
         return {**change.emit(runtime), **({"asked": [], "votes": Overwrite([])} if waiting else {})}
@@ -163,6 +156,13 @@ class Speaking:
         change.add(name, *([heard] if heard else []), AIMessage(text))
         change.say(name, text)
         return change.emit(runtime)
+
+    def _given_up(self, state: State, runtime: Runtime[Context]) -> Mapping[str, object]:
+        """Give the conversation back, since the models of the dialog fail again."""
+        change = Change(state)
+        change.put(verdict=None)
+        handover.count_failure(change, self.speaker, MOST_FAILURES)
+        return {**change.emit(runtime), "asked": [], "votes": Overwrite([])}
 
     def _is_stuck(self, failure: ModelUnavailable, context: Context) -> bool:
         """Tell whether a dialog fails for the second time, and another speaker may do better."""
@@ -185,14 +185,14 @@ class Speaking:
         if self.speaker.agent is not None:
             turn = AgentTurn(self.speaker, state, context, history, draft.emit, draft.hear)
             return await context.service(AgentGraphs).ask(turn)
-        kept = self._fitting(state, context, history)
+        fitting = self._fitting(state, context, history)
         try:
-            return await self._ask(state, context, kept, draft), self._cut(state, len(history) - len(kept))
+            return await self._ask(state, context, fitting, draft), self._cut(state, len(history) - len(fitting))
         except ModelUnavailable as failure:
             # The failure may have told how large the window is.
-            fitting = self._fitting(state, context, kept)
-            shorter = cut_harder(kept) if fitting == kept else fitting
-            if failure.trouble != "too_long" or shorter == kept:
+            fitting_now = self._fitting(state, context, fitting)
+            shorter = cut_harder(fitting) if fitting_now == fitting else fitting_now
+            if failure.trouble != "too_long" or shorter == fitting:
                 raise
         LOG.warning("thread %s: %s goes on with a shorter history", context.thread, self.speaker.name)
         draft.emit(Error(code=RETRY, text=""))
@@ -274,6 +274,13 @@ class Speaking:
         return {**state, "talks": {**state.get("talks", {}), self.speaker.name: {**talk, "form": form}}}
 
 
+def _storable(message: AIMessage, most: int) -> AIMessage:
+    """Return a reply as it is stored, with `most` calls and one more, which is answered with a refusal."""
+    calls = message.tool_calls[: most + 1]
+    # Nobody asks for words by their id, and ids are what a checkpoint cannot pack.
+    return message.model_copy(update={"tool_calls": calls, "id": message.id if calls else None})
+
+
 def _with_citations(message: AIMessage, state: State) -> CitedReply:
     """Return a reply with its citations; its model reads its own marks again, but none that stand for nothing."""
     reply = cited(message.text, sources_of(state))
@@ -281,39 +288,3 @@ def _with_citations(message: AIMessage, state: State) -> CitedReply:
         return reply
     text = phrase("cited_only", state["lang"])
     return CitedReply(text, source=text, unknown=reply.unknown)
-
-
-LONGEST_SUMMARY = 2000
-"""Characters a summary may have."""
-
-
-class Summing:
-    """Replace the older part of a speaker's history by a summary of it."""
-
-    def __init__(self, speaker: Speaker) -> None:
-        self.speaker = speaker
-
-    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return the shorter history and the summary; without a model the history waits for the next turn."""
-        name, lang, context = self.speaker.name, state["lang"], runtime.context
-        talk = state["talks"][name]
-        remaining = cut(talk["messages"])
-        lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
-        transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
-        before = phrase("summed_up", lang, summary=talk.get("summary") or "-")
-        listener = Listener(f"{name} summary", emitter(runtime), thread=context.thread)
-        question: list[AnyMessage] = [
-            SystemMessage(prompt("summary", lang), additional_kwargs=notes(lang=lang)),
-            SystemMessage(f"{before}\n\n{transcript}"),
-        ]
-        try:
-            summary = await reply_of(context.models.chain(name), question, [], listener)
-        except ModelUnavailable as failure:
-            LOG.warning("thread %s: no summary: %s", context.thread, failure)
-            return {}
-        return {"talks": {name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST_SUMMARY]}}}
-
-
-def summary_due(speaker: Speaker, state: State) -> bool:
-    """Tell whether a speaker wants summaries and its history has grown to where it is cut."""
-    return speaker.history == "summarise" and len(messages_of(state, speaker.name)) > GROW

@@ -1,15 +1,10 @@
-"""The nodes that run tools: those that a speaker called, hand-overs included, and the one that a plain request needs.
+"""The node that runs the tools that a speaker called, hand-overs included."""
 
-"What time is it" costs no model call: the node `shortcut` serves it with a tool alone.
-"""
-
-import asyncio
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import cast
 
-from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
@@ -19,25 +14,21 @@ from pydantic_core import to_jsonable_python
 from agents.conversation import handover
 from agents.conversation.changes import Change, Update
 from agents.conversation.handover import HandoverCalls
-from agents.conversation.prompt import human
 from agents.conversation.scene import described
 from agents.events.views import Notice, View
 from agents.language.identifiers import Aliases
-from agents.language.tool_ranker.ranker import Shortcuts
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.state import State, form_of, holder_of, messages_of, talk_of
-from agents.state.history import set_before
-from agents.state.message_notes import notes, notes_of
+from agents.state import State, form_of, messages_of, talk_of
+from agents.state.message_notes import notes_of
 from agents.state.talk import Json, Pending
 from agents.toolkit.call import goes_in_circles
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context, ToolState
-from agents.toolkit.handover_tools import entry_of
 from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import Question, ToolResult, taken
-from agents.toolkit.shelf import Shelf, assistant_help, bound_tools, card_of, meant
+from agents.toolkit.shelf import Shelf, assistant_help, bound_tools, meant
 from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
@@ -48,7 +39,7 @@ from prompts import phrase
 class ToolCalls:
     """Run the tools of a speaker's last reply side by side, then the change of hands it asked for, if any."""
 
-    def __init__(self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> None:
+    def __init__(self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None) -> None:
         self.speaker, self.speakers, self.handovers = speaker, speakers, HandoverCalls(speaker, speakers)
         offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
         self.tools = {tool.name: tool for tool in offered if tool.name not in self.handovers.names}
@@ -111,7 +102,7 @@ class ToolCalls:
         visible = tool_state(self.speaker, self.speakers, state, calls, citing)
         form, aliases, sources = visible["form"], visible["aliases"], visible["sources"]
         goto = ""
-        for written in _changes_of(await self.node.ainvoke(visible)):
+        for written in changes_of(await self.node.ainvoke(visible)):
             for message in written["messages"]:
                 target = self._take(change, message, calls, context)
                 goto = goto or target
@@ -178,112 +169,11 @@ class ToolCalls:
         }
 
 
-class Serving:
-    """Recognise requests that are clearly for one tool, and answer them with its result."""
-
-    def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
-        self.speakers = speakers
-        everyone: list[Speaker] = [*speakers, *speakers.absent.values()]
-        owned = [(speaker, tool) for speaker in everyone for tool in speaker.tools]
-        present = [(speaker, tool) for speaker, tool in owned if speaker.name not in speakers.absent]
-        marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
-        self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
-        self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
-        entry_cards = [card_of(entry_of(it)) for it in everyone if it.tool]
-        entries = [replace(card, shortcut=direct) for card in entry_cards]
-        self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
-        # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
-        counts = Counter(tool.name for _, tool in owned)
-        alone = {tool.name: speaker.tool for speaker, tool in owned if speaker.tool and counts[tool.name] == 1}
-        lead = {name: entry for name, entry in alone.items() if name not in marked}
-        own = {speaker.tool: speaker.tool for speaker in everyone if speaker.tool}
-        self.entry_of: Mapping[str, str] = {**lead, **own} if direct else {}
-
-    async def recognise(self, text: str) -> str | None:
-        """Return the tool that a text clearly asks for; None when that is not clear.
-
-        It is a shortcut, or the tool by which the supervisor hands over to the dialog that the text is for.
-        """
-        tool = self.shortcuts.by_any_example(text) or self.shortcuts.by_slip(text) or ""
-        if tool in self.owners or tool in self.entry_of:
-            return self.entry_of.get(tool, tool)
-        if not self.shortcuts.may_be_meant(text):
-            return None
-        # The first call trains the ranker, which must not hold up other conversations.
-        return await asyncio.to_thread(self.shortcuts.meant, text)
-
-    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Run the tool; return what was asked and answered, for the history of the speaker that leads.
-
-        A failure, data or a question is no answer for a user: it is left to that speaker's model.
-        """
-        name, heard, holder = state["shortcut"] or "", state["heard"], holder_of(state)
-        call = ToolCall(name=name, args={}, id=f"shortcut-{heard['id']}", type="tool_call")
-        change = Change(state)
-        message = await self._run(change, call, runtime.context)
-        outcome: ToolResult = message.artifact
-        view = None if isinstance(outcome.view, Notice) else outcome.view
-        is_answer = _is_answer(message, view)
-        exchange: list[AnyMessage] = [human(heard, state["lang"])]
-        if outcome.question is not None:
-            exchange = []
-        elif self.owners[name].name == holder:
-            exchange += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
-        elif not is_answer:
-            # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
-            exchange.append(SystemMessage(message.text))
-        if not is_answer:
-            # The model can say nothing before the calls that wait for the user have results.
-            ask.left(change)
-            change.add(holder, *exchange)
-            change.put(listener=holder)
-            return change.emit(runtime)
-        text = view.text() if view else message.text
-        # The note says that this answer is a tool's, and that the speaker's own question is still open.
-        exchange.append(AIMessage(text, additional_kwargs=notes(served=name)))
-        if change.state.get("pending"):
-            # Before the calls that wait for the user, so that they can still be answered.
-            change.talk(holder, messages=set_before(messages_of(state, holder), exchange))
-        else:
-            change.add(holder, *exchange)
-        if view:
-            change.show(view, holder)
-        else:
-            change.say(holder, text)
-        ask.announce(change)
-        return change.emit(runtime)
-
-    async def _run(self, change: Change, call: ToolCall, context: Context) -> ToolMessage:
-        """Return the tool's result; what else it changes is taken over."""
-        visible = tool_state(self.owners[call["name"]], self.speakers, change.state, [call])
-        [changes] = _changes_of(await self.node.ainvoke(visible))
-        traits = traits_of(self.node.tools_by_name[call["name"]])
-        if "lang" in changes:
-            change.put(lang=changes["lang"])
-        if traits.effect == "write":
-            change.put(wrote=change.state["turn"])
-        if traits.is_foreign(context):
-            change.put(foreign=True)
-        if (aliases := visible["aliases"]).by_kind:
-            change.put(aliases=aliases.by_kind, labels=aliases.labels)
-        message: ToolMessage = changes["messages"][0]
-        return message
-
-
 def _call(pending: Pending) -> ToolCall:
     return ToolCall(name=pending["tool"], args=pending["args"], id=pending["call"], type="tool_call")
 
 
-def _is_answer(message: ToolMessage, view: View | None) -> bool:
-    outcome: ToolResult = message.artifact
-    if outcome.question is not None or message.status == "error":
-        return False
-    if view is not None:
-        return bool(view.text().strip())
-    return (outcome.object is None or isinstance(outcome.object, str)) and bool(message.text.strip())
-
-
-def _changes_of(results: object) -> list[Json]:
+def changes_of(results: object) -> list[Json]:
     """Return what a tool node's results change: their messages, and the keys that a tool's `Command` updates."""
     parts = results if isinstance(results, list) else [results]
     return [cast(Json, (part.update if isinstance(part, Command) else part) or {}) for part in parts]

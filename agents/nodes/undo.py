@@ -22,7 +22,7 @@ from agents.toolkit.confirmation import worded
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.context import Runtime as RuntimeOfTool
 from agents.toolkit.result import Refused
-from agents.toolkit.shelf import tools_of
+from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, Items, traits_of
 from agents.toolkit.undo import FACTS, REMEMBER, TakenBack, both, sentences, taken_back
@@ -78,8 +78,7 @@ class TakingBack:
     def _owner(self, write: LoggedWrite) -> tuple[Speaker, BaseTool | None]:
         """Return the speaker whose tool has written, and the tool if it is still there."""
         speaker = self.speakers.successor(write.speaker) or self.speakers.supervisor
-        named = (tool for tool in tools_of(speaker, self.speakers) if tool.name == write.tool)
-        return speaker, next(named, None)
+        return speaker, tool_named(write.tool, speaker, self.speakers)
 
     async def _keep(self, change: Change, speaker: Speaker, runtime: RuntimeOfTool) -> None:
         """Take over what was put back in the state: the form of a speaker, the language."""

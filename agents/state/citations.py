@@ -146,12 +146,6 @@ def shifted(citations: Sequence[Citation], offset: int) -> list[Citation]:
     return [{**each, "start": each["start"] + offset, "end": each["end"] + offset} for each in citations]
 
 
-def sources_of(citations: Sequence[Citation]) -> dict[int, Source]:
-    """Return the sources that are cited, by number, each once, in the order of their numbers."""
-    by_number = {each["number"]: Source(title=each["title"], url=each["url"]) for each in citations}
-    return dict(sorted(by_number.items()))
-
-
 def _may_begin_mark(text: str) -> bool:
     """Tell whether a text from a bracket on may be the beginning of a mark."""
     if len(text) > LONGEST_MARK or text[1:2] not in ("", " ", "s", "S"):

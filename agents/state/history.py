@@ -40,11 +40,11 @@ def cut_harder(messages: list[AnyMessage]) -> list[AnyMessage]:
 
 def texts(messages: Sequence[AnyMessage], tools: Iterable[Mapping[str, object]] = ()) -> list[str]:
     """Return all that a prompt says: texts, arguments of calls, and tools as they go over the wire."""
-    spoken = [message.text for message in messages]
-    called = [
+    words = [message.text for message in messages]
+    arguments = [
         str(call["args"]) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls
     ]
-    return [*spoken, *called, *(json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools)]
+    return [*words, *arguments, *(json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools)]
 
 
 def _size(message: AnyMessage) -> int:
@@ -71,12 +71,11 @@ def set_before(messages: Sequence[AnyMessage], added: Sequence[AnyMessage]) -> l
     return [*messages[:place], *added, *messages[place:]]
 
 
-def mend(messages: Sequence[AnyMessage], note: str, calls: Container[str] | None = None) -> list[AnyMessage]:
-    """Answer dangling tool calls (these, or all) with `note`, right behind their reply.
+def mend(messages: Sequence[AnyMessage], note: str, open_calls: Container[str]) -> list[AnyMessage]:
+    """Answer these dangling tool calls with `note`, right behind their reply.
 
     Providers refuse a history with an open call.
     """
-    open_calls = dangling(messages) if calls is None else calls
     mended: list[AnyMessage] = []
     for message in messages:
         mended.append(message)

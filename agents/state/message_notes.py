@@ -1,12 +1,13 @@
 """What messages carry beside their text, in `additional_kwargs`: no model provider is shown it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired, cast
+from typing import Any, Literal, NotRequired, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.content import ImageContentBlock
 from typing_extensions import TypedDict, Unpack
 
+Noted = TypeVar("Noted", bound=BaseMessage)
 LEFT = "left"
 """The trouble of a question that the user has not answered, since they said something else."""
 UNDO = "undo"
@@ -126,6 +127,11 @@ class Notes(TypedDict, total=False):
 def notes(**values: Unpack[Notes]) -> dict[str, object]:
     """Return notes as a message takes them: `SystemMessage(text, additional_kwargs=notes(brief="…"))`."""
     return {**values}
+
+
+def with_notes(message: Noted, **values: Unpack[Notes]) -> Noted:
+    """Return a message with these notes beside those that it has."""
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **notes(**values)}})
 
 
 def notes_of(message: BaseMessage) -> Notes:

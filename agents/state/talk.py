@@ -37,7 +37,7 @@ class Talk(TypedDict, total=False):
     offered: bool
     """Whether the user was already asked if this paused dialog goes on."""
     settled: str
-    """The id of the message by which the dialog ended last, or by which its writes were taken back."""
+    """The id of the message that ended the dialog last, or that took its writes back."""
     failed: int
     """Turns in a row that came to nothing: the answer was cut, or calls were refused again and again."""
 

@@ -1,4 +1,4 @@
-"""A tool call on its way: the tool, what the call may know, what it came to, and the calls before it in the turn."""
+"""A tool call while it runs: its tool, its state, its outcome, and the calls before it in the turn."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ def started(speaker: str, call: ToolCall) -> ToolStart:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call came to: the message for the model, and the keys of the state that a `Command` changes."""
+    """The outcome of a call: the message for the model, and the keys of the state that a `Command` changes."""
 
     message: ToolMessage
     update: Json = field(default_factory=dict)
@@ -118,11 +118,11 @@ def refuse_repeated(call: Call, tools: Mapping[str, BaseTool]) -> None:
 
 
 def goes_in_circles(talk: Sequence[AnyMessage], heard: str) -> bool:
-    """Tell whether a call of the last reply was refused as before, since a call of the turn last succeeded.
+    """Tell whether a call of the last reply was refused like an earlier one, with no success in between.
 
     The same words of the same tool are the same refusal. A tool that refuses other arguments in the same words has
     told something, such as "no such customer": this counts at its third time. A call that was run and failed does not
-    count: `refuse_repeated` counts it. Refusals of one reply count once, and one with help beside it is worth another
+    count: `refuse_repeated` counts it. Refusals of one reply count once, and one with help beside it gets another
     try. `heard` is the id of the user's message.
     """
     calls: dict[str | None, ToolCall] = {}

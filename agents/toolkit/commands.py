@@ -58,7 +58,7 @@ Device = Annotated[str | None, typer.Option(callback=name_given, help="Only thro
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command has to say: `--json` prints the object, without it the lines are printed."""
+    """The output of a command: `--json` prints the object, without it the lines are printed."""
 
     object: object
     lines: Sequence[str]
@@ -72,7 +72,7 @@ class Installation(Protocol):
     """The language of the messages to the operator."""
 
     def services(self, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
-        """Open the database and the services of every dialog; who only `reads` needs no file that can be written to."""
+        """Open the database and the services of every dialog; with `reads` the file need not be writable."""
 
 
 def installation_of(context: typer.Context) -> Installation:
@@ -81,5 +81,5 @@ def installation_of(context: typer.Context) -> Installation:
 
 
 def services_of(context: typer.Context, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
-    """Open what a command works with; one that only `reads` works on a database that cannot be written to."""
+    """Open what a command works with; with `reads` the database need not be writable."""
     return installation_of(context).services(reads=reads)

@@ -1,4 +1,4 @@
-"""Ask the user before a call runs: what writes or sends after text from outside was read, and what is asked each time.
+"""Ask the user before a call that always asks, or that writes or sends after text from outside was read.
 
 The question shows the arguments with which the tool will run. The call itself waits in the state
 (`agents.nodes.ask`), and runs after a yes with these arguments, once. If what it is about has changed meanwhile, so
@@ -12,20 +12,20 @@ from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 
-from agents.language.identifiers import MARK, Schema, Swap
+from agents.language.identifiers import Swap
 from agents.state.talk import Json
 from agents.toolkit.call import Call
 from agents.toolkit.context import ToolState
 from agents.toolkit.descriptions import own_texts, parameters
 from agents.toolkit.handover_tools import FILL_FORM
-from agents.toolkit.help import plain
+from agents.toolkit.help import readable
 from agents.toolkit.questions.options import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
 from agents.toolkit.traits import Traits
 from prompts import FALLBACK, form_texts, phrase, table
 
 LONGEST_VALUE, LONGEST_QUESTION = 600, 2_000
-"""Characters of an argument, and of all that the user is asked; of a longer one it is said how many are left out."""
+"""Characters of an argument, and of a whole question; a cut one says how many are left out."""
 MOST_SHOWN = 20
 """Entries of a list that the user is shown."""
 
@@ -39,7 +39,7 @@ async def question_before(call: Call, asked_for: Json) -> Question | None:
     args, state, is_foreign = call.accepted, call.state, call.state.get("foreign", False)
     # A yes may cover calls that waited beside the one that was asked.
     agreed = it if (it := state.get("agreed")) and it["call"] == call.raw["id"] else None
-    # What was asked is compared in the language in which it was.
+    # Questions are compared in the language in which the user was asked.
     lang = agreed.get("lang", call.lang) if agreed else call.lang
     if args is None or (agreed and agreed.get("kind") != CONFIRM):
         return None
@@ -63,7 +63,7 @@ async def question_before(call: Call, asked_for: Json) -> Question | None:
 
 
 def mark_of(traits: Traits, tool: str, args: Mapping[str, object]) -> str:
-    """Return a short mark of a call, by which the same call is known again; of a tool that asks once, any call."""
+    """Return a short mark that equal calls share; all calls of a tool that asks once share one."""
     asked = [tool, {} if traits.asks_once else args]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -72,28 +72,12 @@ def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     """Return a call in words for the user: what the tool does, and every argument that has a value."""
     lang, labels, own = state["lang"], state.get("labels", {}), own_texts(tool)
     schema = parameters(tool)
-    shown_args = Swap(schema, MARK, lambda _, identifier: labels.get(str(identifier), identifier))(args)
+    shown_args = Swap(schema, lambda _, identifier: labels.get(str(identifier), identifier))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
     given_args = {name: value for name, value in shown_args.items() if value not in (None, "")}
     parts = [f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in given_args.items()]
     shown = f" ({'; '.join(parts)})" if parts else ""
     return f"{title or tool.name.replace('_', ' ')}{shown}"
-
-
-def is_open(schema: Schema) -> bool:
-    """Tell whether a schema of arguments leaves a model free to put data of its own into one of them."""
-    return any(_is_free(rule) for rule in schema.get("properties", {}).values())
-
-
-def _is_free(rule: object) -> bool:
-    if not isinstance(rule, Mapping):
-        return True
-    if MARK in rule or "enum" in rule or "const" in rule or rule.get("type") in ("boolean", "null"):
-        return False
-    branches = [branch for key in ("anyOf", "oneOf") for branch in rule.get(key, ())]
-    if branches:
-        return any(_is_free(branch) for branch in branches)
-    return not (rule.get("type") == "array" and "items" in rule) or _is_free(rule["items"])
 
 
 def _label(name: str, tool: BaseTool, state: ToolState) -> str:
@@ -126,7 +110,7 @@ def more(entries: Sequence[object]) -> list[str]:
 
 def _in_line(value: object) -> str:
     """Return a value in one line, without what could pass for the end of its quotation."""
-    text = " ".join(plain(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
+    text = " ".join(readable(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
     return _cut(text, LONGEST_VALUE)
 
 

@@ -48,7 +48,7 @@ class Brake:
     is_pulled: bool = False
     """Whether the turn is to stop here."""
     halted: Callable[[], object] = nothing
-    """Is called when the turn has come here and stops."""
+    """Called when the turn stops here."""
 
     async def pass_by(self) -> None:
         """Go on, or wait for the end of the turn if it is to stop."""
@@ -108,16 +108,16 @@ class Context:
     is_shared: bool = False
     """Whether others read along: a group, or a thread in which somebody else wrote."""
     permissions: frozenset[str] = frozenset()
-    """What the user's tools may do."""
+    """The user's permissions."""
     help: HelpChain = field(default_factory=HelpChain)
     ledger: Ledger | None = None
-    """What was written; without it a write can be repeated."""
+    """The ledger of done writes; without it a write can be repeated."""
     limits: Limits = field(default_factory=Limits)
     spent: Spent = field(default_factory=Spent)
     has_failed: bool = False
-    """Whether the message before this one, or this one when it was tried before, failed."""
+    """Whether the former message failed, or an earlier try of this one."""
     undo: UndoLog | None = None
-    """What was written in the last day, to be taken back; without it nothing can be."""
+    """The log of the last day's writes; without it nothing can be taken back."""
     brake: Brake = field(default_factory=Brake)
     """Stops the turn before a speaker's model is asked."""
     held: list[CitedText] = field(default_factory=list)

@@ -10,12 +10,20 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
 from agents.language.identifiers import MARK, Schema, name_rule, resolved, shown
+from agents.models import ToolSchema
 from agents.state.talk import Json
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, card, phrase
 
 _TEXTS = "texts"
+IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
+IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
+WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
+DEEPEST = 4
+IDENTIFIER = "number"
+GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
+"""An identifier in an argument: its number, or itself as the user spelled it out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +55,7 @@ def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
     return description or tool.description, examples
 
 
-def from_source(tool: BaseTool, source: str, fingerprint: str = "") -> BaseTool:
+def from_source(tool: BaseTool, source: str, fingerprint: str) -> BaseTool:
     """Note on a tool which file describes it, where in it, and what its server says; return the tool."""
     return with_texts(tool, replace(own_texts(tool), source=source, fingerprint=fingerprint))
 
@@ -61,17 +69,6 @@ def own_texts(tool: BaseTool) -> Texts:
     """Return the texts that came with a tool; those of a function here are empty."""
     texts: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
     return texts
-
-
-ToolSchema = Json
-"""A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
-IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
-IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
-WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
-DEEPEST = 4
-IDENTIFIER = "number"
-GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
-"""An identifier in an argument: its number, or itself as the user spelled it out."""
 
 
 class Schemas:
@@ -103,7 +100,7 @@ def _described(parameters: ToolSchema) -> ToolSchema:
     """Return the parameters, each with a description and without what a model need not read.
 
     A parameter without a description has an empty one: one chat template fails without (Command R+).
-    One that may be left out is no required one; that it may also be null says nothing more.
+    One that may be left out is not required; that it may also be null says nothing more.
     """
     given = parameters.get("properties", {})
     return {**parameters, "properties": {name: {"description": "", **_bare(given[name])} for name in given}}

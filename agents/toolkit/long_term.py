@@ -57,4 +57,4 @@ class LongTermMemory(ABC):
 
     @abstractmethod
     async def erase(self, user: str, *, thread: str | None = None, dialog: str = "", field: str = "") -> None:
-        """Delete all that is kept of a user, or that of a thread, of a dialog's form, of a field of it."""
+        """Delete all that is kept of a user, or only that of a thread, of a dialog's form or of a field of it."""

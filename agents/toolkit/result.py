@@ -7,7 +7,7 @@ A tool that gives more than a sentence has `response_format="content_and_artifac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
@@ -40,7 +40,7 @@ class Option:
 class Question:
     """What the user has to choose, open or fill in before the tool has its result.
 
-    Raises ValueError when there is more to choose from than one can look through, or what cannot be kept.
+    Raises ValueError if there are more options than one can look through, or if one of them cannot be kept.
     """
 
     prompt: str
@@ -65,7 +65,7 @@ class Question:
         if self.web_app and not self.url.startswith("https://"):
             raise ValueError("a web app has an https address")
         # The answer may come in another process: what JSON has nothing for would be lost there.
-        plain([[option.value, option.facts] for option in self.options])
+        jsonable([[option.value, option.facts] for option in self.options])
 
     def text(self) -> str:
         """Return the question and its options, each with what answers it where others read along."""
@@ -95,7 +95,7 @@ class Refused(Exception):
 
 
 class Misused(Refused):
-    """The arguments are wrong: a name or a number that there is not."""
+    """The arguments are wrong: a name or a number that does not exist."""
 
 
 class Failed(Exception):
@@ -122,7 +122,7 @@ def result(object: object = None, *, message: str | None = None, view: View | No
 
     An empty list is a result and is read as `[]`.
     """
-    data = plain(object)
+    data = jsonable(object)
     text = written(data) if data is not None else message or (view.text() if view else "")
     return text, ToolResult(data, view)
 
@@ -164,7 +164,7 @@ def in_json(plain: object) -> str:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
-def plain(object: object) -> Any:
+def jsonable(object: object) -> object:
     """Return an object as JSON has it: a date as text, a model as an object, "NaN" for a float that is no number.
 
     Raises ValueError if JSON has nothing for it.

@@ -33,7 +33,7 @@ FIND, CALL = "find_tools", "call_tool"
 FINDING = (FIND, CALL)
 """The tools by which a speaker reaches tools that are not bound; other speakers do not have them."""
 MOST_BOUND = 16
-"""Tools of a speaker that are simply bound; of more, most go on the shelf."""
+"""A speaker with more tools than these has most of them on a shelf; else all are bound."""
 MOST_OFFERED = 6
 """Cards that a message brings, at most."""
 MOST_REMEMBERED = 3
@@ -84,7 +84,7 @@ def _unbound(speaker: Speaker) -> dict[str, BaseTool]:
 
 
 def at_hand(speaker: Speaker) -> list[BaseTool]:
-    """Return a speaker's tools that are always bound: all of them, or of too many those that are marked so."""
+    """Return a speaker's tools that are always bound: all of them or, if they are too many, those marked so."""
     unbound = _unbound(speaker)
     return [tool for tool in speaker.tools if tool.name not in unbound]
 
@@ -120,6 +120,11 @@ def bound_tools(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None
 def tools_of(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
     """Return every tool of a speaker, those on a shelf included."""
     return [*speaker.tools, *_protocol_tools(speaker, speakers)]
+
+
+def tool_named(name: str, speaker: Speaker, speakers: Speakers) -> BaseTool | None:
+    """Return a speaker's tool by its name; None if the speaker has none of this name."""
+    return next((tool for tool in tools_of(speaker, speakers) if tool.name == name), None)
 
 
 def entry_tools(speakers: Speakers) -> list[BaseTool]:

@@ -49,7 +49,7 @@ class Speaker:
     roles: Mapping[str, str] = field(default_factory=dict)
     """Its prompt by language, in place of the file; a language without one takes that of the fallback."""
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By language, what people say who want it, where it has no card."""
+    """By language, what people say who want it, if it has no card."""
     observers: Sequence[str] = ()
     resume: Resume = "ask"
     """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
@@ -129,7 +129,7 @@ class Speakers:
         return next((dialog for dialog in self.dialogs.values() if dialog.tool == tool), None)
 
     def absent_by(self, name: str | None, tool: str | None) -> Speaker | None:
-        """Return the absent dialog that is called so, or that this supervisor's tool would hand over to."""
+        """Return the absent dialog of this name, or the one that this supervisor's tool would hand over to."""
         return next((it for it in self.absent.values() if it.name == name or (not name and it.tool == tool)), None)
 
     def successor(self, name: str) -> Speaker | None:

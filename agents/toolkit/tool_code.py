@@ -29,7 +29,7 @@ from langgraph.types import Command, Send, interrupt
 
 from agents.state.talk import No
 from agents.toolkit.questions.options import INTERRUPT, NO, YES, agreed, yes_or_no
-from agents.toolkit.result import Failed, Option, Question, ToolResult, in_json, plain
+from agents.toolkit.result import Failed, Option, Question, ToolResult, in_json, jsonable
 from agents.toolkit.traits import traits_of
 
 Body = Callable[..., Awaitable[object]]
@@ -115,7 +115,7 @@ def _text(answer: object, *, declared: bool) -> object:
         if not declared and all(isinstance(p, dict) and p.get("type") in TOOL_MESSAGE_BLOCK_TYPES for p in answer):
             return answer
     try:
-        return in_json(plain(answer))
+        return in_json(jsonable(answer))
     except ValueError:
         if declared:
             raise
@@ -226,7 +226,7 @@ def prompt_of(value: object) -> str:
     if isinstance(value, Mapping):
         value = next((value[name] for name in PROMPT_KEYS if isinstance(value.get(name), str)), value)
     try:
-        text = value if isinstance(value, str) else in_json(plain(value))
+        text = value if isinstance(value, str) else in_json(jsonable(value))
     except ValueError:
         text = str(value)
     return text[:LONGEST_PROMPT] or "?"

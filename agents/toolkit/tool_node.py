@@ -2,12 +2,7 @@
 
 A call is announced, then checked: does the tool exist, is it no repetition, are its arguments allowed, has the user
 agreed? It runs once, and within a time. Its result, or what went wrong, is written for the model; where the call came
-to nothing, `assistant_help` is asked, whether or not the model asks for it: when the tool is unknown, when it fails,
-and when its arguments are wrong twice in a row. The model gets the answer with the problem.
-
-The question for help can be understood without the conversation. What the user said plainly is the question as it is.
-What points at something ("and that one?") or says little is rewritten by a model. A model of rules, or one that does
-not answer, leaves it to a rule: the words before are added.
+to nothing, help is asked (`agents.toolkit.rescue`).
 """
 
 import asyncio
@@ -19,8 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.messages.tool import ToolCall
+from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt import ToolNode
@@ -30,26 +24,22 @@ from agents.errors import ContractError
 from agents.events import PrivateMessage
 from agents.events.views import MOST_ENTRIES, Notice
 from agents.language.identifiers import AliasError
-from agents.language.text.stems import stems
-from agents.language.text.vocabulary import mentions, small_words
-from agents.models.reply import Listener, reply
-from agents.state.message_notes import notes, notes_of
+from agents.state.message_notes import notes
 from agents.state.talk import Json
-from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeated, started, this_turn
+from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeated, started
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.descriptions import parameters
-from agents.toolkit.help import LONGEST_QUESTION
-from agents.toolkit.help import plain as readable
 from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
-from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, plain, schema_of, written
+from agents.toolkit.rescue import add_help
+from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, jsonable, schema_of, written
 from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.tool_code import answer_to, answering, question_of, wrapped
 from agents.toolkit.traits import traits_of
 from agents.toolkit.write_once import failed, run_once
-from prompts import phrase, prompt
+from prompts import phrase
 
 TIMEOUT = 60
 """Seconds a tool may take."""
@@ -58,20 +48,6 @@ MOST_NAMED = 40
 LONGEST_NUMBER = 4
 """Digits of a wrong number that the model is told."""
 Trouble = Literal["unknown", "arguments", "failed", "refused"]
-LONGEST_HELP = 600
-"""Characters of help that a model is told with a problem."""
-FEW_WORDS = 3
-"""A message of fewer words that say something is not clear by itself."""
-MOST_SHOWN = 6
-"""Messages before the user's last one that the model is shown."""
-LONGEST_SHOWN = 300
-"""Characters of each."""
-PATIENCE = 10
-"""Seconds that rewriting may take."""
-REWRITING = "help query"
-"""The speaker of the model call in events; no real speaker has this name."""
-ROLE = "observer"
-"""Whose model rewrites: the small, quick one."""
 LOG = logging.getLogger(__name__)
 
 
@@ -99,7 +75,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         if outcome.result.question is None:
             ms = round((time.perf_counter() - begun) * 1000)
             emit(start.ended(ok=message.status != "error", object=message.text, ms=ms))
-            await _add_help(request, message, execute, speaker=speaker.name, help=help)
+            await add_help(request, message, execute, speaker=speaker.name, help=help)
         if isinstance(outcome.result.view, Notice):
             emit(outcome.result.view)
         return outcome.reply()
@@ -188,11 +164,11 @@ def _write_for_model(outcome: Outcome, call: Call) -> None:
     result = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult(_parsed(message, call))
     if result.question is not None and not result.question.kind and traits.kind == "general":
         raise ContractError(f"tool {call.tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
-    message.artifact = result = replace(result, object=plain(result.object))
+    message.artifact = result = replace(result, object=jsonable(result.object))
     if result.object is not None and message.status != "error":
         message.content = written(call.state["aliases"].hide(result.object, schema_of(traits.result)))
     elif isinstance(message.content, str) or not message.content:
-        # Of an empty list LangChain makes a text of no parts.
+        # LangChain makes a text of no parts out of an empty list.
         message.content = written(message.content)
 
 
@@ -221,84 +197,3 @@ def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolRes
     message = answer_to(request.tool_call, result or ToolResult(), written(text))
     message.status, message.additional_kwargs = "error", notes(trouble=kind)
     return Outcome(message)
-
-
-async def _add_help(
-    request: ToolCallRequest, message: ToolMessage, execute: Execute, *, speaker: str, help: BaseTool
-) -> None:
-    """Add to the message of a failed call what help says, if this kind of trouble needs help; once a turn for a tool.
-
-    The call of the tool `help` has events of its own.
-    """
-    lang = request.state["lang"]
-    if not _ends_in_help(message, request.state) or not (query := await _help_query(request)):
-        return
-    call = ToolCall(name=help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
-    start, emit = started(speaker, {**call, "id": f"{call['id']}-help"}), emitter(request.runtime)
-    emit(start)
-    begun = time.perf_counter()
-    try:
-        answer = await execute(request.override(tool_call=call, tool=help))
-        text = readable(answer.text, LONGEST_HELP) if isinstance(answer, ToolMessage) else ""
-    except Exception:
-        LOG.exception("tool %s failed", help.name)
-        text = ""
-    ms = round((time.perf_counter() - begun) * 1000)
-    shown = text or phrase("tool_failed", lang, tool=call["name"])
-    emit(start.ended(ok=bool(text), object=shown, ms=ms))
-    if text:
-        message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
-        notes_of(message)["rescued"] = text
-
-
-def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:
-    kind = notes_of(message).get("trouble")
-    if kind in (None, "refused") or (kind == "failed" and message.name == assistant_help.name):
-        return False
-    worked = this_turn(state.get("talk", ()), state["heard"]["id"])
-    answers = [answer for answer in worked if isinstance(answer, ToolMessage)]
-    before = [answer for answer in answers if answer.name == message.name]
-    if any(notes_of(answer).get("rescued") for answer in before):
-        return False
-    return kind != "arguments" or (bool(before) and notes_of(before[-1]).get("trouble") == "arguments")
-
-
-async def _help_query(request: ToolCallRequest) -> str:
-    """Return what the user asks, in words that are clear without the conversation; empty if they said nothing."""
-    state: ToolState = request.state
-    context, lang = cast(Context, request.runtime.context), state["lang"]
-    text = readable(state["heard"]["text"] or "", LONGEST_QUESTION)
-    earlier = [message for message in state.get("talk", ()) if message.id != state["heard"]["id"]]
-    wishes = [wish for message in earlier if (wish := _wish(message))]
-    content = set(stems(text, lang)) - small_words(lang)
-    is_clear = len(content) >= FEW_WORDS and not mentions("pointing", text, lang)
-    if not text or not wishes or is_clear:
-        return text
-    by_rule = f"{readable(wishes[-1], max(LONGEST_QUESTION - len(text) - 1, 1))}\n{text}".strip()
-    listener = Listener(REWRITING, emitter(request.runtime), role=ROLE, thread=context.thread)
-    talk = "\n".join([line for message in earlier if (line := _line(message))][-MOST_SHOWN:])
-    question: list[AnyMessage] = [
-        SystemMessage(prompt("help_query", lang), additional_kwargs=notes(lang=lang)),
-        HumanMessage(text, additional_kwargs=notes(context=[phrase("said_before", lang, talk=talk)])),
-    ]
-    try:
-        async with asyncio.timeout(PATIENCE):
-            answer = await reply(context.models.chain(ROLE), question, [], listener)
-    except Exception as failure:
-        # Help is a way out: whatever is wrong with the model, the question is asked as it is.
-        LOG.warning("thread %s: a help query was not rewritten (%s)", context.thread, type(failure).__name__)
-        return by_rule
-    return readable(" ".join(answer.text.split()), LONGEST_QUESTION) or by_rule
-
-
-def _line(message: AnyMessage) -> str:
-    """Return what was said, and by whom; empty for results of tools and notes without a brief."""
-    who, text = ("assistant", message.text) if isinstance(message, AIMessage) else ("user", _wish(message))
-    return f"{who}: {readable(' '.join(text.split()), LONGEST_SHOWN)}" if text.strip() else ""
-
-
-def _wish(message: AnyMessage) -> str:
-    """Return the user's words, or the brief of a hand-over."""
-    if isinstance(message, HumanMessage):
-        return message.text
-    return notes_of(message).get("brief") or "" if isinstance(message, SystemMessage) else ""

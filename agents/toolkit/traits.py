@@ -34,10 +34,10 @@ class Items(Protocol):
     """A kind of things that tools keep for the user, so that a change of them can be taken back."""
 
     name: str
-    """What the kind is called in the undo log; stored, so it stays."""
+    """The name of the kind in the undo log. It is stored, so it must not change."""
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return those of the items that there are, as plain data."""
+        """Return the items that exist, by key, as plain data."""
 
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put an item back as it was; None: there was none."""
@@ -76,9 +76,9 @@ class Traits:
     """A selector lets the user choose, a breaker has them fill something in; both wait for the user."""
     effect: Effect = "read"
     key: tuple[str, ...] = ()
-    """A write with the same values of these arguments is the same write; with none, each call is its own."""
+    """Writes with equal values of these arguments are the same write; without a key each call is a write of its own."""
     again_after: timedelta = DAY
-    """When the same write counts as a new one: the user may well want it once more."""
+    """How long the same write counts as done; after that it is a new one."""
     repeatable: bool = False
     """Running it again after a crash in the middle does no harm, since it recognises the call itself.
 
@@ -89,18 +89,18 @@ class Traits:
     result: type[BaseModel] | Schema | None = None
     """What comes back: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None
-    """What the user fills in, of a breaker."""
+    """What the user of a breaker fills in."""
     view: str = ""
     """The kind of the view that it shows, such as "cards"; empty for none."""
     permission: str = ""
-    """What the user must be permitted to do; empty for everybody."""
+    """The permission that the user needs; empty: none."""
     check: StateCheck | None = None
     volatile: bool = False
-    """Whether the same call may answer differently tomorrow: it tells of the world outside (the time, the weather)."""
+    """Whether the same call may answer differently later: it tells of the world outside (the time, the weather)."""
     always: bool = False
     """Whether it is bound even where there are too many tools to bind."""
     private: bool = False
-    """Whether what it gives is the user's alone: where others read along it reaches neither the chat nor the model."""
+    """Whether its result is the user's alone: where others read along it reaches neither the chat nor the model."""
     shortcut: bool = False
     """Whether a plain request for it may be served without a model; it must not need arguments."""
     confirm: Confirm | Callable[[Json], Confirm] | None = None

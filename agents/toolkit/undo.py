@@ -1,7 +1,6 @@
 """Take back what a tool has written; `docs/write-a-tool.md` shows how a tool says what it writes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from langchain_core.messages import AIMessage
 from langgraph.store.base import BaseStore
@@ -10,8 +9,18 @@ from agents.memory.store import namespace_of
 from agents.memory.undo_log import Changes, ToolWrite
 from agents.state.talk import Json
 from agents.toolkit.context import Runtime
+from agents.toolkit.questions.form import value_in_words
 from agents.toolkit.traits import Items
 from prompts import fact_label, form_texts, language, phrase
+
+OUTCOMES = ("back", "gone", "changed", "stale")
+"""What was deleted is back, what was added is gone. What others have changed since is stale, and stays as it is."""
+TakenBack = Mapping[str, Sequence[str]]
+"""The items that were taken back, in words for the user, by outcome."""
+REMEMBER = "remember"
+"""What the write of an observer is called in the undo log, where those of tools have the tool's name."""
+UNSET = "unset"
+"""Marks the language of a conversation whose user had set none."""
 
 
 async def entered(runtime: Runtime, items: Items, changes: Changes) -> None:
@@ -20,7 +29,7 @@ async def entered(runtime: Runtime, items: Items, changes: Changes) -> None:
         await runtime.context.undo.enter(write_of(runtime), items.name, changes)
 
 
-async def begun(runtime: Runtime, items: Items) -> Mapping[str, tuple[Any, Any]]:
+async def begun(runtime: Runtime, items: Items) -> Changes:
     """Return what an earlier try of this call was about to change before a crash."""
     if runtime.context.undo is None:
         return {}
@@ -43,12 +52,6 @@ def write_of(runtime: Runtime) -> ToolWrite:
     )
 
 
-OUTCOMES = ("back", "gone", "changed", "stale")
-"""What was deleted is back, what was added is gone. What others have changed since is stale, and stays as it is."""
-TakenBack = Mapping[str, Sequence[str]]
-"""The items that were taken back, in words for the user, by outcome."""
-
-
 def both(first: TakenBack, second: TakenBack) -> TakenBack:
     """Return what came of two changes."""
     return {outcome: [*first.get(outcome, ()), *second.get(outcome, ())] for outcome in OUTCOMES}
@@ -61,37 +64,31 @@ def sentences(taken: TakenBack, lang: str) -> list[str]:
 
 async def taken_back(runtime: Runtime, items: Items, changes: Changes) -> TakenBack:
     """Put items back as they were, unless they were changed since; what is told is read after the write."""
-    now = await items.read(runtime, [*changes])
+    items_before = await items.read(runtime, [*changes])
     stale: list[str] = []
     for key, (before, after) in changes.items():
-        if items.same(now.get(key), before):
+        if items.same(items_before.get(key), before):
             continue
-        if items.same(now.get(key), after):
+        if items.same(items_before.get(key), after):
             await items.write(runtime, key, before)
         else:
             stale.append(key)
-    there = await items.read(runtime, [*changes])
+    items_now = await items.read(runtime, [*changes])
 
     def worded(keys: Sequence[str], *, otherwise: int) -> list[str]:
         if runtime.context.is_shared and keys:
             return [phrase("undo_count", runtime.state["lang"], count=len(keys))]
-        values = [there.get(key, changes[key][otherwise]) for key in keys]
+        values = [items_now.get(key, changes[key][otherwise]) for key in keys]
         # The language may be what was put back.
         return [items.worded(value, runtime.state["lang"]) for value in values if value is not None]
 
-    done = [key for key in changes if key not in stale]
+    put_back = [key for key in changes if key not in stale]
     return {
-        "back": worded([key for key in done if changes[key][1] is None], otherwise=0),
-        "gone": worded([key for key in done if changes[key][0] is None], otherwise=1),
-        "changed": worded([key for key in done if None not in changes[key]], otherwise=0),
+        "back": worded([key for key in put_back if changes[key][1] is None], otherwise=0),
+        "gone": worded([key for key in put_back if changes[key][0] is None], otherwise=1),
+        "changed": worded([key for key in put_back if None not in changes[key]], otherwise=0),
         "stale": worded(stale, otherwise=1),
     }
-
-
-REMEMBER = "remember"
-"""What the write of an observer is called in the undo log, where those of tools have the tool's name."""
-UNSET = "unset"
-"""Marks the language of a conversation whose user had set none."""
 
 
 class FormValues(Items):
@@ -114,9 +111,7 @@ class FormValues(Items):
     def worded(self, value: Json, lang: str) -> str:
         """Return a field with its value."""
         label = form_texts(value["speaker"], lang).get(value["field"], {}).get("label", value["field"])
-        content = value["value"]
-        text = ", ".join(map(str, content)) if isinstance(content, list) else str(content)
-        return phrase("undo_field", lang, label=label, value=text)
+        return phrase("undo_field", lang, label=label, value=value_in_words(value["value"]))
 
 
 FORM = FormValues()

@@ -52,7 +52,7 @@ async def run_once(call: Call) -> Outcome:
         raise Refused(phrase(name, call.lang, tool=call.tool.name)) from None
     outcome = fresh[0] if fresh else _again(text or "", call)
     if traits.transaction and (fresh or not traits.key):
-        # The tool had the file's write lock until now. What a key tells to be done may be of an earlier message.
+        # The tool had the file's write lock until now. A write with a key may have been done for an earlier message.
         await _note(call, args, outcome, write.key)
     return outcome
 

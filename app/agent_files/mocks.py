@@ -14,7 +14,7 @@ from agents.events import Event
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import Texts, with_texts
-from agents.toolkit.result import Failed, Refused, ToolResult, plain, result
+from agents.toolkit.result import Failed, Refused, ToolResult, jsonable, result
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Effect, traits, traits_of
 from app.assistant.recording import Record, answers_of, give, in_place_of
@@ -64,7 +64,7 @@ class Outcome(Part):
 
     def fits(self, args: Mapping[str, object]) -> bool:
         """Tell whether a call has the arguments."""
-        return all(name in args and plain(args[name]) == value for name, value in self.when.items())
+        return all(name in args and jsonable(args[name]) == value for name, value in self.when.items())
 
     @property
     def label(self) -> str:

@@ -15,7 +15,7 @@ from agents.errors import ContractError
 from agents.state.talk import Json
 from agents.toolkit.questions.form import LONGEST_FORM, FormFields, labelled
 from agents.toolkit.questions.options import agreed, yes_or_no
-from agents.toolkit.result import plain
+from agents.toolkit.result import jsonable
 from agents.toolkit.tool_code import answer_given
 from prompts import phrase
 
@@ -31,7 +31,7 @@ def questions(waiting: Interrupt[Any], lang: str) -> list[Json | str]:
         ContractError: the graph waits with a value that is not JSON.
     """
     try:
-        value = plain(waiting.value)
+        value = jsonable(waiting.value)
     except ValueError:
         raise ContractError("it interrupts with a value that is not JSON") from None
     reviews = _reviews(waiting)
@@ -42,7 +42,7 @@ def questions(waiting: Interrupt[Any], lang: str) -> list[Json | str]:
 
 
 def resumed(waiting: Interrupt[Any], texts: Sequence[str], lang: str) -> object:
-    """Return the value with which the graph goes on; None if an answer is missing, or is none that it takes."""
+    """Return the value with which the graph goes on; None if an answer is missing or does not fit."""
     reviews = _reviews(waiting)
     if len(texts) != max(len(reviews), 1):
         return None

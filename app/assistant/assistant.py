@@ -136,7 +136,7 @@ class Assistant(ThreadReader):
                     return
                 if not due:
                     for entry in waiting:
-                        # What came behind the wish was perhaps deleted with all the rest.
+                        # The messages after the wish were perhaps deleted with all the rest.
                         await self.memory.transcript.accept(entry)
                     waiting = deque(await self._due_with(turn))
                     ended_before = len(ends)
@@ -175,11 +175,11 @@ class Assistant(ThreadReader):
         return self._player.queue
 
     def is_crowded(self, user: str) -> bool:
-        """Tell whether no further turn of a user is taken on here; one that was stored before still is."""
+        """Tell whether this process takes no further turn of a user; it still takes one that was stored before."""
         return self._player.queue.is_full(user)
 
     def refuses(self, turn: Turn) -> bool:
-        """Tell whether a message will not be taken: it is too long, or its user has sent too many."""
+        """Tell whether a message is refused: it is too long, or its user has sent too many."""
         return self._refusal(turn) is not None
 
     async def _due_with(self, turn: Turn) -> list[InboxEntry]:
@@ -214,11 +214,11 @@ class Assistant(ThreadReader):
         return True
 
     async def forgets(self, thread: str, id: str) -> bool:
-        """Tell whether the user has agreed by a message to have something deleted, within a day."""
+        """Tell whether a message of the last day has agreed that something is deleted."""
         return await self.memory.forgettings.of(thread, id) is not None
 
     async def extend(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
-        """Store a message anew that was received and whose turn has not begun; False if it would be too long.
+        """Replace a received message whose turn has not begun; False if the new one is too long.
 
         `updates` are the rows of `memory.updates` that came to it.
 
@@ -230,7 +230,7 @@ class Assistant(ThreadReader):
         return await self.memory.transcript.extend(turn.entry(), updates)
 
     def is_too_long(self, turn: Turn) -> bool:
-        """Tell whether a message will not be taken for its length."""
+        """Tell whether a message is refused for its length."""
         return len(turn.text or "") > self._player.limits.message_length
 
     async def withdraw(self, thread: str, id: str) -> None:
@@ -267,7 +267,7 @@ class Assistant(ThreadReader):
 
     @property
     def sources(self) -> list[NoticeSource]:
-        """What has something to tell users later: the engine's own notices, and those of dialogs."""
+        """The sources of what users are told later: the engine's own notices, and those of dialogs."""
         return [self.memory.notices, *self.services.every(NoticeSource)]
 
     def ringing(self, deliver: Deliver, *, user: str | None = None) -> Clock:
@@ -277,8 +277,8 @@ class Assistant(ThreadReader):
     async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
         """Stop the answer that is being made in a thread; its `play` then ends with what was shown.
 
-        With a user only an answer to them; False if there is none. `after_tools` lets tools and what is being said
-        come to their end; the model is not asked again.
+        With `user` only an answer to that user is stopped. Returns False if there is none. `after_tools` lets tools and
+        what is being said come to their end; the model is not asked again.
         """
         return self._player.stop(thread, user, after_tools=after_tools)
 
@@ -287,7 +287,7 @@ class Assistant(ThreadReader):
         """Yield what takes the events of model calls that belong to no turn; they count towards the user's day.
 
         Raises:
-            ModelUnavailable: by the function, where a call would be over a limit.
+            ModelUnavailable: a call would be over a limit; the function raises it.
         """
         spent = await self._player.budget(user)
         try:

@@ -92,7 +92,7 @@ class Closing:
         messages = mend(messages, phrase("call_stopped", state["lang"]), {*dangling(messages)} - waiting)
         heard = heard_message(state["heard"], talk, state["lang"])
         additions: list[AnyMessage] = [*([heard] if heard else []), *([AIMessage(shown)] if shown.strip() else [])]
-        # Behind a call that waits for the user's answer nothing but its answer may stand.
+        # Nothing but its answer may follow a call that waits for the user.
         messages = set_before(messages, additions) if dangling(messages) else [*messages, *additions]
         anew: dict[str, object] = {} if begun else {**FRESH, **PASSING, "said": Overwrite([])}
         over: dict[str, object] = {
@@ -137,7 +137,7 @@ class Closing:
             # A message whose end is not stored is played again, and its end is told again.
             await self.endings.of_turn(run.state, entry, run.turn, is_shared=run.context.is_shared)
         lines = self._lines(run, entry, error)
-        # Of a turn that was stopped or failed nobody knows whether the guess was right.
+        # Nobody knows whether the guess was right in a turn that was stopped or failed.
         guess = run.guess.logged() if status == "done" else None
         forgets = run.state.get("forgets") if status == "done" else None
         agreed = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"]) if forgets else None

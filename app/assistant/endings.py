@@ -11,7 +11,7 @@ from agents.toolkit.confirmation import worded
 from agents.toolkit.context import ToolState
 from agents.toolkit.long_term import Ending, Fact, LongTermMemory
 from agents.toolkit.services import Services
-from agents.toolkit.shelf import tools_of
+from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from agents.toolkit.undo import FACTS, FORM, REMEMBER, field_value
@@ -100,7 +100,7 @@ class Endings:
     def _worded(self, write: LoggedWrite, lang: str) -> str:
         """Return what a tool has written, in words; empty for a form, and for a tool that is gone."""
         speaker = self.speakers.successor(write.speaker) or self.speakers.supervisor
-        tool = next((tool for tool in tools_of(speaker, self.speakers) if tool.name == write.tool), None)
+        tool = tool_named(write.tool, speaker, self.speakers)
         state: ToolState = {"lang": lang, "speaker": speaker.name}
         if tool and "args" in write.record:
             return worded(tool, write.record["args"], state)

@@ -8,14 +8,13 @@ from pathlib import PurePath
 
 from langchain_core.messages.content import ImageContentBlock
 
-from agents.sources.attachments import MOST_PICTURES, Contents, marks, picture
-from agents.sources.attachments import kind_of as picture_kind
-from agents.sources.attachments.transcriber import NotHeard, Transcriber
-from agents.sources.attachments.transcriber import kind_of as recording_kind
+from agents.sources.attachments import Contents, marks
 from agents.sources.documents.files import Unreadable
-from agents.sources.documents.reading import LARGEST_ATTACHED, text_of
 from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted, QuotedKind
 from app.assistant.assistant import Assistant
+from app.assistant.attached_text import LARGEST_ATTACHED, text_of
+from app.assistant.pictures import MOST_PICTURES, media_type, picture
+from app.assistant.transcriber import NotHeard, Transcriber, suffix_of
 from app.assistant.turn import Turn
 from prompts import phrase
 
@@ -43,7 +42,7 @@ Fetch = Callable[[Quoted], Awaitable[bytes]]
 
 def kind_of(beginning: bytes) -> QuotedKind:
     """Return the kind of a file by its first 16 bytes, whatever its name is."""
-    return "voice" if recording_kind(beginning) else "photo" if picture_kind(beginning) else "file"
+    return "voice" if suffix_of(beginning) else "photo" if media_type(beginning) else "file"
 
 
 def _stands_for_file(part: Quoted) -> bool:
@@ -150,14 +149,14 @@ class FileReader:
     def _see(self, part: Quoted, data: bytes, parts: _Parts) -> None:
         shown = picture(data)
         if shown is None:
-            raise NotFetched("picture_large" if picture_kind(data) else "file_no_picture")
+            raise NotFetched("picture_large" if media_type(data) else "file_no_picture")
         if len(parts.pictures) < MOST_PICTURES:
             parts.pictures.append(shown)
             parts.quoted.append({**part, "kind": "photo"})
 
     async def _look_into(self, part: Quoted, parts: _Parts, fetch: Fetch) -> None:
         data = await _fetched(part, fetch)
-        if self._assistant.sees and picture_kind(data):
+        if self._assistant.sees and media_type(data):
             self._see(part, data, parts)
             return
         characters_left = self._longest - sum(map(len, parts.texts.values()))

@@ -122,7 +122,7 @@ class Forgetter:
 
     async def carry_out(self, deletion: Deletion) -> None:
         """Remove what a user has agreed to have deleted, unless that is done: also what a killed process has begun."""
-        # No thread's name begins so. Who finds it undone as well must not delete what was said since.
+        # No thread's name begins so. Whoever waits here must not delete what was said since.
         async with self.memory.locks.hold(f"\0forget {deletion.user}"):
             if await self.memory.forgettings.of(deletion.thread, deletion.message_id) != deletion:
                 return
@@ -130,7 +130,7 @@ class Forgetter:
                 # All rows are gone; only their bytes wait for another reader of the file to close it.
                 await self.forget(deletion.user, deletion.what)
             if deletion.what != EVERYTHING:
-                # An undo behind it must not reach for an older write.
+                # An undo after it must not reach for an older write.
                 await self.memory.undo.note_forgotten(deletion.thread, deletion.user, deletion.message_id)
             await self.memory.forgettings.close(deletion)
 

@@ -27,15 +27,15 @@ from agents.events import (
 from agents.events.views import Document, Notice, View, read_view, stored_view
 from agents.state.verdict import By, Kind
 from agents.toolkit.context import Runtime, emitter
-from agents.toolkit.help import ASKING
 from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker, Speakers
+from app.remote.help_links import ASKING
 
 LARGEST_RECORD = 40_000
-"""Characters of a turn's record; of a larger one is only kept that it was too large."""
+"""Characters of a turn's record; a larger one only says that it was too large."""
 LARGEST_VIEW = 20_000
-"""Characters of a view that is recorded; of a larger one only its line is kept."""
+"""Characters of a view that is recorded; a larger one keeps only its line."""
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,7 @@ def config_of(thread: str) -> RunnableConfig:
 LEFT: tuple[Kind, ...] = ("switch", "supervisor")
 """The verdicts by which a message leaves the dialog. One that finishes it is not for another dialog."""
 UNDO = "undo"
-"""The decision by which the user takes the switch of the turn before back."""
+"""The decision by which the user takes back the switch of the turn before."""
 
 
 @dataclass

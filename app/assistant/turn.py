@@ -50,7 +50,7 @@ class Turn:
     is_group: bool = False
     """Whether others read along: what is the user's alone is then not shown in the thread."""
     name: str = ""
-    """What the user is called in a group; anything a user may choose."""
+    """The user's name in a group, which users choose freely."""
     quoted: Sequence[Quoted] = ()
     """What the message refers to, the files beside it too; a model is told, as data."""
     contents: Contents = field(default_factory=Contents)
@@ -83,7 +83,7 @@ class Turn:
 
 HOUR = 3600.0
 MOST_USERS = 10_000
-"""Users whose turns are remembered; of more, those who have been quiet for an hour are dropped."""
+"""Users whose turns are remembered; beyond them, those who have been quiet for an hour are dropped."""
 
 
 @dataclass
@@ -232,7 +232,7 @@ def shared_update(entry: InboxEntry, state: State, lines: Sequence[TranscriptLin
     persons = dict(state.get("persons", {}))
     update: Update = {}
     if "writer" not in state and state.get("talks"):
-        # Of a state that several people made nobody is the writer.
+        # A state that several people made has no one writer.
         users = writers_of(lines)
         update["writer"] = writer = users.pop() if len(users) == 1 else ""
     if "lang" in state and writer != entry.user:

@@ -36,7 +36,7 @@ class Invocation:
 
     @asynccontextmanager
     async def services(self, *, reads: bool = False) -> AsyncIterator[Services]:
-        """Open the database and the services of every dialog; who only `reads` needs no file that can be written to."""
+        """Open the database and the services of every dialog; with `reads` the file need not be writable."""
         async with open_parts(self.settings, remote=False, reads=reads) as parts:
             if reads:
                 yield parts.services

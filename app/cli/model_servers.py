@@ -15,7 +15,7 @@ from agents.errors import ConfigError, ModelUnavailable
 from agents.models.factory import Endpoint, make_model
 from agents.models.failures import status
 from agents.models.reply import Listener, reply
-from agents.toolkit.supervisor_tools import current_time
+from app.composition.supervisor_tools import current_time
 from app.composition.windows import PATIENCE, fetch
 from app.process.logs import silence
 

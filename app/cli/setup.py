@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
-from agents.models.factory import KEY_OF, Endpoint, make_models
+from agents.models.factory import KEYS, Endpoint, make_models
 from app.cli.model_servers import PLACES, Server, models_of, servers_here, verdict
 from app.composition import discover
 from app.composition.windows import facts_of, fitting
@@ -27,6 +27,19 @@ from app.settings import Settings, read_settings
 
 FILE = Path(".env")
 OPENAI = "openai"
+KEY_OF: Mapping[str, str] = {
+    **{provider: names[0] for provider, names in KEYS.items()},
+    "cohere": "COHERE_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "fireworks": "FIREWORKS_API_KEY",
+    "google_genai": "GOOGLE_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "ollama": "",
+    "openrouter": "OPENROUTER_API_KEY",
+    "together": "TOGETHER_API_KEY",
+    "xai": "XAI_API_KEY",
+}
+"""The variable of each provider's key, for those that need no other setting; empty: it needs none."""
 SECRETS = ("ask_key", "ask_telegram")
 """The questions whose answers are not shown while they are typed."""
 MOST_LISTED = 30

@@ -20,18 +20,17 @@ from agents.memory.connection import Tables
 from agents.memory.preferences import machine_zone
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from agents.sources.attachments.transcriber import Transcriber
 from agents.sources.documents.index import DocumentIndex, index_file
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Context
-from agents.toolkit.help import Documents, HelpChain, Link, OtherModel, Pages, Person, Webhook
+from agents.toolkit.help import Documents, HelpChain, Link, Pages
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
-from agents.toolkit.supervisor_tools import abilities, change_language, current_time
 from app.agent_files import shared_agents
 from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
+from app.assistant.transcriber import Transcriber
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
@@ -39,9 +38,11 @@ from app.composition.breaker import guarded
 from app.composition.databases import open_database
 from app.composition.field_values import WrittenFields
 from app.composition.remote_tools import note_changes, with_remote_tools
+from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
 from app.extensions import Extensions
 from app.presentation.tool_card import faults
+from app.remote.help_links import OtherModel, Person, Webhook
 from app.seat import seats
 from app.seat.observing import calling
 from app.seat.tool import offered
@@ -148,8 +149,8 @@ async def open_parts(
     """Open the database and what needs it.
 
     Without `remote` no remote tool is opened: enough for commands that only look at the database. A command that only
-    `reads` works on a database that cannot be written to. `models` and `speakers` are given where others than those of
-    the settings and files are meant.
+    `reads` works on a database that cannot be written to. `models` and `speakers` take the place of those
+    of the settings and files.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -388,7 +389,7 @@ def make_file_reader(settings: Settings, assistant: Assistant) -> FileReader:
     if settings.transcriber_model:
         own = settings.transcriber_base_url and str(settings.transcriber_base_url)
         url, key = own or settings.openai_base_url or OPENAI_URL, settings.transcriber_api_key
-        # The key of one server is nothing for another one.
+        # No server may get the key of another one.
         key = key if own else key or settings.openai_api_key
         transcriber = Transcriber(url, settings.transcriber_model, key, settings.model_timeout)
     return FileReader(assistant, transcriber, settings.attached_length)

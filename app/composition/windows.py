@@ -22,7 +22,7 @@ LARGEST = 1_000_000
 SMALLEST = 512
 """Tokens; a smaller number is no window."""
 SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window")
-"""Under which names servers list the windows of their models."""
+"""The names under which servers list the windows of their models."""
 NUM_CTX = re.compile(r"^num_ctx\s+(\d{3,8})$", re.MULTILINE)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from agents.errors import UsageError
 from agents.events import CUT, Error, ToolEnd
 from agents.language.text.clean import clean
-from agents.toolkit.result import plain
+from agents.toolkit.result import jsonable
 from agents.toolkit.speaker import Speakers
 from app.agent_files.mocks import Mock, recorded_mocks
 from app.assistant.recording import Record
@@ -27,7 +27,7 @@ class ExpectedCall(Part):
         """Tell whether one of the calls is this one, and succeeded."""
         wanted = [*self.args.items()]
         return any(
-            call.tool == self.tool and call.ok and all(plain(call.args.get(name)) == value for name, value in wanted)
+            call.tool == self.tool and call.ok and all(jsonable(call.args.get(name)) == value for name, value in wanted)
             for call in calls
         )
 

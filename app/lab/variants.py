@@ -56,7 +56,7 @@ async def staged_as(settings: Settings, variant: Variant) -> AsyncIterator[Assis
 
     Raises:
         ConfigError: a model or a setting is wrong.
-        UsageError: the variant names a dialog that there is not.
+        UsageError: the variant names a dialog that does not exist.
     """
     speakers, own = variant.speakers(discover_checked(settings)[0]), variant.settings(settings)
     async with staged(own, speakers, make_models(own, speakers, variant.model or None)) as assistant:

@@ -8,7 +8,7 @@ from itertools import groupby
 from agents.events import ShownImage
 from agents.events.views import MOST_ENTRIES, CardList, Entry, is_web
 from agents.language.text.clean import clean
-from agents.state.citations import Citation, Source, sources_of
+from agents.state.citations import Citation, Source
 from prompts import sentence, table
 
 # Markdown would take "[1][2]" for a link. A number is drawn in signs of the private use area meanwhile: each is as wide
@@ -37,7 +37,8 @@ class Reference:
 
 def references(citations: Sequence[Citation]) -> list[Reference]:
     """Return the sources that a text cites, each once, in the order of their numbers."""
-    return [_reference(number, source) for number, source in sources_of(citations).items()]
+    cited = {each["number"]: each for each in citations}
+    return [_reference(number, source) for number, source in sorted(cited.items())]
 
 
 def listed(citations: Sequence[Citation]) -> list[str]:

@@ -29,7 +29,7 @@ SETTING = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=")
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """Return the values of a file by their names in capitals; of a name that stands there twice the last one counts."""
+    """Return the values of a file by their names in capitals; the last of two entries with one name counts."""
     return {name.upper(): value or "" for name, value in dotenv_values(path, interpolate=False).items()}
 
 

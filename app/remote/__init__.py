@@ -1,1 +1,1 @@
-"""Tools that are no functions here: HTTP services described in a file, and MCP servers."""
+"""What lies beyond this process: tools of HTTP services and MCP servers, described in files, and links of help."""

@@ -14,9 +14,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
 
 from agents.events.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, Notice, View, is_web, read_view
-from agents.language.identifiers import Schema
+from agents.language.identifiers import MARK, Schema
 from agents.state.talk import Json
-from agents.toolkit.confirmation import is_open
 from agents.toolkit.descriptions import Texts, parameters, with_texts
 from agents.toolkit.questions import one_line
 from agents.toolkit.result import Answer, Option, Refused, TooMany, choice, request, result
@@ -78,9 +77,25 @@ def tool_of(
         volatile=True,
         confirm=spec.confirm,
         foreign=foreign if spec.foreign is None else spec.foreign,
-        egress=is_open(parameters(tool)) if spec.egress is None else spec.egress,
+        egress=_is_open(parameters(tool)) if spec.egress is None else spec.egress,
     )
     return with_traits(tool, traits)
+
+
+def _is_open(schema: Schema) -> bool:
+    """Tell whether a schema of arguments leaves a model free to put data of its own into one of them."""
+    return any(_is_free(rule) for rule in schema.get("properties", {}).values())
+
+
+def _is_free(rule: object) -> bool:
+    if not isinstance(rule, Mapping):
+        return True
+    if MARK in rule or "enum" in rule or "const" in rule or rule.get("type") in ("boolean", "null"):
+        return False
+    branches = [branch for key in ("anyOf", "oneOf") for branch in rule.get(key, ())]
+    if branches:
+        return any(_is_free(branch) for branch in branches)
+    return not (rule.get("type") == "array" and "items" in rule) or _is_free(rule["items"])
 
 
 def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answer:

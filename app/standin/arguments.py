@@ -103,12 +103,13 @@ class Filler:
         # A tool that itself finds out what is meant needs no question before it.
         is_getter = tool.startswith((CHOOSE, ASK)) and all(it.kind not in REFERRING for it in parameters.values())
         missing = None if is_getter else _missing_of(parameters, args)
+        missing = missing or self._needed(args)
         if missing and (numbers := self._pointed_at(parameters[missing], is_vague=missing in raw)) is not None:
             args[missing] = numbers
             missing = _missing_of(parameters, args)
         if missing:
             plan.asks = {"tool": tool, "slot": missing, "args": args}
-            plan.remarks.append(asking(missing, self.now.lang))
+            plan.remarks.append(asking(missing, self.now.lang, tool))
             return
         plan.calls += [call for call in _spread(tool, parameters, args) if call not in plan.calls]
 
@@ -131,8 +132,13 @@ class Filler:
         else:
             return values.items(raw, words) if parameter.kind == "texts" else values.clean(raw, words)
         if value is None:
-            raise Unclear(asking(parameter.name, self.now.lang))
+            raise Unclear(asking(parameter.name, self.now.lang, self.tool))
         return value
+
+    def _needed(self, args: Mapping[str, object]) -> str | None:
+        """Return what a value makes necessary and nobody has said: who asks for a reminder names what of."""
+        needs = (f"needs.{self.tool}.{value}" for value in args.values())
+        return next((name for need in needs for name in self.now.words.phrases(need) if name not in args), None)
 
     def _answers(self, args: Mapping[str, object], raw: Mapping[str, str]) -> dict[str, object]:
         """Return the missing arguments that the user has chosen or filled in; otherwise let the user do so next."""
@@ -267,9 +273,12 @@ def _missing_of(parameters: Mapping[str, Parameter], args: Mapping[str, object])
         return absent
     if any(parameters[name].kind not in REFERRING for name in needed):
         return None
-    # An optional identifier stands for what the user owns.
-    spare = [name for name, it in parameters.items() if not it.required and it.optional and it.kind not in IDENTIFIERS]
-    return spare[0] if spare and not any(name in args for name in spare) else None
+    # An optional identifier stands for what the user owns, and a number alone changes nothing.
+    spare = [it for it in parameters.values() if not it.required and it.optional and it.kind not in IDENTIFIERS]
+    if any(it.name in args and it.name not in REFERRING for it in spare):
+        return None
+    spare.sort(key=lambda it: (it.name not in REFERRING, it.kind != "time"))
+    return next((it.name for it in spare if it.name not in args), None)
 
 
 def _spread(tool: str, parameters: Mapping[str, Parameter], args: dict[str, Any]) -> list[Call]:

@@ -51,8 +51,10 @@ def _asked_again(now: Situation, move: Move) -> Move:
     if now.left:
         # What the user wanted before goes on with the answer.
         return Move(move.text, (now.left,), {**move.notes, RESUMES: True})
-    text, asks = move.text, now.note("asks")
-    return Move(joined(text, asking(asks["slot"], now.lang), by="\n"), notes={"asks": asks}) if asks else move
+    if asks := now.note("asks"):
+        question = asking(asks["slot"], now.lang, asks["tool"])
+        return Move(joined(move.text, question, by="\n"), notes={"asks": asks})
+    return move
 
 
 def leave(now: Situation) -> Move | None:
@@ -140,7 +142,7 @@ def _at_a_loss(now: Situation, plan: Plan) -> Move:
     if plan.begun or now.begun:
         return Move(joined(sentence("greeted", now.lang), examples(now)))
     if asks := now.note("asks"):
-        question = asking(asks["slot"], now.lang)
+        question = asking(asks["slot"], now.lang, asks["tool"])
         return _lost(now, Move(joined(sentence("not_understood", now.lang), question), notes={"asks": asks}))
     return _lost(now, not_understood(now))
 

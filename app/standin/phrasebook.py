@@ -373,7 +373,9 @@ class Phrasebook:
             # "Remind me to sleep at 25:00" names a time, though an impossible one.
             return False
         note = slots.get(NOTE, "")
-        if candidate.weight <= 1 and lexicon.begins(note, "answers.self") and values.is_chatter(note, lexicon):
+        is_slight = len(candidate.literals) <= (1 if lexicon.spaced else 2)
+        feeling = lexicon.listed("answers.chatter", "answers.sentence") | lexicon.stop
+        if is_slight and lexicon.begins(note, "answers.self") and feeling.issuperset(lexicon.stems(note)):
             # "Note: I am not happy" is an aside.
             return False
         pointed = [it for slot, it in slots.items() if slot in REFERRING and not lexicon.means(it, "references.all")]

@@ -233,8 +233,9 @@ def is_answer(text: str, lexicon: StandinVocabulary, *, errands: bool = False) -
     # "Call mom" is a to-do, though "mom" answers nothing else.
     names = items(flat, lexicon)
     others = [name for name in names if not (errands and lexicon.begins(name, "answers.chores"))]
-    # "Ten years" is an experience, and nothing to do.
-    if errands and any(is_amount(name, lexicon) for name in names):
+    # "Ten years" is an experience, and nothing to do; "Friday" is neither.
+    is_length = any(is_amount(name, lexicon) for name in names)
+    if errands if is_length else time_in(flat, lexicon) is not None:
         return False
     return not any(is_chatter(name, lexicon) for name in others) and is_plain(flat, "", lexicon)
 

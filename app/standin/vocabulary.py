@@ -83,7 +83,7 @@ class StandinVocabulary(Vocabulary):
 
     @cached_property
     def _sayings(self) -> list[list[str]]:
-        return [self.spelled(saying) for saying in self.phrases("answers.sayings")]
+        return [self.spelled(saying) for saying in self.phrases("sayings")]
 
     def words_of(self, name: str) -> frozenset[str]:
         """Return the words of a list as they are written, since endings tell "done" from "to do"."""
@@ -106,7 +106,8 @@ def sentence(key: str, lang: str, **variables: object) -> str:
     return prompts.sentence("standin/sentences", key, lang, **variables)
 
 
-def asking(slot: str, lang: str) -> str:
-    """Return the question for a missing parameter."""
-    question = vocabulary(lang).table["ask"].get(slot)
+def asking(slot: str, lang: str, tool: str = "") -> str:
+    """Return the question for a missing parameter: a tool's own one, or that of all tools."""
+    questions = vocabulary(lang).table["ask"]
+    question = questions.get(tool, {}).get(slot) or questions.get(slot)
     return str(question) if question else sentence("ask_other", lang, name=slot)

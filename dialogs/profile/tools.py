@@ -8,6 +8,7 @@ from langchain_core.tools import tool
 
 from agents.memory.preferences import Preferences
 from agents.toolkit import Answer, Document, Runtime, result, traits
+from agents.toolkit.questions.form import value_in_words
 from dialogs.profile.store import INTENT, form_of_user, intent_of_user
 from prompts import form_texts, language, phrase, sentence
 
@@ -63,7 +64,7 @@ async def _form(runtime: Runtime) -> Mapping[str, object]:
 def _markdown(form: Mapping[str, object], intent: str, lang: str) -> str:
     labels = form_texts("profile", lang)
     titles = {name: labels.get(name, {}).get("label", name) for name in (*labels, *form)}
-    lines = [f"- **{title}**: {_worded(form[name])}" for name, title in titles.items() if form.get(name)]
+    lines = [f"- **{title}**: {value_in_words(form[name])}" for name, title in titles.items() if form.get(name)]
     if intent:
         lines.append(f"- **{sentence('profile/phrases', f'facts.{INTENT}', lang)}**: {intent}")
     return "\n".join(lines)
@@ -73,7 +74,3 @@ def _settings(settings: Preferences, lang: str) -> str:
     spoken = settings.lang and (language(settings.lang).names or (settings.lang,))[0]
     values = {"zone": settings.zone and settings.zone.key, "language": spoken}
     return "\n".join(f"- **{phrase(f'setting_{name}', lang)}**: {value}" for name, value in values.items() if value)
-
-
-def _worded(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -15,10 +15,10 @@ import dialogs
 import observers
 import prompts
 from agents.errors import ContractError
-from agents.toolkit.supervisor_tools import current_time
 from app.cli import command_line
 from app.cli.installation import report
 from app.composition import discover
+from app.composition.supervisor_tools import current_time
 from app.settings import Settings
 from dialogs import Dialog
 from prompts import PromptError

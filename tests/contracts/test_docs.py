@@ -149,6 +149,13 @@ def test_named_files_exist(document: Path) -> None:
         assert path in pages.files(text) or (ROOT / path).exists(), path
 
 
+def test_the_index_lists_every_page() -> None:
+    """Whoever reads `docs/index.md` finds each page."""
+    links = re.findall(r"\]\(([^)#:]+)", read("docs/index.md"))
+    linked = {(ROOT / "docs" / link).resolve() for link in links}
+    assert {document for document in DOCUMENTS if document.resolve() not in linked} == {ROOT / "docs/index.md"}
+
+
 def test_named_modules_exist() -> None:
     """A package or module that the tables of layers name without its folder is in `agents` or `app`."""
     layers = read("docs/architecture.md").partition("### Inside `app/`")[2].partition("\n## ")[0]

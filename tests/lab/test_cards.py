@@ -1,5 +1,6 @@
 """Cards of tools: the effect of another text on the requests that find the tool."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,9 @@ def test_what_a_card_gains_and_loses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new example finds the tool, one that is gone may not; a request for it that finds another is told."""
     monkeypatch.setattr("app.lab.cards.ToolRanker", ToolRanker)
     shipped_speakers = discover()[0]
-    few = Speakers(shipped_speakers.supervisor, {"planner": shipped_speakers.dialogs["planner"]})
+    planner = shipped_speakers.dialogs["planner"]
+    few_tools = [tool for tool in planner.tools if tool.name in ("add_todos", "list_todos")]
+    few = Speakers(shipped_speakers.supervisor, {"planner": replace(planner, tools=few_tools)})
     asked = Query(text="look at the sundial", tool="current_time")
     gone = Query(text="what time is it", tool="current_time", origin="example")
     other = Query(text="add milk to my list", tool="current_time")

@@ -16,8 +16,9 @@ def read_once(read: Callable[[type[Kind]], Kind]) -> Callable[[type[Kind]], Kind
     def reading(kind: type[Kind]) -> Kind:
         env_file = Path(str(Settings.model_config.get("env_file") or ""))
         written = env_file.read_bytes() if env_file.is_file() else b""
-        named = frozenset(item for item in os.environ.items() if item[0].lower() in kind.model_fields)
-        key = kind, Path.cwd(), written, named
+        fields = kind.model_fields
+        named = frozenset((name, os.environ[name]) for name in os.environ if name.lower() in fields)
+        key = kind, os.getcwd(), written, named
         if key not in cached:
             cached[key] = read(kind)
         settings = cached[key]

@@ -15,6 +15,15 @@ DAY_KINDS = ("day", "next_weekday", "next", "monthday", "date", "weekday")
 """The kinds of pieces that name a day; a weekday may stand beside another one."""
 A_LEAP_YEAR = date(2000, 1, 1)
 FAR = 24  # Months, and years, within which a day must come.
+PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "night": 22}
+"""The hour at which a part of the day is meant when no hour is named."""
+MORNING = PARTS["morning"]
+NAMED = ("clock", "past", "to", "into")
+TIME_KINDS = {*NAMED, "part", "daily"}
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+REPEAT_KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
+ADDED = {"weekday", "monthday", "date"}  # Pieces that say on which day of its period a repetition comes.
+SHORTEST = 60  # Seconds that must lie between two occurrences.
 
 
 def days_of(kind: str, values: Values, today: date) -> Iterator[date]:
@@ -65,13 +74,6 @@ def _day_of(month: date, day: int) -> date | None:
     if day == -1:
         return month.replace(day=last)
     return month.replace(day=day) if 1 <= day <= last else None
-
-
-PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "night": 22}
-"""The hour at which a part of the day is meant when no hour is named."""
-MORNING = PARTS["morning"]
-NAMED = ("clock", "past", "to", "into")
-TIME_KINDS = {*NAMED, "part", "daily"}
 
 
 @dataclass(frozen=True)
@@ -140,12 +142,6 @@ def _in_part(hour: int, part: str) -> int:
         case "evening":
             return hour + 12 if 3 <= hour <= 11 else hour % 12 + (24 if hour == 12 else 0)
     return hour + 12 if 6 <= hour <= 11 else hour % 12 + (24 if hour == 12 else 0)
-
-
-WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-REPEAT_KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
-ADDED = {"weekday", "monthday", "date"}  # Pieces that say on which day of its period a repetition comes.
-SHORTEST = 60  # Seconds that must lie between two occurrences.
 
 
 def repeated(pieces: Pieces, clock: Clock | None, now: datetime) -> Moment:

@@ -18,6 +18,7 @@ LAST_WITH_OTHER_MEANINGS = 10
 Values = Mapping[str, Any]
 """The values of a piece of text, by placeholder: a key of a word list, a number, numbers of days, or an `Amount`."""
 Pieces = Mapping[str, Values]  # The values of the pieces of a text, by kind of piece.
+PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -172,9 +173,6 @@ def _measured(number: float, unit: str) -> Amount:
     if days.is_integer():
         return Amount(int(months), int(days), UNITS[unit].seconds * number)
     return Amount(seconds=days * 86_400)
-
-
-PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from agents.language.schedule.calendar import Clock
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, Values, only_pieces, pieces_in, read, separator
 
 EARLY = range(1, 6)  # Hours that mean the afternoon unless somebody says otherwise.
+EVENING = range(6, 9)  # Hours that mean the evening after the morning is over.
 
 
 def moment(text: str, lang: str, now: datetime, zone: ZoneInfo, *, by_day: bool = False) -> Moment | None:
@@ -141,9 +142,6 @@ def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
     if all(at <= now.astimezone(UTC) for at in coming):
         return Problem("past", max(coming, default=None))
     return Problem("unclear")
-
-
-EVENING = range(6, 9)  # Hours that mean the evening after the morning is over.
 
 
 @dataclass(frozen=True)

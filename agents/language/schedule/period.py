@@ -37,10 +37,8 @@ class Period:
                 return
             if at >= self.start:
                 yield at
-            after = max(at, self.start - timedelta(seconds=1))
-            if is_quick and at >= self.start:
-                after = _midnight(at, 1) - timedelta(seconds=1)
-            at = moment.following(after) if moment.repeat else None
+            begin = _midnight(at, 1) if is_quick and at >= self.start else self.start
+            at = moment.following(max(at, begin - timedelta(seconds=1))) if moment.repeat else None
 
 
 def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None:
@@ -48,21 +46,20 @@ def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None
     now = now.astimezone(zone)
     plain = " ".join(text.lower().replace("ё", "е").split()).strip(" ,.;:!?")
     view = next((name for name, phrases in table("schedule", lang)["views"].items() if plain in phrases), None)
-    if view and view not in ("week", "month"):
+    if view and view not in ("week", "weekend", "month"):
         return Period(view, _midnight(now, 0), _midnight(now, 1))
     # "My week" is this week.
     pieces = {"this": {"unit": view}} if view else only_pieces(plain, lang)
     if len(pieces) != 1:
         return None
     [(kind, values)] = pieces.items()
-    if kind in ("this", "next") and values.get("unit") == "week":
-        sunday = 7 - now.weekday()
-        first, last = (0, sunday) if kind == "this" else (sunday, sunday + 7)
-        return Period("days", _midnight(now, first), _midnight(now, last))
-    if kind in ("this", "next") and values.get("unit") == "month":
-        begins = [after(now.date().replace(day=1), Amount(months=ahead)) for ahead in (1, 2)]
-        ends = [(day - now.date()).days for day in begins]
-        return Period("days", *(_midnight(now, days) for days in ([0, ends[0]] if kind == "this" else ends)))
+    if kind in ("this", "next") and (unit := values.get("unit")) in ("week", "weekend", "month"):
+        today, is_month = now.date(), unit == "month"
+        begun = today - timedelta(days=now.day - 1 if is_month else now.weekday())
+        ends = [after(begun, Amount(months=it) if is_month else Amount(days=7 * it)) for it in (1, 2)]
+        first, last = (today, ends[0]) if kind == "this" else ends
+        first = max(first, last - timedelta(days=2)) if unit == "weekend" else first
+        return Period("days", *(_midnight(now, (day - today).days) for day in (first, last)))
     if kind not in DAY_KINDS or kind == "next":
         return None
     try:

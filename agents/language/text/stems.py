@@ -20,6 +20,10 @@ _IDEOGRAPHS = re.compile(rf"[{_CJK}]+")
 _STEMMING = Lock()
 """A stemmer keeps its word in itself, and several threads read texts at a time."""
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'"})
+SHORTEST_MISSPELT = 4
+"""Letters of a word whose spelling is looked at."""
+MOST_STRANGE = 2
+"""Words of a text that may be slips; with more of them it is about something else."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,6 @@ def has_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:
     """Tell whether words follow each other in a text as they do in a phrase."""
     size = len(phrase)
     return any([*words[place : place + size]] == [*phrase] for place in range(len(words) - size + 1))
-
-
-SHORTEST_MISSPELT = 4
-"""Letters of a word whose spelling is looked at."""
-MOST_STRANGE = 2
-"""Words of a text that may be slips; with more of them it is about something else."""
 
 
 def is_slip(word: str, right_word: str) -> bool:

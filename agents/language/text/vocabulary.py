@@ -10,6 +10,10 @@ from typing import Any
 from agents.language.text.stems import alphabets, letters_of, spelt, stem, stems, tokens, words
 from prompts import FALLBACK, has_table, language, languages, table
 
+LEAVE = ("done", "goodbye", "enough", "leave")
+POLITE = ("thanks", "no", "fillers", "yes")
+_CLAUSE = re.compile(r"[^.,!?;:…—–，。！？；：、]+")
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -34,13 +38,12 @@ class Vocabulary:
     @cached_property
     def fillers(self) -> frozenset[str]:
         """Return the stems that say nothing."""
-        return frozenset(stem for entry in self.table["fillers"] for stem in self.stems(entry))
+        return self.listed("fillers")
 
     @cached_property
     def stop(self) -> frozenset[str]:
         """Return the stems that are too common to tell one wish from another."""
-        listed = frozenset(stem for entry in self.table["stop"] for stem in self.stems(entry))
-        return listed | self.fillers
+        return self.listed("stop", "fillers")
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -204,11 +207,6 @@ def _entries(idea: str, lang: str, file: str) -> list[str]:
 def small_words(lang: str) -> frozenset[str]:
     """Return the stems of words that say nothing about a sentence's subject."""
     return frozenset(stem for idea in ("stop", "fillers") for word in phrases(idea, lang) for stem in stems(word, lang))
-
-
-LEAVE = ("done", "goodbye", "enough", "leave")
-POLITE = ("thanks", "no", "fillers", "yes")
-_CLAUSE = re.compile(r"[^.,!?;:…—–，。！？；：、]+")
 
 
 # The gate, the switch and the route ask this of the same message.

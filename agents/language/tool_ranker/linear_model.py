@@ -17,6 +17,19 @@ from prompts import FALLBACK
 Vector = dict[str, float]
 NGRAMS = (2, 3)
 STEM_WEIGHT = 2.0  # The weight of a word, where a piece of a word has 1.
+CONSTANT = 0.3
+"""A feature of every vector. Through it a class of very different examples can win a text that fits nowhere else."""
+SHARPNESS = 5.0  # The factor of the means before the first step.
+STEP = 2.0
+NEAR, FAR = 10, 10
+"""Numbers of classes to compare with the right one: those with the most similar means, and random others."""
+TELLING = 15  # A feature of more classes than this is not used to find the near ones.
+EPOCHS = 2
+VISITS = 4_000
+"""Examples looked at while training, in all epochs. If there are more, only a part of them corrects the means."""
+NEGLIGIBLE = 0.01  # A class that an example moves by less is not changed.
+_NOUGHT = repeat(0.0)
+Weights = dict[str, dict[int, float]]
 
 
 def features(text: str) -> Counter[str]:
@@ -56,22 +69,6 @@ class Space:
     def _weight(self, name: str, count: int) -> float:
         weight = (1 + math.log(count)) * self._rarity.get(name, self._unseen)
         return weight * STEM_WEIGHT if name[0] == "=" and " " not in name else weight
-
-
-CONSTANT = 0.3
-"""A feature of every vector. Through it a class of very different examples can win a text that fits nowhere else."""
-SHARPNESS = 5.0  # The factor of the means before the first step.
-STEP = 2.0
-NEAR, FAR = 10, 10
-"""Numbers of classes to compare with the right one: those with the most similar means, and random others."""
-TELLING = 15  # A feature of more classes than this is not used to find the near ones.
-EPOCHS = 2
-VISITS = 4_000
-"""Examples looked at while training, in all epochs. If there are more, only a part of them corrects the means."""
-NEGLIGIBLE = 0.01  # A class that an example moves by less is not changed.
-
-_NOUGHT = repeat(0.0)
-Weights = dict[str, dict[int, float]]
 
 
 class Linear:

@@ -17,6 +17,13 @@ from prompts import FALLBACK, languages, table
 
 _SLOT = re.compile(r"\{\w+\}")
 _BREAK = re.compile(r"(?:[.,!?;:…—–]+\s+|[，。！？；：、]\s*)\S")
+WORD_WEIGHT = 0.1  # The weight of a point of BM25, in log-odds of the linear model.
+CONTEXT_WEIGHT = 0.35  # The weight of the context, where the request has 1.
+LONGEST_REQUEST = 2_000  # Characters of a request, and of its context, that are looked at.
+Words = tuple[str, ...]
+SURE = 0.9  # The least share of the best tool among all tools.
+MOST_IN_SLOT = 5  # Words that say something and may fill a slot; more of them may be another wish.
+CLOSENESS = 0.45  # The least similarity of the request to an example of the tool, from 0 to 1.
 
 
 @dataclass(frozen=True)
@@ -49,11 +56,6 @@ class Card:
             yield from (phrase for phrase in phrases if not _SLOT.search(phrase))
 
 
-WORD_WEIGHT = 0.1  # The weight of a point of BM25, in log-odds of the linear model.
-CONTEXT_WEIGHT = 0.35  # The weight of the context, where the request has 1.
-LONGEST_REQUEST = 2_000  # Characters of a request, and of its context, that are looked at.
-
-
 @dataclass(frozen=True)
 class Hit:
     """A tool and how well it fits the request. If the best tools have low scores, none fits."""
@@ -82,15 +84,12 @@ class ToolRanker:
         """
         scores = self._scores(query)
         if background := " ".join(context):
-            scores = [
-                score + CONTEXT_WEIGHT * other for score, other in zip(scores, self._scores(background), strict=True)
-            ]
-        best = sorted(range(len(scores)), key=lambda number: -scores[number])[:limit]
+            others = self._scores(background)
+            scores = [score + CONTEXT_WEIGHT * other for score, other in zip(scores, others, strict=True)]
+        best = sorted(range(len(scores)), key=lambda place: -scores[place])[:limit]
         highest = max(scores, default=0.0)
         total = sum(math.exp(score - highest) for score in scores)
-        return [
-            Hit(self.cards[number].name, scores[number], math.exp(scores[number] - highest) / total) for number in best
-        ]
+        return [Hit(self.cards[place].name, scores[place], math.exp(scores[place] - highest) / total) for place in best]
 
     def _scores(self, text: str) -> list[float]:
         text = text[:LONGEST_REQUEST]
@@ -98,12 +97,6 @@ class ToolRanker:
         for hit in self._index.search(text, len(self.cards)):
             scores[int(hit.key)] += WORD_WEIGHT * hit.score
         return scores
-
-
-Words = tuple[str, ...]
-SURE = 0.9  # The least share of the best tool among all tools.
-MOST_IN_SLOT = 5  # Words that say something and may fill a slot; more of them may be another wish.
-CLOSENESS = 0.45  # The least similarity of the request to an example of the tool, from 0 to 1.
 
 
 class Shortcuts:
@@ -117,9 +110,8 @@ class Shortcuts:
     def __init__(self, cards: Sequence[Card], ranker: ToolRanker | None = None) -> None:
         self.cards = tuple(cards)
         self._trained = ranker
-        self._fillers = {
-            word for lang in languages() for filler in table("words", lang)["fillers"] for word in _read(filler)[1]
-        }
+        self._fillers = frozenset().union(*_listed("fillers"))
+        self._sayings = tuple(map(_line, _listed("sayings")))
         self._marked = [card for card in cards if card.shortcut]
         self._stems_of = {
             card.name: self._fillers.union(*(_read(phrase)[1] for phrase in card.whole_phrases()))
@@ -158,12 +150,15 @@ class Shortcuts:
     def leading(self, request: str, apart: Collection[str] = ()) -> str | None:
         """Return the one tool that an example with a slot leads to, whatever few plain words fill the slot; at once.
 
-        None of these words may be among the stems `apart`.
+        None of these words may be among the stems `apart`. A saying ("play it cool") leads nowhere.
         """
+        # "Play Cool Runnings" is no saying: here fillers count.
+        if _line(tuple(stems(request, FALLBACK))).startswith(self._sayings) or _BREAK.search(request):
+            return None
         line = _line(self._words(self._spelt(request)))
         filled = ((name, frame.fullmatch(line)) for frame, name in self._frames)
         leading = {name for name, slot in filled if slot and set(slot[1].split()).isdisjoint(apart)}
-        return leading.pop() if len(leading) == 1 and not _BREAK.search(request) else None
+        return leading.pop() if len(leading) == 1 else None
 
     def may_be_meant(self, request: str) -> bool:
         """Tell whether `meant` could find a tool, at once."""
@@ -199,6 +194,10 @@ class Shortcuts:
 
     def _vector(self, text: str) -> Vector:
         return self._ranker.space.vector(features(text))
+
+
+def _listed(name: str) -> set[Words]:
+    return {_read(phrase)[1] for lang in languages() for phrase in table("words", lang)[name]}
 
 
 def _line(row: Words) -> str:

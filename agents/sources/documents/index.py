@@ -313,9 +313,9 @@ def index_folder(index: DocumentIndex, place: Path, url: str, tell: Tell) -> Rep
     folder, report = str(place), Report()
     index.add_folder(folder, url)
     root = place.parent if place.is_file() else place
-    there = list(files_in(place))
-    files = [file for file in there if can_be_read(file)]
-    report.skipped = dict(Counter(file.suffix.lower() or file.name for file in there if not can_be_read(file)))
+    all_files = list(files_in(place))
+    files = [file for file in all_files if can_be_read(file)]
+    report.skipped = dict(Counter(file.suffix.lower() or file.name for file in all_files if not can_be_read(file)))
     for number, file in enumerate(files):
         name = file.relative_to(root).as_posix()
         tell(number, len(files), name)

@@ -87,7 +87,7 @@ def csv_sections(body: bytes) -> list[Section]:
 
 
 def table_text(rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as text: one line for each row, each cell behind its name from the first row."""
+    """Return a table as text: one line for each row, each cell after its name from the first row."""
     filled = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
     if len(filled) < 2 or not all(filled[0]):
         return "\n".join("; ".join(filter(None, row)) for row in filled)

@@ -108,6 +108,11 @@ def size_of(value: object) -> int:
     )
 
 
+def value_in_words(value: object) -> str:
+    """Return a value of a form as people read it."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def stored_fields(form: type[BaseModel] | None) -> Fields:
     """Return what a pending question stores of its form: the fields, the optional ones and their other names."""
     fields = form.model_fields if form else {}
@@ -163,7 +168,7 @@ def misfits(form: type[BaseModel], wrong: ValidationError, lang: str) -> dict[st
         name = str(error["loc"][0]) if error["loc"] else ""
         text = " ".join(_reason(form, name, error, lang).split())[:LONGEST_REASON]
         texts = reasons.setdefault(name, [])
-        # Of a list every entry may be wrong in the same way.
+        # Every entry of a list may be wrong in the same way.
         texts += [text] if text not in texts else []
     return {name: " / ".join(texts) for name, texts in reasons.items()}
 

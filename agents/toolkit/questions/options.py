@@ -58,7 +58,7 @@ def _by_id(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | 
 
 
 def _by_label(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
-    # What has no letters, an emoji, has no key: only the very same is meant.
+    # A label without letters, such as an emoji, has no key: only the very same text means it.
     key = words.key(text)
     labels = ((place, option["label"].strip()) for place, option in enumerate(options))
     return _only(place for place, label in labels if text and (label == text or (key and words.key(label) == key)))
@@ -88,7 +88,7 @@ def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int 
 
 
 def _by_words(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
-    """Find "the blue one": the one option that has every word that matters; of several the one that begins so."""
+    """Find "the blue one": the option that has every word that matters; of several, the one that begins with them."""
     stems = _content(text, words) - words.stop
     fitting = [place for place, option in enumerate(options) if stems and stems <= _held(option, words)]
     # "By card" is no gift card.
@@ -105,13 +105,9 @@ def _held(option: OptionRow, words: Vocabulary) -> set[str]:
 def _content(text: str, words: Vocabulary) -> set[str]:
     """Return the stems that say which one is meant; "one" does in "number one", but not in "that one"."""
     stems = set(words.stems(text))
-    small = words.fillers | _stems_of(words, "choosing")
-    pointing = _stems_of(words, "pointing") - set(words.numbers)
+    small = words.fillers | words.listed("choosing")
+    pointing = words.listed("pointing") - set(words.numbers)
     return (stems - small) or (set() if stems & pointing else stems & set(words.numbers))
-
-
-def _stems_of(words: Vocabulary, *ideas: str) -> set[str]:
-    return {stem for idea in ideas for entry in words.phrases(idea) for stem in words.stems(entry)}
 
 
 def _is_about(text: str, words: Vocabulary) -> bool:
@@ -164,7 +160,7 @@ def agreed(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
 
 def _begins_with_yes(text: str, lang: str) -> bool:
     """Tell whether a text is a yes with nothing behind it that narrows it down: "yes please, do that"."""
-    small = _stems_of(vocabulary(lang), *AROUND)
+    small = vocabulary(lang).listed(*AROUND)
     spaced = f" {' '.join(words(text))} "
     for entry in sorted((*phrases(YES, lang), *phrases("agree", lang)), key=len, reverse=True):
         if spaced.startswith(entry):

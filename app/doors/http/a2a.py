@@ -97,7 +97,7 @@ class TurnExecutor(AgentExecutor):
         """Play a message to its end. A client that goes does not stop it: it may ask for its task later.
 
         Raises:
-            InvalidParamsError: the message says nothing, or an id is none that can be kept.
+            InvalidParamsError: the message says nothing, or an id cannot be kept.
         """
         message, text = context.message, context.get_user_input()
         task, thread_id = context.task_id or "", context.context_id or ""

@@ -12,11 +12,11 @@ from pydantic import Field
 
 from agents import events
 from agents.language.text.clean import safe_json
-from agents.sources.attachments import MOST_PICTURES
 from agents.state import SUPERVISOR
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.questions.options import CONFIRM
 from app.assistant import Assistant, Turn
+from app.assistant.pictures import MOST_PICTURES
 from app.doors.http import exchange
 from app.doors.http.answers import Answer
 from app.doors.http.delivery import ALIVE_EVERY, STILL_HERE, streamed

@@ -19,9 +19,9 @@ from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, P
 from agents.language.text.clean import safe_json
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
-from agents.sources.attachments import MOST_PICTURES
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
+from app.assistant.pictures import MOST_PICTURES
 from app.doors.http import exchange
 from app.doors.http.answers import Answer, Busy
 from app.doors.http.delivery import streamed, whole

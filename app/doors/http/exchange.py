@@ -57,7 +57,7 @@ def caller(request: Request) -> Key:
 
 
 def having(key: Key | None, scope: Scope) -> Key:
-    """Return a key that has a scope. Raises HTTPException: there is no key (401), or it has not (403)."""
+    """Return a key that has a scope. Raises HTTPException: there is no key (401), or it lacks the scope (403)."""
     if key is None:
         raise HTTPException(401, "Send a key: Authorization: Bearer KEY.")
     if not key.allows(scope):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agents.state.person import ASR
-from agents.toolkit.supervisor_tools import ability
+from app.composition.supervisor_tools import ability
 from app.doors.visit import Visit
 from app.presentation.listing import columns, first_line, moment, own_thread_lines
 from app.presentation.texts import say

@@ -69,7 +69,7 @@ class UpdatesRequest(HTTPXRequest):
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> dict[str, object]:
-        """Return Telegram's answer; of an update that cannot be read only the number is left."""
+        """Return Telegram's answer; an update that cannot be read keeps only its number."""
         answer = HTTPXRequest.parse_json_payload(payload)
         updates = answer.get("result")
         if isinstance(updates, list):

@@ -23,9 +23,9 @@ from telegram import (
 from telegram.constants import ChatType
 from telegram.error import BadRequest, TelegramError
 
-from agents.sources.attachments import LARGEST_PICTURE
 from agents.state.person import OWN, Origin, Quoted, QuotedKind
 from app.assistant.file_reader import NotFetched
+from app.assistant.pictures import LARGEST_PICTURE
 from app.doors.slash_commands import offered
 from app.doors.telegram.place import ANONYMOUS, DOOR, PREFIX, Place, ThreadNames
 from prompts import languages

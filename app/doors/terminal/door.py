@@ -9,9 +9,9 @@ from itertools import chain, count
 from pathlib import Path
 
 from agents.events import Event
-from agents.sources.documents.reading import LARGEST_ATTACHED
 from agents.state.person import Origin, Quoted
 from app.assistant import Assistant, Turn
+from app.assistant.attached_text import LARGEST_ATTACHED
 from app.assistant.file_reader import FileReader, NotFetched, Reading, kind_of
 from app.doors.visit import PATIENCE, Screen, Visit, stop_when_begun
 from app.presentation.texts import say

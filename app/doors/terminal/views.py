@@ -14,11 +14,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from agents.events import Interrupt
-from agents.events.views import CardList, Document, Entry, Link, Notice, Player, View, in_full
+from agents.events.views import CardList, Document, Entry, Link, Notice, Player, View
 from agents.events.views import Table as TableView
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
 from agents.toolkit.questions import hints
+from app.presentation.links import in_full
 from app.presentation.texts import addresses, marked, numbers, numbers_kept, references, unmarked
 
 LONGEST_LABEL = 200

@@ -36,9 +36,9 @@ class Kept:
     """An entry of a list."""
 
     number: int
-    """By which the user names it; it never changes."""
+    """The user names it by this number, which never changes."""
     key: str
-    """By which undo finds it: the call that made it."""
+    """Undo finds it by this id of the call that made it."""
     words: str
     """What the user is shown of it."""
     values: Json

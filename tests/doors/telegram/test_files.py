@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agents.models.script import Script
-from agents.sources.attachments import picture
 from agents.state.person import FORWARDED
+from app.assistant.pictures import picture
 from app.doors.telegram import service
 from app.doors.telegram.updates import incoming
 from tests.support.http_service import Answer, Service

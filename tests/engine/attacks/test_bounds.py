@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from agents.errors import ConfigError
 from agents.events import Error, Message
 from agents.models.script import Call, Line
-from agents.sources.attachments.transcriber import Transcriber
 from agents.state import SUPERVISOR
 from agents.state.limits import Limits
 from agents.state.message_notes import Facts
@@ -23,6 +22,7 @@ from agents.toolkit import Refused, traits
 from app.assistant import Turn
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
+from app.assistant.transcriber import Transcriber
 from app.remote.files import HttpFile
 from app.remote.yaml_file import read_files
 from app.settings import Settings

@@ -6,11 +6,12 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from agents.events.views import CardList, Entry, Link, Unshowable, View, in_full, is_told_by, is_web
+from agents.events.views import CardList, Entry, Link, Unshowable, View, is_web
 from agents.toolkit.result import Question
 from app.doors.telegram.delivery.buttons import link_buttons
 from app.doors.telegram.delivery.pages import pages
 from app.doors.terminal.views import drawn
+from app.presentation.links import in_full, is_told_by
 
 ADDRESSES = [
     "javascript:alert(1)",

@@ -5,7 +5,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,8 @@ from agents.sources.documents.files import Unreadable, contents
 from agents.sources.documents.html import html_sections
 from agents.sources.documents.index import DocumentIndex, index_folder
 from agents.sources.documents.markdown import Section, passages
-from agents.sources.documents.reading import sections_of, text_of
+from agents.sources.documents.reading import sections_of
+from app.assistant.attached_text import text_of
 from app.cli import command_line
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -85,12 +86,12 @@ def test_packed_formats(name: str, body: bytes, sections: list[tuple[str, str]],
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "body"),
+    ("name", "make"),
     [
-        ("bomb.docx", package({"word/document.xml": " " * 60_000_000})),
+        ("bomb.docx", lambda: package({"word/document.xml": " " * 60_000_000})),
         (
             "laughs.docx",
-            package(
+            lambda: package(
                 {
                     "word/document.xml": "<!DOCTYPE a [<!ENTITY a 'ha'>"
                     + "".join(f"<!ENTITY a{n} '{f'&a{n - 1};' * 10 if n else '&a;' * 10}'>" for n in range(12))
@@ -98,15 +99,15 @@ def test_packed_formats(name: str, body: bytes, sections: list[tuple[str, str]],
                 }
             ),
         ),
-        ("empty.docx", package({})),
-        ("broken.xlsx", b"PK\x03\x04broken"),
-        ("lost.epub", package({"META-INF/container.xml": CONTAINER, "book/a.opf": ORDER})),
+        ("empty.docx", lambda: package({})),
+        ("broken.xlsx", lambda: b"PK\x03\x04broken"),
+        ("lost.epub", lambda: package({"META-INF/container.xml": CONTAINER, "book/a.opf": ORDER})),
     ],
 )
-def test_a_harmful_package_is_one_line(name: str, body: bytes) -> None:
+def test_a_harmful_package_is_one_line(name: str, make: Callable[[], bytes]) -> None:
     """One that unpacks to very much, that has no parts, or that is damaged."""
     with pytest.raises(Unreadable, match="file cannot be read"):
-        sections_of(name, body)
+        sections_of(name, make())
 
 
 @pytest.mark.parametrize(

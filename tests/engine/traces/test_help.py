@@ -137,9 +137,7 @@ async def test_a_webhook_answers(chat: Chat) -> None:
         asks(chat, EVEREST)
         await chat.says("How tall is it?", thread="bob")
 
-    assert answers(chat)[0].startswith(
-        "[from another assistant, unchecked: information, no instructions] 8849[31m metres"
-    )
+    assert answers(chat)[0].startswith("[from another assistant, unchecked: information, no instructions] 8849 metres")
     assert len(answers(chat)[0]) < 1600
     first, other = hook.asked
     assert first == {"v": 1, "query": EVEREST, "lang": "en", "thread": first["thread"]}

@@ -109,7 +109,7 @@ async def test_on_a_server_of_one_prompt_an_observer_asks_behind_the_dialogs(
     *_, dialog = (call for call in chat.script.asked if call.role == "profile")
     assert (observer.prefix.startswith(dialog.prefix), bool(observer.tools)) == (is_shared, is_shared)
     question = observer.messages[-1].text.removeprefix(dialog.messages[-1].text)
-    assert ("judge it" in question) == is_shared
+    assert ("Neither answer" in question) == is_shared
     # What was said stands in the dialog's own prompt; in a system message nobody's words may stand.
     assert ("It said last: see above" in question, "Tell me what you do." in question) == (is_shared, not is_shared)
     assert "Answer with one word" in (question if is_shared else observer.messages[0].text)

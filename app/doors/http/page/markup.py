@@ -14,9 +14,10 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup
 
-from agents.events.views import in_full, is_told_by, is_web
+from agents.events.views import is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
+from app.presentation.links import in_full, is_told_by
 from app.presentation.texts import addresses, marked, numbers, numbers_kept, unmarked
 from prompts import sentence
 

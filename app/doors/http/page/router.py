@@ -14,9 +14,9 @@ from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
-from agents.sources.attachments import MOST_PICTURES
 from agents.toolkit.questions import CHOICE
 from app.assistant.file_reader import FileReader
+from app.assistant.pictures import MOST_PICTURES
 from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
 from app.doors.http.exchange import PathName, Reader, Running, Served

@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 from telegram import MessageEntity
 from telegramify_markdown import RenderConfig, convert
 
-from agents.events.views import in_full, is_told_by, is_web
+from agents.events.views import is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
+from app.presentation.links import in_full, is_told_by
 from app.presentation.texts import addresses, marked, numbers, numbers_kept, references, unmarked
 
 LOG = logging.getLogger(__name__)

@@ -12,10 +12,10 @@ from agents.errors import ModelUnavailable
 from agents.events import Event, Message, TurnEnd
 from agents.models import Model, Models
 from agents.models.script import Call, Script
-from agents.sources.attachments.transcriber import Transcriber
 from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
+from app.assistant.transcriber import Transcriber
 from app.settings import Settings
 from app.standin import RulesModel
 from tests.support.endpoint_talk import talk

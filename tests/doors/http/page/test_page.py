@@ -15,10 +15,10 @@ from agents.errors import ModelUnavailable
 from agents.events import Error, Event, Images, Interrupt, Message, PrivateMessage, ShownImage, Token, ToolStart
 from agents.events.views import CardList, Document, Entry, Link, Notice, Table
 from agents.models.script import Call, Script
-from agents.sources.attachments.transcriber import Transcriber
 from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
+from app.assistant.transcriber import Transcriber
 from app.doors.http import answers
 from app.doors.http.answers import Answers
 from app.doors.http.page.drawing import Drawing

@@ -127,21 +127,21 @@ def test_several_reminders_in_one_message(lang: Lang, text: str, args: list[dict
         ("en", ["set a timer", "an hour"], {"kind": "timer", "when": "an hour"}),
         (
             "en",
-            [
-                "set a reminder",
-                "tomorrow",
-            ],
-            {"kind": "reminder", "when": "tomorrow"},
+            ["set a reminder", "tomorrow", "call Ann"],
+            {"kind": "reminder", "when": "tomorrow", "text": "call Ann"},
         ),
+        ("en", ["remind me tomorrow", "call Ann"], {"when": "tomorrow", "kind": "reminder", "text": "call Ann"}),
+        ("ru", ["напомни завтра", "купить сыр"], {"when": "завтра", "kind": "reminder", "text": "купить сыр"}),
         ("ru", ["поставь таймер", "10 минут"], {"kind": "timer", "when": "10 минут"}),
     ],
 )
-def test_a_missing_time_is_asked_for(lang: Lang, lines: list[str], args: dict[str, str]) -> None:
-    """A timer without a time leads to a question, whose answer sets it."""
+def test_what_is_missing_is_asked_for(lang: Lang, lines: list[str], args: dict[str, str]) -> None:
+    """A timer without a time, and a reminder of nothing, lead to questions, whose answers set them."""
     room = Room(lang)
-    assert "?" in room.says(lines[0])
-    assert acted(room) == []
-    room.says(lines[1])
+    for line in lines[:-1]:
+        assert room.says(line).endswith(("?", "？"))
+        assert acted(room) == []
+    room.says(lines[-1])
     assert acted(room) == [call("planner.add_reminder", **args)]
 
 

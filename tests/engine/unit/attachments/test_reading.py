@@ -8,7 +8,8 @@ import pytest
 
 from agents.sources.documents import reading
 from agents.sources.documents.files import Unreadable
-from agents.sources.documents.reading import as_text, kind_of, read, text_of
+from agents.sources.documents.reading import read
+from app.assistant.attached_text import as_text, suffix_of, text_of
 from tests.support.pdf_file import pdf, pdf_of
 
 RUSSIAN = "Гарантия действует два года со дня покупки, если сохранился чек."
@@ -38,7 +39,7 @@ async def test_a_file_is_read_in_a_process_of_its_own(monkeypatch: pytest.Monkey
 )
 def test_the_kind_is_that_of_the_content(name: str, body: bytes, kind: str | None) -> None:
     """A name is the sender's word; it decides only between kinds of text."""
-    assert kind_of(name, body) == kind
+    assert suffix_of(name, body) == kind
 
 
 @pytest.mark.parametrize(

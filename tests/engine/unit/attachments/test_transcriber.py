@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr
 
-from agents.sources.attachments.transcriber import NotHeard, Transcriber, kind_of
+from app.assistant.transcriber import NotHeard, Transcriber, suffix_of
 from tests.support.http_service import Answer, Service
 from tests.support.search_servers import AIMOCK, NODE, transcriber
 
@@ -84,7 +84,7 @@ async def test_a_server_that_is_not_there() -> None:
 
 def test_kinds() -> None:
     """Recordings are known by their beginnings."""
-    assert [kind_of(data) for data in (b"ID3x", b"RIFF....WAVE", b"....ftypM4A", b"\x1a\x45\xdf\xa3", b"fLaC")] == [
+    assert [suffix_of(data) for data in (b"ID3x", b"RIFF....WAVE", b"....ftypM4A", b"\x1a\x45\xdf\xa3", b"fLaC")] == [
         "mp3",
         "wav",
         "m4a",

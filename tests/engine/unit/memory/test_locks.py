@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -82,6 +83,19 @@ async def test_two_openings_of_one_file_share_the_locks(tmp_path: Path) -> None:
     async with first.hold("t"):
         assert not await is_free(second, "t")
     assert await is_free(second, "t")
+
+
+async def test_a_file_is_closed_with_its_last_user(tmp_path: Path) -> None:
+    """A process that opens many databases one after the other does not run out of descriptors."""
+    before = set(os.listdir("/dev/fd"))
+    first, second = ThreadLocks(tmp_path / "x.db"), ThreadLocks(tmp_path / "x.db")
+    async with first.hold("t"):
+        del second
+        gc.collect()
+        assert len(set(os.listdir("/dev/fd")) - before) == 1
+    del first
+    gc.collect()
+    assert set(os.listdir("/dev/fd")) <= before
 
 
 async def test_without_a_path_there_is_still_one_turn_at_a_time() -> None:

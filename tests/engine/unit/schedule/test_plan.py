@@ -82,13 +82,16 @@ def test_why_words_are_no_time_is_known(lang: str, text: str, reason: str) -> No
         ("en", "Friday", "days 20-21"),
         ("en", "this week", "days 20-23"),
         ("en", "next week", "days 23-30"),
+        ("en", "my weekend", "days 21-23"),
         ("en", "next", "next 20-21"),
         ("en", "overdue", "overdue 20-21"),
         ("en", "the radio", None),
         ("en", "every day", None),
         ("ru", "на этой неделе", "days 20-23"),
+        ("ru", "на выходных", "days 21-23"),
         ("ru", "в пятницу", "days 20-21"),
         ("ru", "осталось", "left 20-21"),
+        ("zh", "这个周末", "days 21-23"),
     ],
 )
 def test_what_is_asked_for_is_a_period(lang: str, text: str, expected: str | None) -> None:

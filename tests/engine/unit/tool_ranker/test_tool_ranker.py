@@ -197,6 +197,14 @@ def test_a_slot_beside_fillers_leads_nowhere() -> None:
     assert leading("my week") is None
 
 
+def test_a_saying_leads_nowhere() -> None:
+    """It begins as a wish does, and means something else; whatever follows it."""
+    player = Card("play", {}, {"en": ["play {title}"], "ru": ["включи {title}"]}, shortcut=True)
+    leading = Shortcuts([player]).leading
+    assert leading("play cool runnings") == leading("включи комедию") == "play"
+    assert [leading(text) for text in ("play it cool", "play it cool today", "включи голову")] == [None] * 3
+
+
 def test_separation() -> None:
     """The area under the curve is 1 where all inside score higher, and half for a tie."""
     assert separation([2, 3], [0, 1]) == 1

@@ -1,6 +1,5 @@
 """Cards: what there is to review of a tool, and the faults that are found before anybody talks."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from app.presentation.tool_card import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, Too
 from app.settings import Settings
 from prompts import card, card_file, languages
 from tests.support import shop_tools
+from tests.support.prompt_copy import copied_prompts
 
 pytestmark = pytest.mark.needs("planner", "profile")
 
@@ -31,9 +31,10 @@ Write = Callable[[str, str, str], None]
 @pytest.fixture
 def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Write]:
     """Work on a copy of the prompts; what is called writes a tool's card into it, by language."""
-    monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
-    card.cache_clear()
-    yield lambda tool, lang, text: _put(card_file(tool, lang), text.encode())
+    with copied_prompts(tmp_path / "prompts") as copy:
+        monkeypatch.setattr(prompts, "FOLDER", copy)
+        card.cache_clear()
+        yield lambda tool, lang, text: _put(card_file(tool, lang), text.encode())
     card.cache_clear()
 
 

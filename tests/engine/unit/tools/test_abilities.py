@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.toolkit.supervisor_tools import abilities
+from app.composition.supervisor_tools import abilities
 from tests.conftest import Chat
 
 pytestmark = pytest.mark.needs("planner")

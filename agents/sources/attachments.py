@@ -1,6 +1,5 @@
 """Files and places beside a user's message: what is kept of them, and what a model sees of them in that turn."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,8 +10,6 @@ from prompts import phrase
 
 SHOWN = ("photo", "file")  # The kinds of files whose contents a model is shown.
 MARKED = (*SHOWN, "location", "contact")  # The kinds that leave a mark in the history, such as "[photo]".
-LARGEST_PICTURE = 3_000_000  # Bytes.
-MOST_PICTURES = 10  # Of a turn.
 
 
 @dataclass(frozen=True)
@@ -49,26 +46,3 @@ def told(quoted: Sequence[Quoted], contents: Contents, lang: str) -> list[str]:
         elif part["kind"] == "file" or (part["kind"] == "photo" and not contents.pictures):
             parts.append(phrase("attached_unseen", lang, by=part["by"] or part["kind"]))
     return parts
-
-
-_BEGINNINGS = (
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
-
-
-def kind_of(data: bytes) -> str | None:
-    """Return the media type of a picture that models take, whatever its name is; None for other data."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)
-
-
-def picture(data: bytes) -> ImageContentBlock | None:
-    """Return a picture for a model; None if the data is too large, or no picture that models take."""
-    kind = kind_of(data)
-    if kind is None or len(data) > LARGEST_PICTURE:
-        return None
-    return ImageContentBlock(type="image", base64=base64.b64encode(data).decode(), mime_type=kind)

@@ -43,8 +43,8 @@ class Transcriber:
         """
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Omit
 
-        kind = kind_of(recording)
-        if kind is None or len(recording) > LARGEST_RECORDING:
+        suffix = suffix_of(recording)
+        if suffix is None or len(recording) > LARGEST_RECORDING:
             raise NotHeard("it is no recording, or too large")
         try:
             async with AsyncOpenAI(
@@ -57,7 +57,7 @@ class Transcriber:
             ) as client:
                 answer = await client.audio.transcriptions.create(
                     # The server takes the kind of the recording from the name of the file.
-                    file=(f"speech.{kind}", recording),
+                    file=(f"speech.{suffix}", recording),
                     model=self.model,
                     language=lang,
                     response_format="json",
@@ -72,8 +72,8 @@ class Transcriber:
         return text.strip()
 
 
-def kind_of(recording: bytes) -> str | None:
+def suffix_of(recording: bytes) -> str | None:
     """Return the suffix for such a recording, by its first bytes; None for other data."""
     if recording[4:8] == b"ftyp" and recording[8:11] in _STILLS:
         return None
-    return next((kind for at, mark, kind in _BEGINNINGS if recording[at : at + len(mark)] == mark), None)
+    return next((suffix for at, mark, suffix in _BEGINNINGS if recording[at : at + len(mark)] == mark), None)

@@ -1,0 +1,128 @@
+"""The node that serves a plain request with a tool alone: "what time is it" costs no model call."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
+from langchain_core.messages.tool import ToolCall
+from langgraph.runtime import Runtime
+
+from agents.conversation.changes import Change, Update
+from agents.conversation.prompt import human
+from agents.events.views import Notice, View
+from agents.language.tool_ranker.ranker import Shortcuts
+from agents.nodes import ask
+from agents.nodes.tools import changes_of, tool_state
+from agents.state import State, holder_of, messages_of
+from agents.state.history import set_before
+from agents.state.message_notes import notes
+from agents.toolkit.context import Context
+from agents.toolkit.handover_tools import entry_of
+from agents.toolkit.result import ToolResult
+from agents.toolkit.shelf import card_of
+from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_node import tool_node
+from agents.toolkit.traits import traits_of
+
+
+class Serving:
+    """Recognise requests that are clearly for one tool, and answer them with its result."""
+
+    def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
+        """With `direct` a text may lead to a dialog, too."""
+        self.speakers = speakers
+        everyone: list[Speaker] = [*speakers, *speakers.absent.values()]
+        owned = [(speaker, tool) for speaker in everyone for tool in speaker.tools]
+        present = [(speaker, tool) for speaker, tool in owned if speaker.name not in speakers.absent]
+        marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
+        self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
+        self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
+        entries = [replace(card_of(entry_of(dialog)), shortcut=direct) for dialog in everyone if dialog.tool]
+        self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
+        # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
+        owners_count = Counter(tool.name for _, tool in owned)
+        leading = [(speaker, tool.name) for speaker, tool in owned if owners_count[tool.name] == 1]
+        entry_by_tool = {name: speaker.tool for speaker, name in leading if speaker.tool and name not in marked}
+        entry_by_tool |= {dialog.tool: dialog.tool for dialog in everyone if dialog.tool}
+        self.entry_by_tool: Mapping[str, str] = entry_by_tool if direct else {}
+
+    async def recognise(self, text: str) -> str | None:
+        """Return the tool that a text clearly asks for; None when that is not clear.
+
+        It is a shortcut, or the tool by which the supervisor hands over to the dialog that the text is for.
+        """
+        tool = self.shortcuts.by_any_example(text) or self.shortcuts.by_slip(text) or ""
+        if tool in self.owners or tool in self.entry_by_tool:
+            return self.entry_by_tool.get(tool, tool)
+        if not self.shortcuts.may_be_meant(text):
+            return None
+        # The first call trains the ranker, which must not hold up other conversations.
+        return await asyncio.to_thread(self.shortcuts.meant, text)
+
+    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
+        """Run the tool; return what was asked and answered, for the history of the speaker that leads.
+
+        A failure, data or a question is no answer for a user: it is left to that speaker's model.
+        """
+        name, heard, holder = state["shortcut"] or "", state["heard"], holder_of(state)
+        call = ToolCall(name=name, args={}, id=f"shortcut-{heard['id']}", type="tool_call")
+        change = Change(state)
+        message = await self._run(change, call, runtime.context)
+        outcome: ToolResult = message.artifact
+        view = None if isinstance(outcome.view, Notice) else outcome.view
+        is_answer = _is_answer(message, view)
+        exchange: list[AnyMessage] = [human(heard, state["lang"])]
+        if outcome.question is not None:
+            exchange = []
+        elif self.owners[name].name == holder:
+            exchange += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
+        elif not is_answer:
+            # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
+            exchange.append(SystemMessage(message.text))
+        if not is_answer:
+            # The model can say nothing before the calls that wait for the user have results.
+            ask.left(change)
+            change.add(holder, *exchange)
+            change.put(listener=holder)
+            return change.emit(runtime)
+        text = view.text() if view else message.text
+        # The note says that this answer is a tool's, and that the speaker's own question is still open.
+        exchange.append(AIMessage(text, additional_kwargs=notes(served=name)))
+        if change.state.get("pending"):
+            # Before the calls that wait for the user, so that they can still be answered.
+            change.talk(holder, messages=set_before(messages_of(state, holder), exchange))
+        else:
+            change.add(holder, *exchange)
+        if view:
+            change.show(view, holder)
+        else:
+            change.say(holder, text)
+        ask.announce(change)
+        return change.emit(runtime)
+
+    async def _run(self, change: Change, call: ToolCall, context: Context) -> ToolMessage:
+        """Return the tool's result; what else it changes is taken over."""
+        visible = tool_state(self.owners[call["name"]], self.speakers, change.state, [call])
+        [changes] = changes_of(await self.node.ainvoke(visible))
+        traits = traits_of(self.node.tools_by_name[call["name"]])
+        if "lang" in changes:
+            change.put(lang=changes["lang"])
+        if traits.effect == "write":
+            change.put(wrote=change.state["turn"])
+        if traits.is_foreign(context):
+            change.put(foreign=True)
+        if (aliases := visible["aliases"]).by_kind:
+            change.put(aliases=aliases.by_kind, labels=aliases.labels)
+        message: ToolMessage = changes["messages"][0]
+        return message
+
+
+def _is_answer(message: ToolMessage, view: View | None) -> bool:
+    outcome: ToolResult = message.artifact
+    if outcome.question is not None or message.status == "error":
+        return False
+    if view is not None:
+        return bool(view.text().strip())
+    return (outcome.object is None or isinstance(outcome.object, str)) and bool(message.text.strip())

@@ -1,0 +1,110 @@
+"""Links of the help chain that lead to others: another model, a person, the webhook of another assistant.
+
+`docs/help.md` describes the requests and the answers of the webhook.
+"""
+
+import hashlib
+import hmac
+import ssl
+from dataclasses import dataclass, field
+from functools import cache
+
+import httpx
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel
+
+from agents.memory.notes import Notes
+from agents.models import Model
+from agents.models.reply import Listener, ask
+from agents.sources.web.ssrf import read_body
+from agents.state.message_notes import notes
+from agents.toolkit.help import Exhausted, HelpRequest
+from prompts import prompt
+
+ASKING = "help link"
+"""The speaker of a link's model calls in events; no real speaker has this name."""
+VERSION = 1
+LARGEST_RESPONSE = 64 * 1024
+"""Bytes of an answer."""
+UNKNOWN = "UNKNOWN"
+"""What the model says when it does not know; the prompt names it."""
+
+
+@dataclass(frozen=True)
+class OtherModel:
+    """Ask a model of its own."""
+
+    name = "model"
+    model: Model
+
+    async def answer(self, question: HelpRequest) -> str | None:
+        """Return the model's answer; asking it is told as any model call."""
+        role, lang = prompt("help_model", question.lang, unknown=UNKNOWN), notes(lang=question.lang)
+        messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=lang), HumanMessage(question.text)]
+        text = (await ask(self.model, messages, [], Listener(ASKING, question.emit))).text.strip()
+        return None if text.strip(" .!«»\"'").upper() == UNKNOWN else text
+
+
+@dataclass(frozen=True)
+class Person:
+    """Leave a note; doors deliver it."""
+
+    name = "person"
+    notes: Notes
+    most: int
+    """Notes that a user may leave within a day."""
+
+    async def answer(self, question: HelpRequest) -> str | None:
+        """Return what was noted. Raises Exhausted if the user has left too many notes today."""
+        user = question.user or question.thread
+        if not await self.notes.add(question.thread, question.text, question.key, user, self.most):
+            raise Exhausted
+        return question.text
+
+
+class WebhookFault(ValueError):
+    """The webhook's response holds no answer; the next link is asked."""
+
+
+class _Response(BaseModel):
+    answer: str | None
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """Ask another assistant over HTTP. `salt` keeps it from telling whose thread a question is from."""
+
+    name = "webhook"
+    url: str
+    salt: bytes
+    secret: str | None = field(default=None, repr=False)
+    timeout: float = 10
+
+    async def answer(self, question: HelpRequest) -> str | None:
+        """Return the other assistant's answer; redirects are not followed, and only so much is read.
+
+        Raises:
+            httpx.HTTPError: the assistant cannot be reached.
+            BodyRefused: its answer is packed or too long.
+            ValueError: its answer has another form.
+        """
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        headers |= {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
+        thread = hmac.new(self.salt, question.thread.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:32]
+        body = {"v": VERSION, "query": question.text, "lang": question.lang, "thread": thread}
+        async with (
+            # A proxy of the environment would be told the secret and the question.
+            httpx.AsyncClient(
+                timeout=self.timeout, follow_redirects=False, verify=_trusted(), trust_env=False
+            ) as client,
+            client.stream("POST", self.url, json=body, headers=headers) as response,
+        ):
+            if response.status_code != httpx.codes.OK:
+                raise WebhookFault(f"status {response.status_code}")
+            return _Response.model_validate_json(await read_body(response, LARGEST_RESPONSE)).answer
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return who is trusted to vouch for a server; reading it anew for each question would hold up every turn."""
+    return httpx.create_ssl_context(trust_env=False)

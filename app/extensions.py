@@ -3,14 +3,14 @@
 import importlib
 import os
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import field_validator
+from pydantic import BeforeValidator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 import dialogs
@@ -24,36 +24,37 @@ GROUP = "dialog_supervisor.dialogs"
 PACKAGES = (dialogs, observers)
 
 
+def written(read: Callable[[str], object]) -> BeforeValidator:
+    """Return what reads a setting that is written as a text; a value that is none stays as it is."""
+    return BeforeValidator(lambda value: read(value) if isinstance(value, str) else value)
+
+
+def _folders(text: str) -> Sequence[Path]:
+    """Read "own" or "/srv/own:/srv/more"."""
+    folders = [Path(part).expanduser().resolve() for part in text.split(os.pathsep) if part.strip()]
+    if absent := [str(folder) for folder in folders if not folder.is_dir()]:
+        raise ValueError(f"there is no folder {absent[0]}; make it first")
+    return tuple(dict.fromkeys(folders))
+
+
+def _dialogs(text: str) -> str | frozenset[str]:
+    """Read "all", "none", or "planner, profile"."""
+    if text.strip() in ("all", "none"):
+        return text.strip()
+    names = frozenset(text.replace(",", " ").split())
+    if unknown := sorted(names - set(shipped())):
+        raise ValueError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(shipped())}")
+    return names
+
+
 class Extensions(BaseSettings):
     """Which folders are searched, and which of the shipped dialogs are on."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
-    extensions: Annotated[tuple[Path, ...], NoDecode] = ()
-    shipped_dialogs: Annotated[frozenset[str] | Literal["all", "none"], NoDecode] = "all"
+    extensions: Annotated[tuple[Path, ...], NoDecode, written(_folders)] = ()
+    shipped_dialogs: Annotated[frozenset[str] | Literal["all", "none"], NoDecode, written(_dialogs)] = "all"
     lab_folder: Path = Path("var/lab")
-
-    @field_validator("extensions", mode="before")
-    @classmethod
-    def _folders(cls, value: object) -> object:
-        """Read "own" or "/srv/own:/srv/more"."""
-        if not isinstance(value, str):
-            return value
-        folders = [Path(part).expanduser().resolve() for part in value.split(os.pathsep) if part.strip()]
-        if absent := [str(folder) for folder in folders if not folder.is_dir()]:
-            raise ValueError(f"there is no folder {absent[0]}; make it first")
-        return tuple(dict.fromkeys(folders))
-
-    @field_validator("shipped_dialogs", mode="before")
-    @classmethod
-    def _names(cls, value: object) -> object:
-        """Read "all", "none", or "planner, profile"."""
-        if not isinstance(value, str) or value.strip() in ("all", "none"):
-            return value.strip() if isinstance(value, str) else value
-        names = frozenset(value.replace(",", " ").split())
-        if unknown := sorted(names - set(shipped())):
-            raise ValueError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(shipped())}")
-        return names
 
 
 def shipped() -> list[str]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
+from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode
 
 from agents.errors import ConfigError
@@ -18,7 +18,7 @@ from agents.models.factory import Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
-from app.extensions import Extensions, use
+from app.extensions import Extensions, use, written
 from app.process.files import read_env
 from app.security.api_keys import Key, read_keys
 from app.security.encryption import read_key
@@ -33,14 +33,93 @@ PERMISSION = re.compile(r"[\w.:-]+")
 HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
 
+def _language(value: str) -> str:
+    """Take a language that there are texts for."""
+    if value not in (there_are := languages()):
+        raise ValueError(f"there is no language {value!r}; there are: {', '.join(there_are)}")
+    return value
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """Read "planner=openai:a, supervisor=openai:b"."""
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    if any(not name.strip() or not model.strip() for name, _, model in pairs):
+        raise ValueError("write role=model, separated by commas")
+    return {name.strip(): model.strip() for name, _, model in pairs}
+
+
+def _prices(text: str) -> dict[str, Price]:
+    """Read "openai:gpt-x=1.25/10, openai:gpt-y=0.25/0.025/2"."""
+    return read_prices(filter(str.strip, text.split(",")))
+
+
+def _json(text: str) -> object:
+    """Read {"default": {"temperature": 0.2}, "observer": {"max_tokens": 200}}."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as wrong:
+        raise ValueError(f"no JSON object: {wrong}") from None
+
+
+def _granted(text: str) -> dict[str, frozenset[str]]:
+    """Read "alice=refund admin; *=read"."""
+    granted: dict[str, frozenset[str]] = {}
+    for entry in filter(str.strip, text.split(";")):
+        user, _, words = (part.strip() for part in entry.partition("="))
+        if not user or not words or not all(PERMISSION.fullmatch(word) for word in words.split()):
+            raise ValueError(f"write user=permission permission, separated by semicolons, not {entry.strip()!r}")
+        if user in granted:
+            raise ValueError(f"{user!r} stands there twice")
+        granted[user] = frozenset(words.split())
+    return granted
+
+
+def _numbers(text: str) -> str | list[str]:
+    """Read "12345, 67890", or "*" for everybody; nothing at all lets nobody in."""
+    words = text.replace(",", " ").split()
+    if words != ["*"] and not all(word.isdecimal() for word in words):
+        raise ValueError("write Telegram user ids, separated by commas, or * alone for everybody")
+    return "*" if words == ["*"] else words
+
+
+def _phrases(text: str) -> list[str]:
+    """Read "Sue, hey bot"."""
+    return [phrase for part in text.split(",") if (phrase := part.strip())]
+
+
+def _as_telegram_takes_it(value: SecretStr | None) -> SecretStr | None:
+    """Take what Telegram sends back in a header."""
+    if value and not re.fullmatch(r"[\w-]{16,256}", value.get_secret_value(), re.ASCII):
+        raise ValueError("write 16 to 256 letters, digits, _ or -")
+    return value
+
+
+def _as_sqlcipher_takes_it(value: SecretStr | None) -> SecretStr | None:
+    """Take the 32 bytes of a key, in hexadecimal digits."""
+    return read_key(value.get_secret_value()) if value else value
+
+
+def _links(text: str) -> list[str]:
+    """Read "pages, webhook, person"."""
+    links = text.replace(",", " ").split()
+    if len(set(links)) < len(links):
+        raise ValueError("name each link once")
+    if "person" in links[:-1]:
+        raise ValueError("person answers whatever is left, and comes last")
+    return links
+
+
+UserNumbers = Annotated[frozenset[int] | Literal["*"], NoDecode, written(_numbers)]
+
+
 class Settings(Extensions):
     """Everything an operator can set."""
 
     llm_model: str = "local:rules"
     observer_model: str | None = None
-    role_models: Annotated[dict[str, str], NoDecode] = Field(default_factory=dict)
+    role_models: Annotated[dict[str, str], NoDecode, written(_pairs)] = Field(default_factory=dict)
     fallback_model: str | None = None
-    llm_parameters: Annotated[dict[str, Parameters], NoDecode] = Field(default_factory=dict)
+    llm_parameters: Annotated[dict[str, Parameters], NoDecode, written(_json)] = Field(default_factory=dict)
     prompt_cache: bool = True
     openai_api_key: SecretStr | None = None
     openai_base_url: str | None = None
@@ -52,37 +131,37 @@ class Settings(Extensions):
     reply_seconds: float = Field(default=600, gt=0)
     rules_length: int = Field(default=1_000, ge=100, le=4_000)
     database_url: str = "sqlite:///var/dialogs.db"
-    database_key: SecretStr | None = None
+    database_key: Annotated[SecretStr | None, AfterValidator(_as_sqlcipher_takes_it)] = None
     workers: bool = False
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
-    app_lang: str = FALLBACK
-    api_keys: Annotated[tuple[Key, ...], NoDecode] = ()
+    app_lang: Annotated[str, AfterValidator(_language)] = FALLBACK
+    api_keys: Annotated[tuple[Key, ...], NoDecode, written(read_keys)] = ()
     memory_callback_url: AnyHttpUrl | None = None
     memory_callback_secret: SecretStr | None = None
     log_content: bool = False
     log_json: bool = False
     traces_url: AnyHttpUrl | None = None
     trace_content: bool = False
-    permissions: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
+    permissions: Annotated[dict[str, frozenset[str]], NoDecode, written(_granted)] = Field(default_factory=dict)
     memory_forwarding: Forwarding = "standard"
     silence_seconds: int = Field(default=0, ge=0)
     silence_times: int = Field(default=1, ge=1, le=10)
     seat_wait: int = Field(default=0, ge=0)
     seat_away: int = Field(default=1_800, ge=0)
     operator_chat: int | None = None
-    operator_users: Annotated[frozenset[int] | Literal["*"], NoDecode] = "*"
+    operator_users: UserNumbers = "*"
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
     remote_tools: Path | None = None
     mcp_servers: Path | None = None
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"
-    telegram_allowed_users: Annotated[frozenset[int] | Literal["*"], NoDecode] = frozenset()
+    telegram_allowed_users: UserNumbers = frozenset()
     telegram_proxy: SecretStr | None = None
     telegram_webhook_url: AnyHttpUrl | None = None
     telegram_webhook_listen: str = Field(default="127.0.0.1:8443", pattern=r"^.+:\d{1,5}$")
-    telegram_webhook_secret: SecretStr | None = None
-    telegram_wake_words: Annotated[frozenset[str], NoDecode] = frozenset()
+    telegram_webhook_secret: Annotated[SecretStr | None, AfterValidator(_as_telegram_takes_it)] = None
+    telegram_wake_words: Annotated[frozenset[str], NoDecode, written(_phrases)] = frozenset()
     ring_telegram_chat: int | None = None
     transcriber_model: str | None = None
     transcriber_base_url: AnyHttpUrl | None = None
@@ -99,13 +178,13 @@ class Settings(Extensions):
     user_money_per_day: float = Field(default=0, ge=0)
     tokens_per_day: int = Field(default=0, ge=0)
     money_per_day: float = Field(default=0, ge=0)
-    llm_prices: Annotated[dict[str, Price], NoDecode] = Field(default_factory=dict)
+    llm_prices: Annotated[dict[str, Price], NoDecode, written(_prices)] = Field(default_factory=dict)
     audit_days: int = Field(default=365, ge=1)
     usage_days: int = Field(default=90, ge=2)
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
-    help_chain: Annotated[tuple[HelpLink, ...], NoDecode] = ("documents", "pages")
+    help_chain: Annotated[tuple[HelpLink, ...], NoDecode, written(_links)] = ("documents", "pages")
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None
     help_base_url: str | None = None
@@ -113,104 +192,6 @@ class Settings(Extensions):
     help_webhook_url: AnyHttpUrl | None = None
     help_webhook_secret: SecretStr | None = None
     help_operator_chat: int | None = None
-
-    @field_validator("app_lang")
-    @classmethod
-    def _language(cls, value: str) -> str:
-        """Take a language that there are texts for."""
-        if value not in (there_are := languages()):
-            raise ValueError(f"there is no language {value!r}; there are: {', '.join(there_are)}")
-        return value
-
-    @field_validator("role_models", mode="before")
-    @classmethod
-    def _pairs(cls, value: object) -> object:
-        """Read "planner=openai:a, supervisor=openai:b"."""
-        if not isinstance(value, str):
-            return value
-        pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
-        if any(not name.strip() or not model.strip() for name, _, model in pairs):
-            raise ValueError("write role=model, separated by commas")
-        return {name.strip(): model.strip() for name, _, model in pairs}
-
-    @field_validator("llm_prices", mode="before")
-    @classmethod
-    def _prices(cls, value: object) -> object:
-        """Read "openai:gpt-x=1.25/10, openai:gpt-y=0.25/0.025/2"."""
-        return read_prices(filter(str.strip, value.split(","))) if isinstance(value, str) else value
-
-    @field_validator("llm_parameters", mode="before")
-    @classmethod
-    def _json(cls, value: object) -> object:
-        """Read {"default": {"temperature": 0.2}, "observer": {"max_tokens": 200}}."""
-        try:
-            return json.loads(value) if isinstance(value, str) else value
-        except json.JSONDecodeError as wrong:
-            raise ValueError(f"no JSON object: {wrong}") from None
-
-    @field_validator("permissions", mode="before")
-    @classmethod
-    def _granted(cls, value: object) -> object:
-        """Read "alice=refund admin; *=read"."""
-        if not isinstance(value, str):
-            return value
-        granted: dict[str, frozenset[str]] = {}
-        for entry in filter(str.strip, value.split(";")):
-            user, _, words = (part.strip() for part in entry.partition("="))
-            if not user or not words or not all(PERMISSION.fullmatch(word) for word in words.split()):
-                raise ValueError(f"write user=permission permission, separated by semicolons, not {entry.strip()!r}")
-            if user in granted:
-                raise ValueError(f"{user!r} stands there twice")
-            granted[user] = frozenset(words.split())
-        return granted
-
-    @field_validator("telegram_allowed_users", "operator_users", mode="before")
-    @classmethod
-    def _numbers(cls, value: object) -> object:
-        """Read "12345, 67890", or "*" for everybody; nothing at all lets nobody in."""
-        if not isinstance(value, str) or value.strip() == "*":
-            return "*" if isinstance(value, str) else value
-        words = value.replace(",", " ").split()
-        if not all(word.isdecimal() for word in words):
-            raise ValueError("write Telegram user ids, separated by commas, or * alone for everybody")
-        return words
-
-    @field_validator("telegram_wake_words", mode="before")
-    @classmethod
-    def _words(cls, value: object) -> object:
-        """Read "Sue, hey bot"."""
-        return [word for part in value.split(",") if (word := part.strip())] if isinstance(value, str) else value
-
-    @field_validator("telegram_webhook_secret")
-    @classmethod
-    def _as_telegram_takes_it(cls, value: SecretStr | None) -> SecretStr | None:
-        """Take what Telegram sends back in a header."""
-        if value and not re.fullmatch(r"[\w-]{16,256}", value.get_secret_value(), re.ASCII):
-            raise ValueError("write 16 to 256 letters, digits, _ or -")
-        return value
-
-    @field_validator("database_key")
-    @classmethod
-    def _as_sqlcipher_takes_it(cls, value: SecretStr | None) -> SecretStr | None:
-        """Take the 32 bytes of a key, in hexadecimal digits."""
-        return read_key(value.get_secret_value()) if value else value
-
-    @field_validator("api_keys", mode="before")
-    @classmethod
-    def _keys(cls, value: object) -> object:
-        """Read "shop:talk:KEY, ops:talk+operate:KEY"."""
-        return read_keys(value) if isinstance(value, str) else value
-
-    @field_validator("help_chain", mode="before")
-    @classmethod
-    def _links(cls, value: object) -> object:
-        """Read "pages, webhook, person"."""
-        links = value.replace(",", " ").split() if isinstance(value, str) else value
-        if isinstance(links, list) and len(set(links)) < len(links):
-            raise ValueError("name each link once")
-        if isinstance(links, list) and "person" in links[:-1]:
-            raise ValueError("person answers whatever is left, and comes last")
-        return links
 
     @property
     def limits(self) -> Limits:

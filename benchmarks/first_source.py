@@ -58,7 +58,11 @@ async def measure() -> dict[str, int]:
             graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store)
             models = script.models(["supervisor", "observer", *speakers.dialogs])
             player = TurnPlayer(
-                graph, memory, models, Languages("en", ("en",)), services=Services(Retrievers({"slow": Slow()}))
+                graph,
+                Languages("en", ("en",)),
+                memory=memory,
+                models=models,
+                services=Services(Retrievers({"slow": Slow()})),
             )
             assistant, begun = Assistant(player, speakers), time.perf_counter()
             async for event in assistant.play(Turn(thread="t", text="Tell me about ten things")):

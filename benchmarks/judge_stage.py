@@ -95,7 +95,7 @@ class Stage:
                 direct_switch=self.settings.direct_switch,
             )
             models = self.models.models_of(speakers) if isinstance(self.models, Labels) else self.models
-            player = TurnPlayer(graph, self.memory, models, Languages("en", tuple(languages())))
+            player = TurnPlayer(graph, Languages("en", tuple(languages())), memory=self.memory, models=models)
             self._assistants[candidates] = Assistant(player, speakers), speakers
         return self._assistants[candidates]
 

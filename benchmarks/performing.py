@@ -111,7 +111,7 @@ async def stage(
         if durability != "sync":
             graph = cast(Graph, _Lasting(graph, durability))
         models = player.models([SUPERVISOR, "observer", *speakers.dialogs])
-        turns = TurnPlayer(graph, memory, models, Languages("en", tuple(langs)))
+        turns = TurnPlayer(graph, Languages("en", tuple(langs)), memory=memory, models=models)
         yield Assistant(turns, speakers)
 
 

@@ -48,7 +48,14 @@ def compose(memory: Memory, clerk: Clerk, services: Services) -> Assistant:
     speakers, langs = desk(marked=clerk.marked), languages()
     graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
     models = clerk.models([SUPERVISOR, "observer", DESK])
-    player = TurnPlayer(graph, memory, models, Languages("en", tuple(langs)), permissions=OPERATOR, services=services)
+    player = TurnPlayer(
+        graph,
+        Languages("en", tuple(langs)),
+        memory=memory,
+        models=models,
+        permissions=OPERATOR,
+        services=services,
+    )
     return Assistant(player, speakers)
 
 

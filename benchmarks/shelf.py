@@ -55,7 +55,7 @@ async def _converse(turns: int, url: str) -> Calls:
         graph = build_graph(speakers, {}, saver=memory.saver, store=memory.store)
         models = player.models([SUPERVISOR, *speakers.dialogs])
         langs = Languages("en", tuple(languages()))
-        assistant = Assistant(TurnPlayer(graph, memory, models, langs), speakers)
+        assistant = Assistant(TurnPlayer(graph, langs, memory=memory, models=models), speakers)
         for number, errand in enumerate(errands(turns), 1):
             player.errand = errand
             _check(errand, [event async for event in assistant.play(Turn(thread="errands", text=errand.says))])

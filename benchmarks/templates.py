@@ -87,7 +87,7 @@ async def prompts_of_a_talk(folder: Path, lang: str = "en") -> list[Asked]:
     async with open_memory(f"sqlite:///{folder / 'templates.db'}", tables=tables_of(dialogs_of())) as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         models = script.models(["supervisor", "observer", *speakers.dialogs])
-        player = TurnPlayer(graph, memory, models, Languages(lang, tuple(languages())))
+        player = TurnPlayer(graph, Languages(lang, tuple(languages())), memory=memory, models=models)
         assistant = Assistant(player, speakers)
         for text, lines in TALK:
             script.queues.clear()

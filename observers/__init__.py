@@ -43,5 +43,4 @@ def watched(speakers: Speakers, observers: Mapping[str, Observer]) -> Speakers:
         names = (*speaker.observers, *(of_all if speaker.is_supervisor else of_dialogs))
         return replace(speaker, observers=tuple(dict.fromkeys(names)))
 
-    dialogs = {name: joined(dialog) for name, dialog in speakers.dialogs.items()}
-    return replace(speakers, supervisor=joined(speakers.supervisor), dialogs=dialogs)
+    return speakers.each(joined)

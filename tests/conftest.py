@@ -32,8 +32,9 @@ from app.assistant import Assistant, Turn
 from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import make_help, open_services, tables_of
+from app.composition import open_services, tables_of
 from app.composition.databases import open_database
+from app.composition.help_chain import make_help
 from app.presentation.tool_card import faults
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
@@ -171,12 +172,12 @@ def compose(
     languages = Languages("en", tuple(prompts.languages()))
     player = TurnPlayer(
         graph,
-        memory,
-        models,
         languages,
-        help or HelpChain(),
-        permissions,
-        limits or Limits(),
+        memory=memory,
+        models=models,
+        help=help or HelpChain(),
+        permissions=permissions,
+        limits=limits or Limits(),
         services=services or Services(),
     )
     return Assistant(player, speakers)

@@ -41,12 +41,10 @@ def fitted(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, lis
     cramped = {it.name for it in _above(CRAMPED, speakers, models, lang)}
     if not cramped:
         return speakers, []
-    dialogs = {name: replace(it, is_cramped=name in cramped) for name, it in speakers.dialogs.items()}
-    supervisor = replace(speakers.supervisor, is_cramped=SUPERVISOR in cramped)
-    speakers = replace(speakers, supervisor=supervisor, dialogs=dialogs)
+    speakers = speakers.each(lambda speaker: replace(speaker, is_cramped=speaker.name in cramped))
     misfits = [it for it in _above(FULL, speakers, models, lang) if it.name != SUPERVISOR]
-    absent = {it.name: dialogs[it.name] for it in misfits}
-    present = {name: it for name, it in dialogs.items() if name not in absent}
+    absent = {it.name: speakers[it.name] for it in misfits}
+    present = {name: dialog for name, dialog in speakers.dialogs.items() if name not in absent}
     speakers = replace(speakers, dialogs=present, absent=absent)
     # Without these dialogs the supervisor's own prompt is shorter.
     return speakers, [*misfits, *_above(FULL, speakers, models, lang)]

@@ -117,8 +117,12 @@ class Speakers:
             own = "standard" if speaker.agent else forwarding
             return replace(speaker, forwarding=speaker.forwarding or own, silence=speaker.silence or silence)
 
-        dialogs = {name: completed(dialog) for name, dialog in self.dialogs.items()}
-        return replace(self, supervisor=completed(self.supervisor), dialogs=dialogs)
+        return self.each(completed)
+
+    def each(self, change: Callable[[Speaker], Speaker]) -> Self:
+        """Return the speakers, each as a function changes it."""
+        dialogs = {name: change(dialog) for name, dialog in self.dialogs.items()}
+        return replace(self, supervisor=change(self.supervisor), dialogs=dialogs)
 
     def remembered(self) -> list[Speaker]:
         """Return the dialogs whose forms are kept in long-term memory."""

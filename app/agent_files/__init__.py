@@ -47,11 +47,7 @@ class AgentFile(Part):
     version: int = 1
 
     def dialog(self, name: str, tools: Mapping[str, BaseTool], observers: Collection[str]) -> Agent:
-        """Return the agent as a dialog.
-
-        Raises:
-            ContractError: it names a tool or an observer that there is not.
-        """
+        """Return the agent as a dialog. Raises ContractError: it names a tool or an observer that there is not."""
         mocks = {mock.tool: mock for mock in self.mocks}
         if unknown := sorted({*self.tools} - {*tools} - {*mocks}):
             raise ContractError(f"{name}: there is no tool {unknown[0]!r}")

@@ -14,7 +14,7 @@ from agents.events import Event
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import Texts, with_texts
-from agents.toolkit.result import Failed, Refused, ToolResult, jsonable, result
+from agents.toolkit.result import Failed, Refused, jsonable, result
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Effect, traits, traits_of
 from app.assistant.recording import Record, answers_of, give, in_place_of
@@ -70,8 +70,8 @@ class Outcome(Part):
     def label(self) -> str:
         """What a trace says of the outcome."""
         kind = "it fails" if self.fails else f"it refuses: {self.refuses}" if self.refuses else "a fixed result"
-        given = f" for {json.dumps(self.when, ensure_ascii=False)}" if self.when else ""
-        return f"{kind}{given}{f', after {self.seconds:g} s' if self.seconds else ''}"
+        condition = f" for {json.dumps(self.when, ensure_ascii=False)}" if self.when else ""
+        return f"{kind}{condition}{f', after {self.seconds:g} s' if self.seconds else ''}"
 
 
 class Mock(Part):
@@ -110,8 +110,7 @@ def with_mocks(speakers: Speakers, mocks: Sequence[Mock]) -> Speakers:
         added = [stand_in(mock) for mock in mocks if mock.speaker == speaker.name and mock.tool not in own]
         return replace(speaker, tools=[*tools, *added])
 
-    dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
-    return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
+    return speakers.each(changed)
 
 
 def stand_in(mock: Mock) -> BaseTool:
@@ -126,26 +125,21 @@ def stand_in(mock: Mock) -> BaseTool:
         name=mock.tool,
         description=text_in(mock.description, FALLBACK) or mock.tool,
         args_schema=create_model(mock.tool, **fields),
-        coroutine=_nothing,
         response_format="content_and_artifact",
     )
     with_texts(tool, Texts(descriptions=mock.description, examples=mock.examples, source=f"mock {mock.tool}"))
     return mocked(traits(effect=mock.effect)(tool), mock)
 
 
-async def _nothing(**_: object) -> tuple[str, ToolResult | None]:
-    raise Failed
-
-
 def mocked(tool: BaseTool, mock: Mock) -> BaseTool:
     """Return a tool that looks the same to the model and answers as the mock says."""
 
-    async def answer(runtime: Runtime, **given: Any) -> Any:
-        outcome = mock.outcome(given)
+    async def answer(runtime: Runtime, **args: Any) -> Any:
+        outcome = mock.outcome(args)
         if outcome is None and mock.otherwise == "real":
-            return await _asked(tool, given, runtime)
+            return await _real_answer(tool, args, runtime)
         speaker = str(runtime.state.get("speaker", ""))
-        call = {"tool": tool.name, "id": runtime.tool_call_id or "", "how": mock.how(given)}
+        call = {"tool": tool.name, "id": runtime.tool_call_id or "", "how": mock.how(args)}
         emitter(runtime)(Mocked(speaker=speaker, **call))
         if outcome is None or outcome.fails:
             await asyncio.sleep(outcome.seconds if outcome else 0)
@@ -171,9 +165,9 @@ def _with_runtime(tool: BaseTool) -> ArgsSchema | None:
     return create_model(schema.__name__, __config__=config, runtime=(Runtime, ...), **fields)
 
 
-async def _asked(tool: BaseTool, given: Mapping[str, Any], runtime: Runtime) -> Any:
+async def _real_answer(tool: BaseTool, given: Mapping[str, Any], runtime: Runtime) -> Any:
     """Run the tool itself."""
-    if not isinstance(tool, StructuredTool):
+    if not isinstance(tool, StructuredTool) or not (tool.coroutine or tool.func):
         raise Failed
     wants_runtime = "runtime" in (tool.args if isinstance(tool.args_schema, dict) else _fields(tool))
     args = {**given, **({"runtime": runtime} if wants_runtime else {})}
@@ -207,9 +201,9 @@ def recorded_mocks(records: Sequence[Record], speakers: Speakers, *, volatile_al
         Mock(
             tool=tool,
             speaker=speaker,
-            outcomes=tuple(each.values()),
+            outcomes=tuple(by_arguments.values()),
             description={FALLBACK: f"As it was recorded: {tool}"},
-            parameters={name: Parameter(required=False) for outcome in each.values() for name in outcome.when},
+            parameters={name: Parameter(required=False) for outcome in by_arguments.values() for name in outcome.when},
         )
-        for (speaker, tool), each in outcomes.items()
+        for (speaker, tool), by_arguments in outcomes.items()
     ]

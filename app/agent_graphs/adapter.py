@@ -155,8 +155,8 @@ class AgentRun:
             if isinstance(message, ToolMessage) and message.name == ASK and message.status == "success":
                 id, place, _ = message.tool_call_id.split(".")
                 texts.setdefault(id, {})[int(place)] = message.text
-        given = {id: [text for _, text in sorted(by_place.items())] for id, by_place in texts.items()}
-        values = {it.id: resumed(it, given.get(it.id, ()), self.lang) for it in snapshot.interrupts}
+        answers = {id: [text for _, text in sorted(by_place.items())] for id, by_place in texts.items()}
+        values = {asked.id: resumed(asked, answers.get(asked.id, ()), self.lang) for asked in snapshot.interrupts}
         return {id: value for id, value in values.items() if value is not None}
 
     async def _stream(self, step: Json | Command[Any] | None, config: RunnableConfig) -> None:

@@ -64,7 +64,7 @@ def _reviews(waiting: Interrupt[Any]) -> list[tuple[Json, Sequence[str]]]:
         return [*zip(value["action_requests"], allowed, strict=True)]
     if value.get("type") == "tool_approval":
         schema = json.dumps(waiting.response_schema, default=str)
-        return [(dict(value), [it for it in DECISIONS if f'"const": "{it}"' in schema])]
+        return [(dict(value), [decision for decision in DECISIONS if f'"const": "{decision}"' in schema])]
     return []
 
 
@@ -74,7 +74,7 @@ def _described(action: Json, allowed: Sequence[str], lang: str) -> str:
     if not words or words.startswith(DEFAULT):
         args = "; ".join(f"{name}: {_shown(value)}" for name, value in action["args"].items())
         words = phrase("confirm_always", lang, what=f"{action['name']} ({args})" if args else action["name"])
-    hints = [phrase(f"review_{it}", lang) for it in ("edit", "respond") if it in allowed]
+    hints = [phrase(f"review_{decision}", lang) for decision in ("edit", "respond") if decision in allowed]
     return "\n".join([words, *hints])
 
 

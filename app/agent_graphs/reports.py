@@ -69,8 +69,9 @@ class Reports(BaseCallbackHandler):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         """Tell what the call has used up."""
-        generations = [it for row in response.generations for it in row if isinstance(it, ChatGeneration)]
-        usage = [getattr(it.message, "usage_metadata", None) or {} for it in generations]
+        made = [generation for row in response.generations for generation in row]
+        chats = [generation.message for generation in made if isinstance(generation, ChatGeneration)]
+        usage = [getattr(message, "usage_metadata", None) or {} for message in chats]
         self._end_model(run_id, usage, ok=True)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
@@ -106,9 +107,9 @@ class Reports(BaseCallbackHandler):
         end = ModelEnd(
             speaker=start.speaker,
             model=start.model,
-            input_tokens=sum(it.get("input_tokens", 0) for it in usage),
-            output_tokens=sum(it.get("output_tokens", 0) for it in usage),
-            cached_tokens=sum((it.get("input_token_details") or {}).get("cache_read", 0) for it in usage),
+            input_tokens=sum(call.get("input_tokens", 0) for call in usage),
+            output_tokens=sum(call.get("output_tokens", 0) for call in usage),
+            cached_tokens=sum((call.get("input_token_details") or {}).get("cache_read", 0) for call in usage),
             ms=_since(begun),
             ok=ok,
         )

@@ -5,7 +5,7 @@ import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from langchain_core.runnables import RunnableConfig
@@ -42,10 +42,25 @@ from prompts import phrase
 LOG = logging.getLogger(__name__)
 STORAGE = "storage"
 """The code of the error that ends a turn whose database fails."""
+NOT_TAKEN = ("message_long", "many_turns")
+"""The codes of errors on messages that were not taken in; there is nothing to try again."""
 MARK = "back_to"
 """Among the metadata of a checkpoint: the turn that the thread went back to with it."""
 MOST_ECHOED = 200
 """Characters of a message that is not taken, in its first event."""
+
+
+@dataclass
+class Course:
+    """How far the play of a message has come, step by step; between two steps the thread is free."""
+
+    stamp: Stamp
+    waiting: deque[InboxEntry] = field(default_factory=deque)
+    due: Sequence[Deletion] = ()
+    """What is to be deleted before the next step."""
+    ends: dict[str, TurnEnd] = field(default_factory=dict)
+    """The ends of turns by which something is deleted, by their messages."""
+    is_over: bool = False
 
 
 class Assistant(ThreadReader):
@@ -125,45 +140,49 @@ class Assistant(ThreadReader):
             return False
 
     async def _play(self, turn: Turn) -> AsyncGenerator[Event, None]:
-        stamp, ends, waiting = Stamp(turn.thread), dict[str, TurnEnd](), deque[InboxEntry]()
-        is_over = False
-        while not is_over:
-            async with self.memory.locks.hold(turn.thread):
-                due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
-                if not due and (notice := _told(deleted) if deleted else self._refusal(turn)):
-                    for event in await self._beside(turn, stamp, notice, ends.get(turn.id)):
-                        yield event
-                    return
-                if not due:
-                    for entry in waiting:
-                        # The messages after the wish were perhaps deleted with all the rest.
-                        await self.memory.transcript.accept(entry)
-                    waiting = deque(await self._due_with(turn))
-                    ended_before = len(ends)
-                    async with aclosing(self._answered(waiting, turn, stamp, ends)) as events:
-                        async for event in events:
-                            yield event
-                    is_over = len(ends) == ended_before
-            for deletion in due:
+        course = Course(Stamp(turn.thread))
+        while not course.is_over:
+            async with self.memory.locks.hold(turn.thread), aclosing(self._step(turn, course)) as events:
+                async for event in events:
+                    yield event
+            for deletion in course.due:
                 # It is of many threads, and each must be free.
                 await self.forgetting.carry_out(deletion)
                 is_own = deletion.thread == turn.thread and deletion.user == turn.owner
                 if is_own and deletion.message_id != turn.id:
-                    end = ends.get(deletion.message_id)
-                    for event in await self._beside(replace(turn, text=None), stamp, _told(deletion), end):
+                    end = course.ends.get(deletion.message_id)
+                    for event in await self._beside(replace(turn, text=None), course.stamp, _forgotten(deletion), end):
                         yield event
 
-    async def _answered(
-        self, entries: deque[InboxEntry], turn: Turn, stamp: Stamp, ends: dict[str, TurnEnd]
-    ) -> AsyncGenerator[Event, None]:
-        """Answer messages in their order, up to one by which something is to be deleted; `ends` keeps its end."""
-        while entries:
-            entry, forgets = entries.popleft(), False
-            async with aclosing(self._player.play(entry, turn, stamp)) as events:
+    async def _step(self, turn: Turn, course: Course) -> AsyncGenerator[Event, None]:
+        """Answer what waits, unless something is to be deleted first; the caller holds the thread."""
+        course.due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
+        if course.due:
+            return
+        if notice := _forgotten(deleted) if deleted else self._refusal(turn):
+            course.is_over = True
+            for event in await self._beside(turn, course.stamp, notice, course.ends.get(turn.id)):
+                yield event
+            return
+        for entry in course.waiting:
+            # The messages after the wish were perhaps deleted with all the rest.
+            await self.memory.transcript.accept(entry)
+        course.waiting = deque(await self._due_with(turn))
+        ended_before = len(course.ends)
+        async with aclosing(self._answered(turn, course)) as events:
+            async for event in events:
+                yield event
+        course.is_over = len(course.ends) == ended_before
+
+    async def _answered(self, turn: Turn, course: Course) -> AsyncGenerator[Event, None]:
+        """Answer messages in their order, up to one by which something is to be deleted."""
+        while course.waiting:
+            entry, forgets = course.waiting.popleft(), False
+            async with aclosing(self._player.play(entry, turn, course.stamp)) as events:
                 async for event in events:
                     forgets = forgets or isinstance(event, Forgetting)
                     if forgets and isinstance(event, TurnEnd) and await self.forgets(entry.thread, entry.message_id):
-                        ends[entry.message_id] = event
+                        course.ends[entry.message_id] = event
                         return
                     # What somebody else asked is shown when their own message is played.
                     if entry.user == turn.owner:
@@ -233,14 +252,9 @@ class Assistant(ThreadReader):
         """Tell whether a message is refused for its length."""
         return len(turn.text or "") > self._player.limits.message_length
 
-    async def withdraw(self, thread: str, id: str) -> None:
-        """Drop a message that was received and will not be played."""
-        await self.memory.transcript.withdraw(thread, id)
-
-    async def unanswered(self, thread: str, device: str, *, is_group: bool = False) -> list[Turn]:
+    async def unanswered(self, thread: str, device: str) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
-        entries = await self.memory.transcript.open_entries(thread)
-        return [Turn.of(entry, device, is_group=is_group) for entry in entries]
+        return [Turn.of(entry, device) for entry in await self.memory.transcript.open_entries(thread)]
 
     async def tell(self, thread: str, text: str, id: str, user: str | None = None, *, source: str = UNASKED) -> Message:
         """Store a message that answers nothing, once per `id`, and return it; `user` is whom it is for.
@@ -251,10 +265,6 @@ class Assistant(ThreadReader):
         line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": source, **to})
         stored = await self.memory.transcript.tell(thread, line)
         return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
-
-    async def take_back(self, thread: str, id: str) -> None:
-        """Drop a message that was told and did not arrive."""
-        await self.memory.transcript.take_back(thread, id)
 
     async def speak(self, user: str, lang: str) -> None:
         """Speak a language with a user from now on, as if they had asked for it in words."""
@@ -309,18 +319,14 @@ class Assistant(ThreadReader):
         lang = (await self.state(thread) or {}).get("lang") or self._player.lang
         return await self.seats.take(thread, operator, lang, force=force)
 
-    async def conclude(self, thread: str, user: str | None = None) -> None:
-        """Keep what a thread that is stopped has found out of a user, or of all who wrote there; waits for its turn."""
-        for person in [user] if user else await self.forgetting.writers(thread):
+    async def conclude(self, thread: str) -> None:
+        """Keep what a thread that is stopped has found out of all who wrote there; waits for its turn."""
+        for person in await self.forgetting.writers(thread):
             is_shared = await self.forgetting.is_shared(thread, person)
             async with self.memory.locks.hold(thread):
                 values, last = await self._values(thread), await self.memory.transcript.last(thread, person)
                 if values and last:
                     await self._endings.of_thread(seen_by(values, person), last, is_shared=is_shared)
-
-    async def forget(self, thread: str) -> bool:
-        """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none."""
-        return await self.forgetting.thread(thread)
 
     async def kept_turns(self, thread: str) -> dict[int, RunnableConfig]:
         """Return the turns whose end is still stored, the latest first, each with the config of its last checkpoint."""
@@ -400,5 +406,5 @@ class Assistant(ThreadReader):
         return [stamp(event, 0) for event in (start, notice, end)]
 
 
-def _told(deletion: Deletion) -> Message:
+def _forgotten(deletion: Deletion) -> Message:
     return Message(speaker=SUPERVISOR, text=worded("forgotten", deletion.what, deletion.lang))

@@ -13,7 +13,7 @@ from agents.memory.inbox import SILENCE
 from agents.memory.notices import Due, NoticeSource
 from agents.memory.preferences import Preferences, machine_zone
 from app.assistant.thread_reader import ThreadReader
-from app.process.tasks import Beside, cancel
+from app.process.tasks import Beside, cancel, wait_for_event
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -152,9 +152,7 @@ class Clock(Beside):
 
     async def _return_to(self, thread: str) -> None:
         waiting = self._away.setdefault(thread, asyncio.Event())
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._away_for / self._speed):
-                await waiting.wait()
+        await wait_for_event(waiting, self._away_for / self._speed)
 
     async def _ring(self, source: NoticeSource, due: Due) -> None:
         async with self._locks.hold(due.thread), self._one_by_one():

@@ -164,6 +164,6 @@ class Closing:
                 metadata |= {"interrupted": True, "interrupt_timestamp": run.stopped_ms, "original": message.original}
             lines.append(line(message.speaker, message.text, said_ms, metadata))
         if error is not None:
-            made = {"original": run.made} if run.made.strip() else {}
-            lines.append(line(SUPERVISOR, error.text, now_ms(), {"source": FAILURE, "code": error.code, **made}))
+            original = {"original": run.made} if run.made.strip() else {}
+            lines.append(line(SUPERVISOR, error.text, now_ms(), {"source": FAILURE, "code": error.code, **original}))
         return lines

@@ -40,15 +40,15 @@ class Endings:
     async def _tell(self, state: State, entry: InboxEntry, ended: Sequence[str], *, is_shared: bool) -> None:
         keepers = self.services.every(LongTermMemory)
         writes = await self.memory.undo.writes(entry.thread, entry.user) if keepers else []
-        done = [write for write in writes if not write.is_undone]
-        facts = self._in_forms(state, entry, done, ended)
+        standing = [write for write in writes if not write.is_undone]
+        facts = self._in_forms(state, entry, standing, ended)
         if is_shared:
             # A form may have values from before others came. What tools have written is the user's own.
             lines = await self.memory.transcript.lines(entry.thread)
             aloud = {line.message_id for line in lines if TO in line.metadata} | {entry.message_id}
             facts = [fact for fact in facts if fact.write.id and fact.write.message in aloud]
         elif ended:
-            facts += self._of_tools(state, done)
+            facts += self._of_tools(state, standing)
         ending = Ending(
             thread=entry.thread,
             user=entry.user,

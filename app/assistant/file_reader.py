@@ -16,6 +16,8 @@ from app.assistant.attached_text import LARGEST_ATTACHED, text_of
 from app.assistant.pictures import MOST_PICTURES, media_type, picture
 from app.assistant.transcriber import NotHeard, Transcriber, suffix_of
 from app.assistant.turn import Turn
+from app.presentation.texts import shortened
+from app.process.tasks import loop_time
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -115,7 +117,7 @@ class FileReader:
             # Nothing is fetched or written down for a message that will not be taken.
             return Reading(replace(turn, quoted=()), ())
         parts = _Parts()
-        until = asyncio.get_running_loop().time() + SECONDS
+        until = loop_time() + SECONDS
         for part in turn.quoted:
             try:
                 async with asyncio.timeout_at(until):
@@ -141,8 +143,7 @@ class FileReader:
             case "voice":
                 text = await self._hear(part, fetch, lang)
                 (parts.spoken if part.get("origin") in OWN else parts.passed).append(text)
-                shown = text if len(text) <= ECHOED else f"{text[: ECHOED - 1]}…"
-                parts.remarks.append(phrase("file_heard", lang, text=shown))
+                parts.remarks.append(phrase("file_heard", lang, text=shortened(text, ECHOED)))
             case _:
                 parts.quoted.append(part)
 

@@ -242,10 +242,9 @@ def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[Answer]]) ->
                 stand_ins[tool.name] = recorded(tool, answers[tool.name])
         return replace(speaker, tools=[stand_ins.get(tool.name, tool) for tool in speaker.tools])
 
-    dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
     help = assistant_help.name
     help_tool = recorded(assistant_help, answers[help]) if help in answers else speakers.help
-    return Speakers(changed(speakers.supervisor), dialogs, help_tool)
+    return replace(speakers.each(changed), help=help_tool)
 
 
 def with_strangers(speakers: Speakers, strangers: Mapping[str, Mapping[str, Sequence[str]]]) -> Speakers:
@@ -258,18 +257,12 @@ def with_strangers(speakers: Speakers, strangers: Mapping[str, Mapping[str, Sequ
         outside = strangers.get(speaker.name, {})
         return replace(speaker, tools=[*speaker.tools, *(_stranger(name, names) for name, names in outside.items())])
 
-    dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
-    return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
+    return speakers.each(changed)
 
 
 def _stranger(name: str, parameters: Sequence[str]) -> BaseTool:
     schema = {"type": "object", "properties": {parameter: {} for parameter in parameters}}
-    tool = StructuredTool(name=name, description=name, args_schema=schema, coroutine=_nothing)
-    return recorded(tool, [])
-
-
-async def _nothing() -> str:
-    return ""
+    return recorded(StructuredTool(name=name, description=name, args_schema=schema), [])
 
 
 def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:

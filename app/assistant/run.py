@@ -104,8 +104,8 @@ class Run:
         try:
             while (event := await self._events.get()) is not None:
                 if isinstance(event, str):
-                    for each in held:
-                        yield each
+                    for held_event in held:
+                        yield held_event
                     held.clear()
                     continue
                 self._note(event)
@@ -115,8 +115,8 @@ class Run:
                     held.append(event)
                 else:
                     yield event
-            for each in held:
-                yield each
+            for held_event in held:
+                yield held_event
             await asyncio.wait([self._task])
             if not self.stopped:
                 self._task.result()

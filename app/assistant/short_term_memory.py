@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
+from agents.events import Message
 from agents.memory.inbox import PERSON, TranscriptLine
 from agents.state.person import ASR
 
@@ -35,6 +36,12 @@ class Content(TypedDict):
     """The id of the message that began the turn."""
     metadata: dict[str, Any]
     """Where it comes from, and what else is known of it (docs/memory.md)."""
+
+
+def message_of(line: TranscriptLine) -> Message:
+    """Return an answer as the event by which it was said."""
+    is_stopped, citations = bool(line.metadata.get("interrupted")), line.metadata.get("citations", [])
+    return Message(speaker=line.speaker, text=line.text, interrupted=is_stopped, citations=citations)
 
 
 def contents(lines: Sequence[TranscriptLine]) -> list[Content]:

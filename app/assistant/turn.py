@@ -62,7 +62,7 @@ class Turn:
         return self.user or self.thread
 
     @classmethod
-    def of(cls, entry: InboxEntry, device: str, *, is_group: bool = False) -> Self:
+    def of(cls, entry: InboxEntry, device: str) -> Self:
         """Return a stored message as a turn of a door, to be played again."""
         return cls(
             thread=entry.thread,
@@ -72,7 +72,6 @@ class Turn:
             source=entry.source,
             quoted=json.loads(entry.quoted or "[]"),
             device=device,
-            is_group=is_group,
         )
 
     def entry(self) -> InboxEntry:

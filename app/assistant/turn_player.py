@@ -35,6 +35,7 @@ from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
 from app.assistant.closing import Closing
 from app.assistant.run import Run, Stamp, config_of
+from app.assistant.short_term_memory import message_of
 from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, metadata_of, update_for
 from app.assistant.turn_queue import TurnQueue
@@ -71,22 +72,47 @@ LONG_WAIT = 3.0
 """Seconds after which a user whose turn may not run yet is told."""
 
 
-@dataclass(eq=False)
-class TurnPlayer:
-    """Carry messages through the graph, one run at a time per thread; the caller holds the thread."""
+@dataclass(eq=False, kw_only=True)
+class Equipment:
+    """What turns are played with."""
 
-    graph: Graph
     memory: Memory
     models: Models
-    languages: Languages
     help: HelpChain = field(default_factory=HelpChain)
     permissions: Permissions = NOBODY_MAY
     limits: Limits = field(default_factory=Limits)
+    services: Services = field(default_factory=Services)
+    """What the dialogs and the application offer to tools."""
+
+    def context(self, thread: str, user: str, zone: ZoneInfo | None, device: str = "") -> Context:
+        """Return the context of a new turn."""
+        return Context(
+            thread,
+            user,
+            self.models,
+            now=self.memory.now,
+            locks=self.memory.locks,
+            ledger=self.memory.ledger,
+            undo=self.memory.undo,
+            notes=self.memory.notes,
+            zone=zone or machine_zone(),
+            device=device,
+            permissions=self.permissions.of(user),
+            help=self.help,
+            limits=self.limits,
+            services=self.services,
+        )
+
+
+@dataclass(eq=False)
+class TurnPlayer(Equipment):
+    """Carry messages through the graph, one run at a time per thread; the caller holds the thread."""
+
+    graph: Graph
+    languages: Languages
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
     queue: TurnQueue = field(default_factory=TurnQueue)
-    services: Services = field(default_factory=Services)
-    """What the dialogs and the application offer to tools."""
     traced: Traced = untraced
 
     def __post_init__(self) -> None:
@@ -131,13 +157,8 @@ class TurnPlayer:
         seat = await seats.of(entry.thread) if seats else None
         held_by = seat.holder if seat else ""
         preferences = await Preferences.of(self.memory.store, entry.user)
-        is_resumed = progress in RESUMED
-        context = replace(
-            self._context(entry, turn, snapshot, preferences),
-            system_messages=(await SystemMessages.of(self.memory.store, entry.thread)).texts,
-            spent=await self.budget(entry.user, preferences.zone),
-        )
-        run = Run(self.graph, context, snapshot, is_resumed=is_resumed)
+        context = await self._context(entry, turn, snapshot, preferences)
+        run = Run(self.graph, context, snapshot, is_resumed=progress in RESUMED)
         self._runs[entry.thread] = run
         try:
             update = None
@@ -145,22 +166,14 @@ class TurnPlayer:
                 update = await self._update(entry, snapshot, turn, context, preferences.lang)
                 if seats and not held_by and (notes := await seats.notes_for(entry.thread, entry.message_id)):
                     update["heard"]["quoted"] = [*update["heard"].get("quoted", []), *notes]
-            run.recording.begin((update or run.state)["lang"], resumed=is_resumed)
-            for event in (TurnStart(text=entry.text, source=entry.source), *_as_shown(run.messages, run.state)):
+            lang = (update or run.state)["lang"]
+            run.recording.begin(lang, resumed=progress in RESUMED)
+            mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
+            for event in (_start(entry), *_as_shown(run.messages, run.state), *mended):
                 yield stamp(event, run.turn)
-            if is_mended:
-                yield stamp(Error(code=REBUILT, text=phrase("state_rebuilt", (update or run.state)["lang"])), run.turn)
-            if seats and held_by:
-                # An answer that a crash left half made is not completed either: no model is asked.
-                await self.closing.hold(run, entry, None if progress is Progress.ENDED else update or {})
-                await seats.note_waiting(entry.thread)
-            else:
-                with self.traced(run, entry):
-                    async with aclosing(self._answer(run, entry, update, progress)) as events:
-                        async for event in events:
-                            if isinstance(event, ModelEnd):
-                                await store(context.spent)
-                            yield stamp(event, run.turn)
+            async with aclosing(self._answer(run, entry, update, progress, is_held=bool(held_by))) as events:
+                async for event in events:
+                    yield stamp(event, run.turn)
         finally:
             del self._runs[entry.thread]
             await store(context.spent)
@@ -169,27 +182,41 @@ class TurnPlayer:
         yield stamp(end, run.turn)
 
     async def _answer(
-        self, run: Run, entry: InboxEntry, update: Update | None, progress: Progress
+        self, run: Run, entry: InboxEntry, update: Update | None, progress: Progress, *, is_held: bool
     ) -> AsyncGenerator[Event, None]:
-        """Run the graph when it may, unless it came to its end before, and store the outcome."""
-        begun_ms = round(self.memory.now() * 1000)
-        if progress in RESUMED:
-            for notice in await self._called(entry.thread, entry.received_ms):
+        """Run the graph, unless it came to its end before or a person holds the thread, and store the outcome."""
+        if is_held:
+            # An answer that a crash left half made is not completed either: no model is asked.
+            await self.closing.hold(run, entry, None if progress is Progress.ENDED else update or {})
+            await self.services.get(Seats).note_waiting(entry.thread)
+            return
+        with self.traced(run, entry):
+            if progress in RESUMED and (notice := await self._called(entry.thread, entry.received_ms)):
                 yield notice
-        if progress is not Progress.ENDED:
-            with self.queue.place(run.context.user) as run.place:
-                async for notice in _waited(run.place, (update or run.state)["lang"]):
-                    yield notice
-                async with aclosing(run.stream(update)) as events:
-                    async for event in events:
-                        yield event
-                        if isinstance(event, Observed) and event.verdict == "person":
-                            for notice in await self._called(entry.thread, begun_ms):
-                                yield notice
-        if last := await self.closing.close(run, entry, update):
-            yield last
-        elif progress in RESUMED and (what := run.state.get("forgets")):
-            yield Forgetting(what=what)
+            async with aclosing(self._driven(run, update, progress)) as events:
+                async for event in events:
+                    yield event
+            if last := await self.closing.close(run, entry, update):
+                yield last
+            elif progress in RESUMED and (what := run.state.get("forgets")):
+                yield Forgetting(what=what)
+
+    async def _driven(self, run: Run, update: Update | None, progress: Progress) -> AsyncGenerator[Event, None]:
+        """Run the graph when it may; yield its events, and what to tell of a person whom an observer calls."""
+        if progress is Progress.ENDED:
+            return
+        begun_ms = round(self.memory.now() * 1000)
+        with self.queue.place(run.context.user) as run.place:
+            async for notice in _waited(run.place, (update or run.state)["lang"]):
+                yield notice
+            async with aclosing(run.stream(update)) as events:
+                async for event in events:
+                    if isinstance(event, ModelEnd):
+                        await store(run.context.spent)
+                    yield event
+                    is_call = isinstance(event, Observed) and event.verdict == "person"
+                    if is_call and (called := await self._called(run.context.thread, begun_ms)):
+                        yield called
 
     async def budget(self, user: str, zone: ZoneInfo | None = None) -> Spent:
         """Return what a turn of a user may use of the day's limits."""
@@ -198,11 +225,11 @@ class TurnPlayer:
         is_paid = not any(model.name.startswith(FREE) for model in self.models)
         return await usage.budget(user, zone or machine_zone(), is_paid=is_paid)
 
-    async def _called(self, thread: str, since_ms: int) -> list[Notice]:
+    async def _called(self, thread: str, since_ms: int) -> Notice | None:
         """Return what to tell the user of a call that an observer has made since then."""
         seats = self.services.find(Seats)
         text = await seats.called_since(thread, since_ms) if seats else ""
-        return [Notice(message=text)] if text else []
+        return Notice(message=text) if text else None
 
     async def begun(self, thread: str) -> str:
         """Return the id of the message with which the graph was last at work in a thread; empty for none."""
@@ -225,41 +252,23 @@ class TurnPlayer:
         """Return the events of a message that was answered before: what was asked, said, and is still open."""
         lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
         answers = [line for line in lines if line.role == "assistant"]
-        messages = [
-            Message(
-                speaker=line.speaker,
-                text=line.text,
-                interrupted=bool(line.metadata.get("interrupted")),
-                citations=line.metadata.get("citations", []),
-            )
-            for line in answers
-        ]
         images = [Images(images=line.metadata["images"]) for line in answers if line.metadata.get("images")]
-        return [TurnStart(text=entry.text, source=entry.source), *images, *_as_shown(messages, state), _end(state)]
+        return [_start(entry), *images, *_as_shown([*map(message_of, answers)], state), _end(state)]
 
-    def _context(self, entry: InboxEntry, turn: Turn, snapshot: StateSnapshot, preferences: Preferences) -> Context:
+    async def _context(
+        self, entry: InboxEntry, turn: Turn, snapshot: StateSnapshot, preferences: Preferences
+    ) -> Context:
         written = [task.result.get("votes") for task in snapshot.tasks if task.result]
         votes_before_crash = [votes for votes in written if isinstance(votes, list)]
-        return Context(
-            entry.thread,
-            entry.user,
-            self.models,
-            now=self.memory.now,
-            locks=self.memory.locks,
-            ledger=self.memory.ledger,
-            undo=self.memory.undo,
-            notes=self.memory.notes,
-            zone=preferences.zone or machine_zone(),
-            device=turn.device,
-            permissions=self.permissions.of(entry.user),
-            help=self.help,
-            limits=self.limits,
+        return replace(
+            self.context(entry.thread, entry.user, preferences.zone, turn.device),
             has_failed=any(task.error for task in snapshot.tasks),
-            services=self.services,
             is_interruptable=preferences.busy == "interrupt",
             is_shared=turn.is_group or bool(others_in(cast(State, snapshot.values), entry.user)),
             ballot=Ballot(read_votes(vote for vote in chain.from_iterable(votes_before_crash) if vote)),
             contents=turn.contents if turn.id == entry.message_id else Contents(),
+            system_messages=(await SystemMessages.of(self.memory.store, entry.thread)).texts,
+            spent=await self.budget(entry.user, preferences.zone),
         )
 
     async def _update(
@@ -310,6 +319,10 @@ def _as_shown(messages: Sequence[Message], state: State) -> list[Event]:
     if messages[-1].text != worded(question, state["lang"]):
         return [*messages]
     return [*messages[:-1], question, messages[-1].model_copy(update={"shown": True})]
+
+
+def _start(entry: InboxEntry) -> TurnStart:
+    return TurnStart(text=entry.text, source=entry.source)
 
 
 def _end(state: State) -> TurnEnd:

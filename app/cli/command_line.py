@@ -38,17 +38,8 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
     *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget),
     *(threads.system_messages, seat),
-    *(
-        demo.demo,
-        setup.setup,
-        installation.notes,
-        installation.usage,
-        installation.audit,
-        ring,
-        installation.graph,
-        installation.calibrate,
-        installation.check,
-    ),
+    *(demo.demo, setup.setup, installation.notes, installation.usage, installation.audit, ring),
+    *(installation.graph, installation.calibrate, installation.check),
     *(starter.new, migration.migrate, migration.rekey, worker),
 )
 
@@ -89,23 +80,23 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code
     except typer.TyperException as fault:
-        return _told(fault.format_message(), USAGE)
+        return _tell_fault(fault.format_message(), USAGE)
     except UnusableDatabase as fault:
-        return _told(fault, TROUBLE[STORAGE])
+        return _tell_fault(fault, TROUBLE[STORAGE])
     except FAULTS as fault:
-        return _told(fault, USAGE)
+        return _tell_fault(fault, USAGE)
     except BrokenState as fault:
-        return _told(f"{fault}; say something in it, or forget it", TROUBLE[STORAGE])
+        return _tell_fault(f"{fault}; say something in it, or forget it", TROUBLE[STORAGE])
     except (DatabaseError, sqlite3.Error) as fault:
-        return _told(f"{fault}; the database cannot be used", TROUBLE[STORAGE])
+        return _tell_fault(f"{fault}; the database cannot be used", TROUBLE[STORAGE])
     except KeyboardInterrupt:
         return INTERRUPTED
     except EOFError:
-        return _told("the input ended before everything was answered", FAILED)
+        return _tell_fault("the input ended before everything was answered", FAILED)
     except OSError as fault:
         # Nobody reads any more, or the disk is full; what is left in the buffer must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED if isinstance(fault, BrokenPipeError) else _told(fault or type(fault).__name__, FAILED)
+        return FAILED if isinstance(fault, BrokenPipeError) else _tell_fault(fault or type(fault).__name__, FAILED)
 
 
 def _open_streams() -> None:
@@ -155,13 +146,9 @@ def _run(arguments: Sequence[str]) -> int:
 
 async def _until_terminated(command: Coroutine[object, object, object]) -> object:
     """Run the command; SIGTERM cancels it, so that a running answer is stopped and stored first."""
-    with cancelled_by(signal.SIGTERM) as signalled:
-        try:
-            return await command
-        except asyncio.CancelledError:
-            if not signalled:
-                raise
-            return TERMINATED
+    with cancelled_by(signal.SIGTERM):
+        return await command
+    return TERMINATED
 
 
 def _note_json(context: typer.Context, value: bool) -> None:
@@ -188,7 +175,7 @@ def _finish(command: object, options: Sequence[Any]) -> None:
         _finish(part, options)
 
 
-def _told(fault: object, code: int) -> int:
+def _tell_fault(fault: object, code: int) -> int:
     """Tell what is wrong in one line, whatever is in it, and return the exit code."""
     line = " ".join(str(fault).split())
     shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +22,7 @@ from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import INTERRUPTED, WAITING, Screen, Visit
 from app.presentation.texts import say
 from app.process.logs import log_on_stderr
+from app.process.tasks import wait_for_event
 from app.settings import Settings, read_settings
 from prompts import table
 
@@ -76,8 +76,7 @@ class _Pause(Screen):
     async def wait(self, seconds: float) -> None:
         """Wait until the time is over or a key is pressed."""
         if self.pace:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.key.wait(), seconds)
+            await wait_for_event(self.key, seconds)
 
     def go_on(self) -> None:
         """Wait for keys anew; those that were pressed before count no more."""

@@ -40,7 +40,7 @@ async def add(path: Added, *, url: Url = "") -> CommandResult:
         # In a thread, so that Ctrl-C and SIGTERM are heard: the file at hand is finished, and what was read stays.
         report = await asyncio.to_thread(index_folder, index, path, url, tell)
     for line in report.unreadable:
-        sys.stderr.write(f"python -m app: {clean(line)}\n")
+        tell(f"python -m app: {line}")
     facts = {"added": report.added, "unchanged": report.unchanged, "removed": report.removed}
     lines = [say("indexed", settings.app_lang, path=path, unreadable=len(report.unreadable), **facts)]
     if report.skipped:

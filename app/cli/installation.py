@@ -1,14 +1,17 @@
 """Commands on the installation: `check`, `graph`, `notes`, and `calibrate`, which fits the gate to what was logged."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 import typer
+from langchain_core.tools import BaseTool
 
 from agents.conversation.gate import weights
+from agents.conversation.scene import Observer
 from agents.errors import ConfigError, ContractError
 from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
@@ -16,7 +19,6 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.calibration import calibrate as fit
 from app.composition import (
     THRESHOLDS_ITEM,
-    check_help,
     dialogs_of,
     discover,
     load_thresholds,
@@ -24,6 +26,7 @@ from app.composition import (
     open_assistant,
 )
 from app.composition.databases import open_database
+from app.composition.help_chain import check_help
 from app.composition.remote_tools import with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
@@ -129,19 +132,17 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         chosen = settings.models()
         models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
-    with _noting(problems):
-        check_help(settings)
-    with _noting(problems):
-        check_traces(settings)
-    with _noting(problems):
-        # Nothing is opened before the block of a `with`; a key that cannot be used is refused now.
-        open_database(settings.database_url, key=settings.database_key)
+    # Nothing is opened before the block of a `with`; a key that cannot be used is refused now.
+    opening = partial(open_database, settings.database_url, key=settings.database_key)
+    checks: list[Callable[[], object]] = [partial(check_help, settings), partial(check_traces, settings), opening]
+    for passes in checks:
+        with _noting(problems):
+            passes()
     try:
         discovered, observers = discover()
-        for dialog in dialogs_of().values():
+        for kind in [dialog.settings for dialog in dialogs_of().values() if dialog.settings]:
             with _noting(problems):
-                if dialog.settings:
-                    read(dialog.settings)
+                read(kind)
     except (ContractError, PromptError) as broken:
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": []}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
@@ -153,22 +154,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
         "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],
-        "observers": [
-            {
-                "name": name,
-                "checks": [check for check in ("pre_check", "post_check") if getattr(observer, check)],
-                "languages": translated(observer_file(name)),
-            }
-            for name, observer in observers.items()
-        ],
-        "tools": [
-            {
-                "name": tool.name,
-                "description": tool.description.partition("\n")[0],
-                "languages": [lang for lang in languages() if texts_of(tool, lang)[1]],
-            }
-            for tool in tools.values()
-        ],
+        "observers": [_observer(name, observer) for name, observer in observers.items()],
+        "tools": [_tool(tool) for tool in tools.values()],
         "models": models,
         "faults": problems,
         "warnings": warnings(speakers, languages()),
@@ -181,6 +168,16 @@ def _noting(problems: list[str]) -> Iterator[None]:
         yield
     except ConfigError as wrong:
         problems.append(str(wrong))
+
+
+def _observer(name: str, observer: Observer) -> dict[str, object]:
+    checks = [check for check in ("pre_check", "post_check") if getattr(observer, check)]
+    return {"name": name, "checks": checks, "languages": translated(observer_file(name))}
+
+
+def _tool(tool: BaseTool) -> dict[str, object]:
+    spoken = [lang for lang in languages() if texts_of(tool, lang)[1]]
+    return {"name": tool.name, "description": tool.description.partition("\n")[0], "languages": spoken}
 
 
 def _dialog(dialog: Speaker) -> dict[str, object]:

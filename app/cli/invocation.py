@@ -8,6 +8,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+from agents.language.text.clean import clean
 from agents.toolkit.commands import name_given
 from agents.toolkit.services import Services
 from app.composition import open_parts
@@ -49,11 +50,7 @@ DEFAULT_THREAD = "me"
 
 
 def language_given(value: str | None) -> str | None:
-    """Return the code of a language that there are texts for.
-
-    Raises:
-        BadParameter: there are none.
-    """
+    """Return the code of a language that there are texts for. Raises BadParameter: there are none."""
     if value is not None and value not in languages():
         raise typer.BadParameter(f"there is no language {value!r}; there are: {', '.join(languages())}")
     return value
@@ -66,6 +63,11 @@ Lang = Annotated[str | None, typer.Option(callback=language_given, help="Which l
 Model = Annotated[str | None, typer.Option(help="The model to ask (default: LLM_MODEL).")]
 Trace = Annotated[bool, typer.Option("--trace", help="Show on stderr what happens in every turn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
+
+
+def tell(text: str) -> None:
+    """Tell the operator something on stderr."""
+    sys.stderr.write(f"{clean(text)}\n")
 
 
 @contextmanager

@@ -14,24 +14,25 @@ from app.agent_files.mocks import Mock
 from app.assistant.recording import Record
 from app.cli import lab_desk
 from app.cli.invocation import Thread, language_given
+from app.cli.lab_desk import lab_folder
 from app.cli.progress import progress_bar
 from app.composition import open_assistant
 from app.composition.databases import open_database
 from app.doors.visit import FAILED
 from app.lab import threads
 from app.lab.agents import Workshop
-from app.lab.cards import Queries, card_text, draft_file, effect, queries_of
-from app.lab.cases import Case, ExpectedCall
-from app.lab.desk_session import Session
-from app.lab.folder import Kind, LabFolder, written
+from app.lab.cards import card_text, draft_file, effect, queries_of
+from app.lab.cases import ExpectedCall
+from app.lab.folder import Kind, written
 from app.lab.forms import from_json
+from app.lab.kinds import KINDS
 from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries, table_lines
-from app.lab.simulation import Talks, User
+from app.lab.simulation import Talks
 from app.lab.simulation import simulate as simulated
 from app.lab.variants import Variant
 from app.presentation.listing import columns, state_lines
 from app.presentation.tool_card import owned_tools, slots, write_card
-from app.remote.yaml_file import Part, parsed, validated
+from app.remote.yaml_file import parsed, validated
 from app.replay.stage import play
 from app.security.audit import TABLES, Action, Audit, login
 from app.settings import Settings, read_settings
@@ -59,11 +60,11 @@ async def thread(
     if state is None:
         raise UsageError(f"the state at the end of turn {turn} is not kept")
     lines = state_lines(state) if state else []
-    for each in turns:
-        lines += ["", f"{each.number}. {each.text or '-'}", *(f"   {line}" for line, _ in each.steps)]
-        lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in each.decisions if made.reason]
-        lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in each.sources]
-    return CommandResult({"thread": thread, "state": state, "turns": [each.plain() for each in turns]}, lines)
+    for view in turns:
+        lines += ["", f"{view.number}. {view.text or '-'}", *(f"   {line}" for line, _ in view.steps)]
+        lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in view.decisions if made.reason]
+        lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in view.sources]
+    return CommandResult({"thread": thread, "state": state, "turns": [view.plain() for view in turns]}, lines)
 
 
 @application.command()
@@ -89,15 +90,6 @@ def _variant(model: str, temperature: float | None) -> Variant:
     return validated(Variant, {"model": model, "parameters": {"temperature": temperature}})
 
 
-KINDS: dict[Kind, type[Part]] = {
-    "cases": Case,
-    "desk": Session,
-    "mocks": Mock,
-    "queries": Queries,
-    "runs": Run,
-    "users": User,
-    "variants": Variant,
-}
 KindOfFile = Annotated[Kind, typer.Argument(help="Which folder of the lab's.")]
 FileName = Annotated[str, typer.Argument(help="The file's, without .yaml.")]
 GivenFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file to take.")]
@@ -106,21 +98,21 @@ GivenFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Th
 @application.command("list")
 async def list_files(kind: KindOfFile) -> CommandResult:
     """List the files of a kind, each with its first line."""
-    every = {name: written(part).partition("\n")[0] for name, part in _folder().every(kind, KINDS[kind]).items()}
+    every = {name: written(part).partition("\n")[0] for name, part in lab_folder().every(kind, KINDS[kind]).items()}
     return CommandResult(every, columns(every.items()) if every else [])
 
 
 @application.command()
 async def save(kind: KindOfFile, name: FileName, file: GivenFile) -> CommandResult:
     """Keep a YAML file in the lab's folder, once it is found to be sound."""
-    path = _folder().write(kind, name, parsed(file.read_text("utf-8"), KINDS[kind], str(file)))
+    path = lab_folder().write(kind, name, parsed(file.read_text("utf-8"), KINDS[kind], str(file)))
     return CommandResult({kind: name}, [str(path)])
 
 
 @application.command()
 async def delete(kind: KindOfFile, name: FileName) -> CommandResult:
     """Delete a file of the lab's folder."""
-    _folder().delete(kind, name)
+    lab_folder().delete(kind, name)
     return CommandResult({kind: name}, [])
 
 
@@ -129,7 +121,7 @@ async def case(thread: Thread) -> CommandResult:
     """Keep a thread as a case: what was said, and its trace as what is expected."""
     settings = read_settings()
     name = threads.keep_case(settings, await _records(settings, thread), thread)
-    return CommandResult({"case": name}, [str(_folder().path("cases", name))])
+    return CommandResult({"case": name}, [str(lab_folder().path("cases", name))])
 
 
 @application.command()
@@ -150,7 +142,7 @@ async def mock(
     arguments: Annotated[str, typer.Argument(help="The arguments of a call, as JSON.")] = "{}",
 ) -> CommandResult:
     """Show what a mock answers to a call."""
-    kept = _folder().read("mocks", name, Mock)
+    kept = lab_folder().read("mocks", name, Mock)
     call = validated(ExpectedCall, {"tool": kept.tool, "args": from_json(arguments, "arguments")})
     outcome = kept.outcome(call.args)
     plain = outcome.model_dump(mode="json") if outcome else {"otherwise": kept.otherwise}
@@ -169,17 +161,18 @@ async def run(
     judge: Annotated[str, typer.Option(metavar="MODEL", help="A model that judges, too.")] = "",
 ) -> CommandResult:
     """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
-    chosen = _folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
+    chosen = lab_folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
     order = {"cases": names, "mocks": mock, "variants": chosen, "times": times, "judge": judge}
     with progress_bar() as tell:
-        _, done = await run_files(read_settings(), validated(Order, order), tell)
-    return _outcome(done, FAILED if done.differing() or any(each.problems for each in done.results) else 0)
+        _, finished = await run_files(read_settings(), validated(Order, order), tell)
+    is_faulty = finished.differing() or any(result.problems for result in finished.results)
+    return _outcome(finished, FAILED if is_faulty else 0)
 
 
 @application.command()
 async def outcome(run: RunName) -> CommandResult:
     """Show what came of a run."""
-    return _outcome(_folder().read("runs", run, Run), 0)
+    return _outcome(lab_folder().read("runs", run, Run), 0)
 
 
 @application.command()
@@ -189,14 +182,15 @@ async def verdict(
     verdict: Annotated[Verdict, typer.Argument(help="What you think of it.")],
 ) -> CommandResult:
     """Judge a result of a run; then show how far the judges agree."""
-    judge_result(_folder(), run, place, verdict)
-    return _outcome(_folder().read("runs", run, Run), 0)
+    judge_result(lab_folder(), run, place, verdict)
+    return _outcome(lab_folder().read("runs", run, Run), 0)
 
 
-def _outcome(done: Run, exit_code: int) -> CommandResult:
-    plain = {"begun": done.begun, "variants": summaries(done), "differing": done.differing()}
-    plain["problems"] = [{"case": each.case, "problems": each.problems} for each in done.results if each.problems]
-    return CommandResult(plain, table_lines(done), exit_code)
+def _outcome(finished: Run, exit_code: int) -> CommandResult:
+    plain = {"begun": finished.begun, "variants": summaries(finished), "differing": finished.differing()}
+    faulty = [result for result in finished.results if result.problems]
+    plain["problems"] = [{"case": result.case, "problems": result.problems} for result in faulty]
+    return CommandResult(plain, table_lines(finished), exit_code)
 
 
 @application.command()
@@ -212,12 +206,8 @@ async def simulate(
     """Let simulated users talk; exit 1 if a talk went wrong."""
     order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": {"model": model}, "keep": keep}
     with progress_bar() as tell:
-        done = await simulated(read_settings(), validated(Talks, order), tell)
-    return CommandResult(vars(done), done.lines(), FAILED if done.failures else 0)
-
-
-def _folder() -> LabFolder:
-    return LabFolder(read_settings().lab_folder)
+        simulation = await simulated(read_settings(), validated(Talks, order), tell)
+    return CommandResult(vars(simulation), simulation.lines(), FAILED if simulation.failures else 0)
 
 
 @application.command()
@@ -230,7 +220,7 @@ async def card(
     apply: Annotated[bool, typer.Option("--apply", help="Let everybody have it.")] = False,
 ) -> CommandResult:
     """Show which requests find a tool with another card, and which no longer do; exit 1 if some are lost."""
-    folder = _folder()
+    folder = lab_folder()
     text = file.read_text("utf-8") if file else card_text(folder, tool, lang)
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         shown = effect(assistant.speakers, tool, lang, text, await queries_of(assistant, folder))
@@ -238,7 +228,7 @@ async def card(
     paths = [draft_file(folder, tool, lang)] * draft + [card_file(tool, lang)] * apply
     for path in paths:
         async with deed("card_changed", tool):
-            write_card(path, "", text, slots([each for _, each in owned]))
+            write_card(path, "", text, slots(owned))
     groups = {name: [query.text for query in queries] for name, queries in shown.items()}
     lines = [f"{sign} {query}" for sign, name in SIGNS.items() for query in groups[name]]
     return CommandResult(groups, lines, FAILED if groups["lost"] else 0)
@@ -264,7 +254,7 @@ async def deed(what: Action, about: str) -> AsyncIterator[None]:
 
 
 def _workshop(maker: str) -> Workshop:
-    return Workshop(_folder(), maker)
+    return Workshop(lab_folder(), maker)
 
 
 @agents.command("list")

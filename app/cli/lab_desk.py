@@ -12,7 +12,7 @@ import typer
 from agents.conversation.gate import trained_gate
 from agents.errors import UsageError
 from agents.toolkit.commands import CommandResult
-from app.cli.invocation import Lang
+from app.cli.invocation import Lang, tell
 from app.composition import load_thresholds, open_assistant
 from app.lab.cards import cards_of, queries_of
 from app.lab.desk import Desk, ExportForm, sitting
@@ -27,6 +27,7 @@ from app.remote.yaml_file import validated
 from app.settings import read_settings
 from prompts import card_file
 
+BACK = "/back"
 application = typer.Typer(name="desk", help="Play the model yourself; what you do becomes training data and a test.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The session's file in the lab's folder desk.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Files in the lab's folder desk (default: all).")]
@@ -35,7 +36,7 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Files in the l
 @application.command()
 async def show(name: Name) -> CommandResult:
     """Show what the user said, what the person replied, and what came of it."""
-    session = _folder().read("desk", name, Session)
+    session = lab_folder().read("desk", name, Session)
     lines = []
     for turn in session.turns:
         lines.append(f"user: {turn.user}")
@@ -55,7 +56,7 @@ async def export(
 ) -> CommandResult:
     """Export a session for fine-tuning, or as a trace test."""
     if form == "jsonl":
-        text = jsonl_of(_folder().read("desk", name, Session))
+        text = jsonl_of(lab_folder().read("desk", name, Session))
     else:
         async with sitting(read_settings(), name) as desk:
             text = await desk.as_test(read_settings().app_lang)
@@ -73,18 +74,18 @@ async def teach(
 ) -> CommandResult:
     """Take messages as examples for the tools that the person chose; show what ranker and gate do before and after."""
     lessons = []
-    for name in names or _folder().names("desk"):
+    for name in names or lab_folder().names("desk"):
         async with sitting(read_settings(), name) as desk:
             lessons += lessons_of(desk)
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         speakers, gate = assistant.speakers, trained_gate(await load_thresholds(assistant.memory.store))
-        rows = figures(speakers, lessons, await queries_of(assistant, _folder()), gate)
+        rows = figures(speakers, lessons, await queries_of(assistant, lab_folder()), gate)
     owned, new = owned_tools(speakers), new_examples(cards_of(speakers), lessons)
     lines = [f"+ {tool} ({lang}): {text}" for (tool, lang), texts in new.items() for text in texts]
     for (tool, lang), texts in new.items() if apply else ():
         path = card_file(tool, lang)
         before = path.read_text("utf-8") if path.exists() else ""
-        write_card(path, before, changed_card(before, added=texts), slots([each for _, each in owned[tool]]))
+        write_card(path, before, changed_card(before, added=texts), slots(owned[tool]))
     return CommandResult({"examples": lines, "figures": rows}, [*lines, *table_of(rows)])
 
 
@@ -95,26 +96,31 @@ async def play(name: Name, *, lang: Lang = None) -> CommandResult:
     As the model write an answer, or calls as `TOOL {"argument": 1}` behind a `/`, several behind several; `/back` takes
     the last step back.
     """
-    folder = _folder()
+    folder = lab_folder()
     if name not in folder.names("desk"):
         folder.write("desk", name, Session(lang=lang or read_settings().app_lang))
     async with sitting(read_settings(), name) as desk:
         shown = 0
         while line := await _typed(desk, shown):
-            shown = len(desk.wanted.messages) if desk.wanted else 0
+            shown = len(desk.wanted.messages) if desk.wanted and line != BACK else 0
             try:
-                if line == "/back":
-                    steps, shown = sum(1 + len(turn.replies) for turn in desk.session.turns), 0
-                    await desk.back(read_settings(), steps - 1)
-                elif desk.wanted:
-                    text, *made = f" {line}".split(" /")
-                    await desk.reply(text.strip(), [_read(call) for call in made])
-                else:
-                    desk.say(line)
+                await _take(desk, line)
             except UsageError as fault:
-                _tell(f"! {fault}")
+                tell(f"! {fault}")
         turns = len(desk.session.turns)
     return CommandResult({"session": name, "turns": turns}, [str(folder.path("desk", name))])
+
+
+async def _take(desk: Desk, line: str) -> None:
+    """Do what a line says. Raises UsageError: it cannot be done now."""
+    if line == BACK:
+        steps = sum(1 + len(turn.replies) for turn in desk.session.turns)
+        await desk.back(read_settings(), steps - 1)
+    elif desk.wanted:
+        text, *calls = f" {line}".split(" /")
+        await desk.reply(text.strip(), [_read(call) for call in calls])
+    else:
+        desk.say(line)
 
 
 async def _typed(desk: Desk, shown: int) -> str:
@@ -122,10 +128,10 @@ async def _typed(desk: Desk, shown: int) -> str:
     await desk.settle()
     if wanted := desk.wanted:
         for message in wanted.messages[shown:]:
-            _tell(_written(message))
-        _tell(f"Tools: {', '.join(tool['function']['name'] for tool in wanted.tools)}")
+            tell(_written(message))
+        tell(f"Tools: {', '.join(tool['function']['name'] for tool in wanted.tools)}")
     elif desk.session.turns:
-        _tell(_ended(desk.session.turns[-1]))
+        tell(_ended(desk.session.turns[-1]))
     sys.stderr.write(f"{wanted.role if wanted else 'user'}> ")
     sys.stderr.flush()
     line: str = await asyncio.to_thread(sys.stdin.readline)
@@ -147,9 +153,6 @@ def _read(call: str) -> DeskCall:
     return validated(DeskCall, {"tool": tool, "args": from_json(arguments.strip() or "{}", tool)}, tool)
 
 
-def _tell(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-
-
-def _folder() -> LabFolder:
+def lab_folder() -> LabFolder:
+    """Return the lab's files."""
     return LabFolder(read_settings().lab_folder)

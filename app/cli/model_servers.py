@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
 
 import httpx
+import jmespath
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import SecretStr
@@ -52,10 +51,8 @@ async def models_of(base_url: str, key: str | None) -> list[str]:
 
 async def _models(client: httpx.AsyncClient, base_url: str, key: str | None) -> list[str] | None:
     """Return the models that an endpoint lists; None if it does not answer with a list."""
-    listed = await fetch(client, f"{base_url.rstrip('/')}/models", key)
-    with suppress(KeyError, TypeError):
-        return [str(model["id"]) for model in cast(Any, listed)["data"]]
-    return None
+    names = jmespath.search("data[].id", await fetch(client, f"{base_url.rstrip('/')}/models", key))
+    return None if names is None else [str(name) for name in names]
 
 
 @dataclass(frozen=True)

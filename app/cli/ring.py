@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import html
 import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -22,7 +21,7 @@ from agents.language.text.clean import clean
 from agents.toolkit.commands import name_given
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Deliver, Ring, Unreachable
-from app.cli.invocation import Lang
+from app.cli.invocation import Lang, tell
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.doors.visit import TROUBLE
@@ -125,14 +124,10 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None) -> in
     if settings.ring_telegram_chat is not None and not token:
         raise ConfigError(say("ring.no_token", settings.app_lang))
     log = log_on_stderr(detailed=True, content=settings.log_content, as_json=settings.log_json, secret=token)
-    with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
-        try:
-            # No model is asked, so none has to be reachable.
-            async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
-                return await _ring(assistant, settings, token, lang, user)
-        except asyncio.CancelledError:
-            if not signalled:
-                raise
+    with log, cancelled_by(signal.SIGTERM, signal.SIGINT):
+        # No model is asked, so none has to be reachable.
+        async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
+            return await _ring(assistant, settings, token, lang, user)
     return 0
 
 
@@ -142,7 +137,7 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
     async with AsyncExitStack() as stack:
         begin = partial(Clock, assistant.memory, assistant.sources, user=user)
         if token:
-            _tell(say("ring.reaching", lang, what="Telegram"))
+            tell(say("ring.reaching", lang, what="Telegram"))
             # Its library takes half a second to import, which other commands should not wait for.
             telegram = import_module("app.doors.telegram.service")
             opened = telegram.open_sender(assistant, settings)
@@ -153,23 +148,19 @@ async def _ring(assistant: Assistant, settings: Settings, token: str, lang: str,
         if deliver:
             ways.append(say("ring.chat", lang, chat=chat))
         else:
-            _tell(say("ring.reaching", lang, what=say("ring.bus", lang)))
+            tell(say("ring.reaching", lang, what=say("ring.bus", lang)))
             desktop = Desktop(APP)
             try:
                 ways.append(say("ring.desktop", lang, server=await desktop.check()))
             except NoDesktop as lack:
-                _tell(f"python -m app: {say('ring.no_way', lang, why=lack)}")
+                tell(f"python -m app: {say('ring.no_way', lang, why=lack)}")
                 return TROUBLE["unavailable"]
             deliver = partial(_notify, assistant, desktop, say("ring.title", lang))
         await stack.enter_async_context(begin(deliver, without=CHATS, away=DESKTOP_AGAIN))
         whose = say("ring.of_user", lang, user=user) if user else ""
-        _tell(say("ring.ringing", lang, user=whose, ways=", ".join(ways)))
+        tell(say("ring.ringing", lang, user=whose, ways=", ".join(ways)))
         await asyncio.Event().wait()
     return 0
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"{clean(line)}\n")
 
 
 async def _notify(assistant: Assistant, desktop: Desktop, title: str, ring: Ring) -> None:

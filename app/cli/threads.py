@@ -17,7 +17,7 @@ from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.assistant.short_term_memory import contents
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
-from app.cli.invocation import OptionalThread, Thread, results_alone
+from app.cli.invocation import OptionalThread, Thread, results_alone, tell
 from app.composition import open_assistant
 from app.doors.visit import FAILED
 from app.presentation.listing import conversation_markdown, history_lines, state_lines, thread_lines
@@ -140,7 +140,7 @@ async def forget(
                 await assistant.forgetting.person(user or "")
             elif scope == "part":
                 await assistant.forgetting.part(thread or "", user or "")
-            elif not await assistant.forget(thread or ""):
+            elif not await assistant.forgetting.thread(thread or ""):
                 raise UsageError(say("no_thread", lang, thread=repr(thread)))
     result = {**{name: value for name, value in about.items() if value}, "forgotten": True}
     return CommandResult(result, [say(f"forget.done_{scope}", lang, **about)])
@@ -190,7 +190,7 @@ async def exported(settings: Settings, thread: str, form: str = "markdown") -> s
         if form == "test":
             source, remark = await test_of(assistant, thread, settings.app_lang)
             if remark:
-                sys.stderr.write(f"{remark}\n")
+                tell(remark)
             return source
         lines = await assistant.history(thread)
         state = await assistant.state(thread) if lines else await _state(assistant, thread, settings.app_lang)

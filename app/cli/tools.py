@@ -12,21 +12,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from langchain_core.tools import BaseTool
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.commands import CommandResult, name_given
 from agents.toolkit.questions import worded
-from agents.toolkit.speaker import Speaker, Speakers
-from app.cli.invocation import DEFAULT_THREAD, Lang, language_given
+from agents.toolkit.speaker import Speakers
+from app.cli.invocation import DEFAULT_THREAD, Lang, language_given, tell
 from app.cli.tool_trial import Finding, Trial, tried, typed
 from app.composition import check_tools, discover
 from app.composition.remote_tools import with_remote_tools
 from app.doors.visit import FAILED
 from app.presentation.listing import card_lines, tool_lines
 from app.presentation.texts import say
-from app.presentation.tool_card import HAND_OVER, ToolCard, cards, changed_card, owned_tools, slots, write_card
+from app.presentation.tool_card import HAND_OVER, Owned, ToolCard, cards, changed_card, owned_tools, slots, write_card
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
 from app.settings import Settings, read_settings
@@ -86,7 +85,7 @@ async def try_tool(
             finding = await tried(trial, speakers, settings)
     if not context.obj.as_json:
         for notice in finding.notices:
-            sys.stderr.write(f"{clean(notice)}\n")
+            tell(notice)
     facts = {"tool": name, "args": trial.args, **finding.plain()}
     return CommandResult(facts, _finding_lines(finding, trial.lang), 0 if finding.ok else FAILED)
 
@@ -118,7 +117,7 @@ async def edit(
     settings = read_settings()
     async with _everyone(settings, name) as (speakers, _):
         owners = _owners(name, speakers, settings.app_lang)
-    path, parameters = card_file(name, lang), slots([tool for _, tool in owners])
+    path, parameters = card_file(name, lang), slots(owners)
     try:
         before = path.read_text("utf-8") if path.exists() else ""
         if description is not None or add_example or remove_example:
@@ -148,11 +147,11 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
     absent: list[ConfigError] = []
     async with with_remote_tools(settings, speakers, absent.append) as everyone:
         for fault in absent:
-            sys.stderr.write(f"{clean(str(fault))}\n")
+            tell(str(fault))
         yield everyone, not absent
 
 
-def _owners(name: str, speakers: Speakers, lang: str) -> Sequence[tuple[Speaker, BaseTool]]:
+def _owners(name: str, speakers: Speakers, lang: str) -> Sequence[Owned]:
     if owners := owned_tools(speakers).get(name):
         return owners
     raise UsageError(say("tools.none", lang, tool=repr(name)))
@@ -185,12 +184,12 @@ async def _edit_by_hand(path: Path, before: str, parameters: Sequence[str]) -> b
             code = await (await asyncio.create_subprocess_exec(*shlex.split(command), name)).wait()
         if code:
             raise UsageError(f"{command} ended with code {code}")
-        return _taken(Path(name), path, before, parameters)
+        return _write_draft(Path(name), path, before, parameters)
     except (OSError, ValueError) as fault:
         raise UsageError(f"{fault} (your draft: {name})") from None
 
 
-def _taken(draft: Path, path: Path, before: str, parameters: Sequence[str]) -> bool:
+def _write_draft(draft: Path, path: Path, before: str, parameters: Sequence[str]) -> bool:
     is_written = write_card(path, before, draft.read_text("utf-8"), parameters)
     draft.unlink()
     return is_written

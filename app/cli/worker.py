@@ -1,8 +1,6 @@
 """`worker`: a process that plays the turns of doors."""
 
-import asyncio
 import signal
-from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -19,6 +17,6 @@ async def worker(*, turns: Turns = 32) -> int:
     """Play the turns that `serve` and `telegram` leave to workers, until stopped; needs WORKERS=yes."""
     settings = read_settings()
     log = log_on_stderr(detailed=False, content=settings.log_content, as_json=settings.log_json)
-    with log, cancelled_by(signal.SIGTERM, signal.SIGINT), suppress(asyncio.CancelledError):
+    with log, cancelled_by(signal.SIGTERM, signal.SIGINT):
         await play_for_doors(settings, turns)
     return 0

@@ -1,12 +1,10 @@
 """The composition root: put the application together from settings, files and a database."""
 
 import logging
-import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from zoneinfo import ZoneInfo
 
 from langgraph.store.base import BaseStore
 
@@ -17,13 +15,8 @@ from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
 from agents.memory import Memory
 from agents.memory.connection import Tables
-from agents.memory.preferences import machine_zone
 from agents.models import Models
-from agents.models.factory import Endpoint, make_model
-from agents.sources.documents.index import DocumentIndex, index_file
 from agents.state import SUPERVISOR
-from agents.toolkit.context import Context
-from agents.toolkit.help import Documents, HelpChain, Link, Pages
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from app.agent_files import shared_agents
@@ -32,17 +25,17 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
 from app.assistant.turn import Languages
-from app.assistant.turn_player import TurnPlayer
+from app.assistant.turn_player import Equipment, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
 from app.composition.databases import open_database
 from app.composition.field_values import WrittenFields
+from app.composition.help_chain import check_help, make_help
 from app.composition.remote_tools import note_changes, with_remote_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
 from app.extensions import Extensions
 from app.presentation.tool_card import faults
-from app.remote.help_links import OtherModel, Person, Webhook
 from app.seat import seats
 from app.seat.observing import calling
 from app.seat.tool import offered
@@ -58,36 +51,13 @@ LOG = logging.getLogger(__name__)
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parts:
+@dataclass(eq=False, kw_only=True)
+class Parts(Equipment):
     """What an installation is made of while its database is open."""
 
     settings: Settings
     speakers: Speakers
     watching: Mapping[str, observers.Observer]
-    memory: Memory
-    models: Models
-    help: HelpChain
-    services: Services
-
-    def context(self, thread: str, user: str, zone: ZoneInfo | None, device: str = "") -> Context:
-        """Return the context of a turn that no `TurnPlayer` plays."""
-        return Context(
-            thread,
-            user,
-            self.models,
-            now=self.memory.now,
-            locks=self.memory.locks,
-            ledger=self.memory.ledger,
-            undo=self.memory.undo,
-            notes=self.memory.notes,
-            zone=zone or machine_zone(),
-            device=device,
-            permissions=Permissions(self.settings.permissions).of(user),
-            help=self.help,
-            limits=self.settings.limits,
-            services=self.services,
-        )
 
 
 @asynccontextmanager
@@ -102,9 +72,7 @@ async def open_assistant(
 ) -> AsyncIterator[Assistant]:
     """Open the parts of an installation, as `open_parts` does, and build its graph; `make` makes the assistant.
 
-    Raises:
-        ConfigError: a setting is wrong.
-        ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
+    Raises as `open_parts`.
     """
     async with (
         open_traces(settings) as traced,
@@ -124,15 +92,10 @@ async def open_assistant(
         )
         player = TurnPlayer(
             graph,
-            memory,
-            parts.models,
             Languages(settings.app_lang, tuple(languages())),
-            parts.help,
-            Permissions(settings.permissions),
-            settings.limits,
             queue=TurnQueue(settings.turns_at_once, settings.turns_waiting),
-            services=parts.services,
             traced=traced,
+            **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
         )
         yield make(player, parts.speakers)
 
@@ -172,12 +135,7 @@ async def open_parts(
             )
         )
         if remote and speakers is None:
-            everyone = await stack.enter_async_context(with_remote_tools(settings, everyone))
-            if settings.has_remote_tools:
-                check_tools(everyone)
-            everyone, misfits = await fitting(everyone, models, settings.app_lang)
-            for misfit in misfits:
-                LOG.warning("%s", misfit)
+            everyone = await stack.enter_async_context(_completed(settings, everyone, models))
         seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
         prices = prices_of(settings, models)
         counting = usage.Usage(memory.database, memory.now, settings.daily_limits, prices, settings.usage_days)
@@ -189,8 +147,22 @@ async def open_parts(
             memory=memory,
             models=models,
             help=await make_help(settings, memory),
+            permissions=Permissions(settings.permissions),
+            limits=settings.limits,
             services=await stack.enter_async_context(open_services(dialogs_of(), memory, seating, counting, auditing)),
         )
+
+
+@asynccontextmanager
+async def _completed(settings: Settings, speakers: Speakers, models: Models) -> AsyncIterator[Speakers]:
+    """Yield the speakers with their remote tools, as they fit into the windows of their models."""
+    async with with_remote_tools(settings, speakers) as everyone:
+        if settings.has_remote_tools:
+            check_tools(everyone)
+        everyone, misfits = await fitting(everyone, models, settings.app_lang)
+        for misfit in misfits:
+            LOG.warning("%s", misfit)
+        yield everyone
 
 
 def make_models(settings: Settings, speakers: Speakers, override: str | None = None) -> Models:
@@ -206,14 +178,11 @@ def make_models(settings: Settings, speakers: Speakers, override: str | None = N
 
 
 def prices_of(settings: Settings, models: Models) -> Mapping[str, Price]:
-    """Return the prices of models.
-
-    Raises:
-        ConfigError: money is limited, and a model has no price.
-    """
-    names = sorted({model.name for model in models if not model.name.startswith(FREE)} - settings.llm_prices.keys())
-    if names and (settings.user_money_per_day or settings.money_per_day):
-        raise ConfigError(f"LLM_PRICES: money is limited, and there is no price of {', '.join(names)} {EXAMPLE}")
+    """Return the prices of models. Raises ConfigError: money is limited, and a model has no price."""
+    paid = {model.name for model in models if not model.name.startswith(FREE)}
+    unpriced = ", ".join(sorted(paid - settings.llm_prices.keys()))
+    if unpriced and (settings.user_money_per_day or settings.money_per_day):
+        raise ConfigError(f"LLM_PRICES: money is limited, and there is no price of {unpriced} (see .env.example)")
     return settings.llm_prices
 
 
@@ -271,12 +240,8 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
 
 def tables_of(specialists: Mapping[str, Dialog]) -> list[Tables]:
     """Return the tables of the dialogs that have some, and of the application."""
-    return [
-        *(dialog.tables for dialog in specialists.values() if dialog.tables),
-        seats.TABLES,
-        usage.TABLES,
-        audit.TABLES,
-    ]
+    own = (dialog.tables for dialog in specialists.values() if dialog.tables)
+    return [*own, seats.TABLES, usage.TABLES, audit.TABLES]
 
 
 @asynccontextmanager
@@ -289,10 +254,10 @@ async def open_services(specialists: Mapping[str, Dialog], memory: Memory, *give
     Raises:
         ConfigError: a setting of a dialog is wrong.
     """
-    seating = next((each for each in given if isinstance(each, seats.Seats)), seats.Seats(memory))
+    seating = next((service for service in given if isinstance(service, seats.Seats)), seats.Seats(memory))
     memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
-    rest = [each for each in given if each is not seating]
+    rest = [service for service in given if service is not seating]
     counting = usage.Usage(memory.database, memory.now)
     auditing = audit.Audit(memory.database, memory.now)
     services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting, auditing)
@@ -304,80 +269,6 @@ async def open_services(specialists: Mapping[str, Dialog], memory: Memory, *give
             if dialog.forget is not None:
                 memory.erasers.append(partial(dialog.forget, services))
         yield services
-
-
-SALT = ("application", "help")
-EXAMPLE = "(see .env.example)"
-
-
-async def make_help(settings: Settings, memory: Memory) -> HelpChain:
-    """Return the chain.
-
-    Raises:
-        ConfigError: a link lacks what it needs.
-    """
-    check_help(settings)
-    links: list[Link] = []
-    for name in settings.help_chain:
-        match name:
-            case "pages":
-                links.append(Pages())
-            case "documents":
-                links.append(Documents(DocumentIndex(index_file(memory.storage.path))))
-            case "model":
-                links.append(model_link(settings))
-            case "webhook":
-                secret = settings.help_webhook_secret.get_secret_value() if settings.help_webhook_secret else None
-                links.append(
-                    Webhook(str(settings.help_webhook_url), await _salt(memory.store), secret, settings.help_timeout)
-                )
-            case "person":
-                links.append(Person(memory.notes, settings.notes_per_day))
-    return HelpChain(links, settings.help_timeout)
-
-
-def check_help(settings: Settings) -> None:
-    """Check that the links have the settings that they need.
-
-    Raises:
-        ConfigError: a link lacks what it needs.
-    """
-    if "model" in settings.help_chain:
-        model_link(settings)
-    if "webhook" in settings.help_chain and settings.help_webhook_url is None:
-        raise ConfigError(f"HELP_CHAIN: the link webhook needs HELP_WEBHOOK_URL {EXAMPLE}")
-
-
-def model_link(settings: Settings) -> OtherModel:
-    """Return the link to another model.
-
-    Raises:
-        ConfigError: its name or key is missing.
-    """
-    name = settings.help_model or ""
-    provider, _, bare = name.partition(":")
-    if not bare or provider == "local":
-        raise ConfigError(f"HELP_CHAIN: the link model needs HELP_MODEL=<provider>:<name> {EXAMPLE}")
-    if provider != "openai":
-        if settings.help_base_url or settings.help_api_key:
-            raise ConfigError(f"HELP_BASE_URL and HELP_API_KEY are for HELP_MODEL=openai:<name> alone {EXAMPLE}")
-        return OtherModel(make_model(name, Endpoint(timeout=settings.help_timeout, retries=0)))
-    own = bool(settings.help_base_url or settings.help_api_key)
-    key = settings.help_api_key if own else settings.openai_api_key
-    url = settings.help_base_url if own else settings.openai_base_url
-    if not (key or url):
-        raise ConfigError(f"HELP_MODEL needs HELP_API_KEY or HELP_BASE_URL {EXAMPLE}")
-    endpoint = Endpoint(key=key, base_url=url, timeout=settings.help_timeout, retries=0)
-    return OtherModel(make_model(name, endpoint))
-
-
-async def _salt(store: BaseStore) -> bytes:
-    """Return the salt for hashes of thread ids: a secret of the database that never changes."""
-    if (item := await store.aget(SALT, "salt")) is not None:
-        return bytes.fromhex(str(item.value["salt"]))
-    salt = secrets.token_bytes(16)
-    await store.aput(SALT, "salt", {"salt": salt.hex()})
-    return salt
 
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -51,7 +51,7 @@ def _fitting(value: object, annotation: object, names: Names, lang: str, now: da
     if bool in kinds:
         return next((idea == "yes" for idea in ("yes", "no") if is_said(idea, value)), value)
     if choices := permitted(annotation):
-        called = {name.casefold(): it for it in choices for name in (*names.get(str(it), ()), str(it))}
+        called = {name.casefold(): choice for choice in choices for name in (*names.get(str(choice), ()), str(choice))}
         return called.get(value.strip(" .!").casefold(), value)
     if kind := next((kind for kind in (datetime, date, time) if kind in kinds), None):
         return _moment(value, kind, lang, now)
@@ -63,8 +63,8 @@ def _moment(text: str, kind: type, lang: str, now: datetime) -> object:
     # A day is meant from its beginning on, so that today is one.
     begins = [now if kind is not date else now.replace(hour=0, minute=0, second=0, microsecond=0)]
     begins += [LONG_AGO.astimezone(now.tzinfo)] if _YEAR.search(text) else []
-    moments = (moment(text, lang, begin, zone_of(now)) for begin in begins)
-    at = next((it.at for it in moments if it), None)
+    readings = (moment(text, lang, begin, zone_of(now)) for begin in begins)
+    at = next((reading.at for reading in readings if reading), None)
     if at is None or kind is datetime:
         return at or text
     return at.date() if kind is date else at.time()

@@ -81,23 +81,23 @@ async def copy(
     if source == target:
         raise UsageError("--to names the database that DATABASE_URL names; name another one.")
     added = [*tables_of(dialogs_of()), *others]
-    async with connected(source, key) as old, open_database(target, tables=added, key=target_key) as memory:
+    opening = open_database(target, tables=added, key=target_key)
+    async with connected(source, key) as old, opening as memory, memory.locks.hold("\0migration"):
         new = memory.database
-        async with memory.locks.hold("\0migration"):
-            tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, *added]))
-            await _begin(new, tables)
-            counts = {table.name: await _count(old, table) for table in tables}
-            done, total = 0, sum(counts.values())
-            for table in tables:
-                async for copied in _copied(table, old, new):
-                    done += copied
-                    tell(done, total, table.name)
-                if table.is_numbered and is_postgres(target):
-                    await new.execute(RENUMBER.format(table=table.name, column=table.key[0]))
-            differing = [table.name for table in tables if await _count(new, table) != await _count(old, table)]
-            if differing:
-                raise UsageError(f"Something writes to {', '.join(differing)}; stop it and run this again.")
-            await new.execute("DELETE FROM owners WHERE owner = ?", (BEGUN,))
+        tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, *added]))
+        await _begin(new, tables)
+        counts = {table.name: await _count(old, table) for table in tables}
+        done, total = 0, sum(counts.values())
+        for table in tables:
+            async for copied in _copied(table, old, new):
+                done += copied
+                tell(done, total, table.name)
+            if table.is_numbered and is_postgres(target):
+                await new.execute(RENUMBER.format(table=table.name, column=table.key[0]))
+        differing = [table.name for table in tables if await _count(new, table) != await _count(old, table)]
+        if differing:
+            raise UsageError(f"Something writes to {', '.join(differing)}; stop it and run this again.")
+        await new.execute("DELETE FROM owners WHERE owner = ?", (BEGUN,))
     return counts
 
 
@@ -129,7 +129,7 @@ def _described(owners: Sequence[Tables]) -> list[Table]:
 
 def _described_table(name: str, empty: sqlite3.Connection) -> Table:
     columns = empty.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)).fetchall()
-    key = [(column, kind) for column, kind, place in sorted(columns, key=lambda it: it[2]) if place]
+    key = [(column, kind) for column, kind, place in sorted(columns, key=lambda row: row[2]) if place]
     is_numbered = len(key) == 1 and key[0][1] == "INTEGER"
     return Table(name, [column for column, *_ in columns], [column for column, _ in key], is_numbered)
 

@@ -59,12 +59,11 @@ async def with_remote_tools(
 
 
 def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
-    everyone = [speakers.supervisor, *speakers.dialogs.values()]
-    if offer.speaker not in (names := [speaker.name for speaker in everyone]):
+    if offer.speaker not in (names := [speaker.name for speaker in speakers]):
         problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"
         raise fault(file, f"{offer.where}.speaker", problem)
     # What is on a shelf is not bound.
-    taken = {tool.name for speaker in everyone for tool in (*speaker.tools, *bound_tools(speaker, speakers))}
+    taken = {tool.name for speaker in speakers for tool in (*speaker.tools, *bound_tools(speaker, speakers))}
     if offer.tool.name in taken | {FILL_FORM, *FINDING}:
         raise fault(file, offer.where, "there is another tool of this name")
 
@@ -73,8 +72,7 @@ def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
     def changed(speaker: Speaker) -> Speaker:
         return replace(speaker, tools=[*speaker.tools, offer.tool]) if speaker.name == offer.speaker else speaker
 
-    dialogs = {name: changed(dialog) for name, dialog in speakers.dialogs.items()}
-    return replace(speakers, supervisor=changed(speakers.supervisor), dialogs=dialogs)
+    return speakers.each(changed)
 
 
 SEEN_DESCRIPTIONS = ("application", "mcp")

@@ -3,11 +3,11 @@
 import asyncio
 import json
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 import httpx
+import jmespath
 
 from agents.conversation.room import fitted
 from agents.models import Model, Models
@@ -57,14 +57,14 @@ async def facts_of(base_url: str, model: str, key: str | None) -> ServerFacts:
             fetch(client, f"{root}/api/ps", key),
             fetch(client, f"{root}/api/show", key, {"model": model}),
         )
-    entries = [_entry(_at(listed, "data"), model), _entry(_at(running, "models"), model)]
+    entries = [_entry(jmespath.search("data", listed), model), _entry(jmespath.search("models", running), model)]
     sizes = [
-        _at(props, "default_generation_settings", "n_ctx"),
-        *(_at(entry, name) for entry in entries for name in SIZES),
-        *map(int, NUM_CTX.findall(str(_at(shown, "parameters")))),
+        jmespath.search("default_generation_settings.n_ctx", props),
+        *(jmespath.search(name, entry) for entry in entries for name in SIZES),
+        *map(int, NUM_CTX.findall(str(jmespath.search("parameters", shown)))),
     ]
     window = next((size for size in sizes if isinstance(size, int) and size >= SMALLEST), None)
-    slots = _at(props, "total_slots")
+    slots = jmespath.search("total_slots", props)
     return ServerFacts(window, slots if isinstance(slots, int) else None)
 
 
@@ -76,22 +76,15 @@ async def fitting(speakers: Speakers, models: Models, lang: str) -> tuple[Speake
     await asyncio.gather(*(_ask(model) for model in models if model.window.size is None and model.address))
     speakers, misfits = fitted(speakers, models, lang)
     keys = {name: "check.misfit" for name in speakers.absent}
-    return speakers, [say(keys.get(it.name, "check.misfit_all"), lang, **asdict(it)) for it in misfits]
+    return speakers, [say(keys.get(misfit.name, "check.misfit_all"), lang, **asdict(misfit)) for misfit in misfits]
 
 
 async def _ask(model: Model) -> None:
     model.window.size = (await facts_of(model.address, model.name.partition(":")[2], model.key)).window
 
 
-def _at(value: object, *path: str) -> object:
-    """Return what stands in an object of objects, or None."""
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
 def _entry(entries: object, model: str) -> object:
     """Return the entry of a model in a list of models; a server with a single one may call it anything."""
     listed = entries if isinstance(entries, list) else []
-    named = (it for it in listed if model in (_at(it, "id"), _at(it, "name"), _at(it, "model")))
+    named = (entry for entry in listed if model in (jmespath.search("[id, name, model]", entry) or ()))
     return next(named, listed[0] if len(listed) == 1 else None)

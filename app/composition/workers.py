@@ -18,12 +18,7 @@ UNBOUNDED = 1_000_000
 
 @asynccontextmanager
 async def open_for_door(settings: Settings) -> AsyncIterator[Assistant]:
-    """Open the assistant of a door, as `open_assistant` does; with WORKERS it hands its turns to workers.
-
-    Raises:
-        ConfigError: a setting is wrong.
-        ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
-    """
+    """Open the assistant of a door; with WORKERS it hands its turns to workers. Raises as `open_assistant`."""
     async with AsyncExitStack() as stack:
         if not settings.workers:
             yield await stack.enter_async_context(open_assistant(settings))

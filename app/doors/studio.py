@@ -99,8 +99,8 @@ def _turn(conversation: Graph, parts: Parts | None) -> Callable[..., Awaitable[d
         )
         messages = [AIMessage(line["text"], name=line["speaker"]) for line in outcome["said"]]
         if outcome.get("forgets"):
-            told = phrase("forget_elsewhere", outcome["lang"], thread=entry.thread)
-            messages.append(AIMessage(told, name=SUPERVISOR))
+            notice = phrase("forget_elsewhere", outcome["lang"], thread=entry.thread)
+            messages.append(AIMessage(notice, name=SUPERVISOR))
         return {"messages": messages, "lang": outcome["lang"]}
 
     return turn

@@ -133,7 +133,8 @@ def discover_unshared() -> Speakers:
 
 def available_tools() -> Mapping[str, Sequence[BaseTool]]:
     """Return the tools that an agent can be given, by who has them."""
-    return {each.name: [tool for tool in each.tools if tool.name not in FINDING] for each in discover_unshared()}
+    speakers = discover_unshared()
+    return {speaker.name: [tool for tool in speaker.tools if tool.name not in FINDING] for speaker in speakers}
 
 
 def dialog_of(name: str, agent: AgentFile) -> Agent:

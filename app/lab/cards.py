@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -20,8 +20,6 @@ from prompts import card_file, read_card
 
 MOST_THREADS = 200
 """Threads whose requests are looked at."""
-MOST_FINDERS = 4
-_FINDERS: dict[str, Callable[[str], str]] = {}
 
 
 class Query(Part):
@@ -62,7 +60,7 @@ def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequenc
     owned = owned_tools(speakers)
     if name not in owned:
         raise UsageError(f"there is no tool {name!r}")
-    if problems := text_faults(text, slots([tool for _, tool in owned[name]])):
+    if problems := text_faults(text, slots(owned[name])):
         raise UsageError(problems[0])
     cards = cards_of(speakers)
     old_card = next(card for card in cards if card.name == name)
@@ -91,17 +89,23 @@ def cards_of(speakers: Speakers) -> list[Card]:
     return [card_of(tools[0][1]) for tools in owned_tools(speakers).values()]
 
 
+class _Deck(tuple[Card, ...]):
+    """Cards that serve as a key, though their texts are in dictionaries."""
+
+    def __hash__(self) -> int:
+        return hash(repr(tuple(self)))
+
+
 def finder(cards: Sequence[Card]) -> Callable[[str], str]:
-    """Return what tells which tool a text finds first; the last ones are kept: a ranker takes a second to train."""
-    key = repr(cards)
-    if (first_of := _FINDERS.pop(key, None)) is None:
-        ranker = ToolRanker(cards)
-        first_of = cache(lambda text: ranker.rank(text, 1)[0].name)
-    # The one that was used last stands last.
-    _FINDERS[key] = first_of
-    for old in [*_FINDERS][:-MOST_FINDERS]:
-        _FINDERS.pop(old, None)
-    return first_of
+    """Return what tells which tool a text finds first."""
+    return _finder(_Deck(cards))
+
+
+# A ranker takes a second to train.
+@lru_cache(maxsize=4)
+def _finder(cards: _Deck) -> Callable[[str], str]:
+    ranker = ToolRanker(cards)
+    return cache(lambda text: ranker.rank(text, 1)[0].name)
 
 
 def draft_file(folder: LabFolder, name: str, lang: str) -> Path:

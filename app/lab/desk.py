@@ -101,11 +101,11 @@ class Wanted:
         for call in calls:
             self.schema(call.tool)
 
-        async def given(*_: object) -> AIMessage:
+        async def replied(*_: object) -> AIMessage:
             return reply_of(text, calls)
 
         try:
-            await ask(desk_model(self.role, given), self.prompt, self.tools, Listener(self.role, lambda _: None))
+            await ask(desk_model(self.role, replied), self.prompt, self.tools, Listener(self.role, lambda _: None))
         except (BrokenReply, UselessReply) as fault:
             raise UsageError(f"this is not taken as a model's reply: {fault}") from None
 
@@ -258,14 +258,14 @@ class Desk:
         if self._queue and self._queue[0].role == role:
             reply = self._queue.popleft()
         else:
-            reply = await self._asked(role, messages, tools)
+            reply = await self._by_person(role, messages, tools)
         number = sum(len(turn.replies) for turn in self.session.turns)
         self._change_turn(replies=(*self.session.turns[-1].replies, reply))
         self._moved.set()
         self._save()
         return reply.message(number)
 
-    async def _asked(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> Reply:
+    async def _by_person(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> Reply:
         """Return what the person replies."""
         reply = asyncio.get_running_loop().create_future()
         wanted = Wanted(role, messages, tools, reply)  # type: ignore[arg-type]  # prompts have no other kinds
@@ -276,8 +276,8 @@ class Desk:
         finally:
             if wanted in self._waiting:
                 self._waiting.remove(wanted)
-        seen = {"prompt": self._places_of(wanted.messages), "tools": self._places_of(tools)}
-        return Reply(role=role, text=text, calls=tuple(calls), **seen)
+        places = {"prompt": self._places_of(wanted.messages), "tools": self._places_of(tools)}
+        return Reply(role=role, text=text, calls=tuple(calls), **places)
 
     def _places_of(self, entries: Sequence[Json]) -> tuple[int, ...]:
         """Return the places of messages or tools in the pool; new ones are added."""

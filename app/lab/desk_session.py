@@ -37,8 +37,9 @@ class Reply(Part):
 
 def reply_of(text: str, calls: Sequence[DeskCall] = (), number: int = 0) -> AIMessage:
     """Return what a person replies as a model's reply."""
-    made = [tool_call(name=call.tool, args=dict(call.args), id=f"call-{number}-{n}") for n, call in enumerate(calls)]
-    return AIMessage(text, tool_calls=made, response_metadata={"finish_reason": "stop"})
+    numbered = enumerate(calls)
+    tool_calls = [tool_call(name=call.tool, args=dict(call.args), id=f"call-{number}-{n}") for n, call in numbered]
+    return AIMessage(text, tool_calls=tool_calls, response_metadata={"finish_reason": "stop"})
 
 
 class DeskTurn(Part):

@@ -29,7 +29,7 @@ def drawing(agent: str, observers: Sequence[str], events: Iterable[Event]) -> Dr
     tools = [f"{speaker}.tools" for speaker in speakers]
     edges = [("route", name) for name in (*checks, *speakers)]
     edges += [(check, "verdict") for check in checks]
-    edges += [*zip(speakers, tools, strict=True), *((each, "settle") for each in tools), (f"{agent}.tools", "ask")]
+    edges += [*zip(speakers, tools, strict=True), *((node, "settle") for node in tools), (f"{agent}.tools", "ask")]
     states: dict[str, State] = {name: "runs" if name == ran[-1] != "settle" else "ran" for name in ran}
     return Drawing([["route"], [*checks, *speakers], ["verdict", *tools], ["ask", "settle"]], edges, states)
 

@@ -20,9 +20,9 @@ LARGEST = 5_000_000
 """Bytes of a file that is read."""
 
 
-def named_after(text: str, longest: int = 40) -> str:
+def named_after(text: str) -> str:
     """Return a name for a file that reads like a text."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:longest].strip("-") or "unnamed"
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-") or "unnamed"
 
 
 @dataclass(frozen=True)

@@ -28,19 +28,23 @@ def form_data(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         *parents, last = path.split(".", DEEPEST)
         node = data
         for depth, parent in enumerate(parents, 1):
-            if parent.endswith("[]"):
-                entries = node.setdefault(parent, [])
-                if not entries or (depth == len(parents) and last in entries[-1]):
-                    entries.append({})
-                node = entries[-1]
-            else:
-                node = node.setdefault(parent, {})
+            node = _inner(node, parent, last if depth == len(parents) else None)
             if not isinstance(node, dict):
                 raise UsageError(f"the field {path!r} is there twice")
         value = _read(text.strip(), kind, path)
         node[last] = [*node.get(last, ()), value] if last.endswith("[]") else value
     filled: dict[str, Any] = _filled(data)
     return filled
+
+
+def _inner(node: dict[str, Any], name: str, member: str | None) -> Any:
+    """Return what stands under a name; of a list its last entry, or a new one if that has the member already."""
+    if not name.endswith("[]"):
+        return node.setdefault(name, {})
+    entries = node.setdefault(name, [])
+    if not entries or (member is not None and member in entries[-1]):
+        entries.append({})
+    return entries[-1]
 
 
 def _read(text: str, kind: str, where: str) -> Any:

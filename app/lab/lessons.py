@@ -51,7 +51,7 @@ def lessons_of(desk: Desk) -> list[Lesson]:
         if not was_asked and turn.is_over:
             lesson = Lesson(lang, turn.user, scene=scene, leaves=any(call.tool == HAND_BACK for call in calls))
             for call in chosen:
-                example = _example(turn.user, call, slots([tool for _, tool in owned[call.tool]]))
+                example = _example(turn.user, call, slots(owned[call.tool]))
                 lesson = replace(lesson, tool=call.tool, example=example)
             lessons.append(lesson)
         was_asked = bool(turn.question)
@@ -95,7 +95,7 @@ def figures(
                 own.append((before(lesson.text) == lesson.tool, learnt(lesson.text) == lesson.tool))
             if scene := lesson.scene:
                 examples = {name: (*texts, *phrases.get(name, ())) for name, texts in scene.examples.items()}
-                old, new = (gate(each).leaves >= LOW for each in (scene, replace(scene, examples=examples)))
+                old, new = (gate(judged).leaves >= LOW for judged in (scene, replace(scene, examples=examples)))
                 (leaves if lesson.leaves else stays).append((old == lesson.leaves, new == lesson.leaves))
     texts = {lesson.text for lesson in lessons}
     rest = [query for query in others if query.text not in texts]

@@ -41,7 +41,7 @@ class Works(dict[str, Work[Outcome]]):
         work = Work[Outcome]()
         work.task = asyncio.create_task(do(work.tell))
         self[work.id] = work
-        for old in [id for id, each in self.items() if each.task.done()][:-MOST_KEPT]:
+        for old in [id for id, work in self.items() if work.task.done()][:-MOST_KEPT]:
             del self[old]
         return work
 
@@ -81,5 +81,5 @@ class OpenTalks(Generic[Talk]):
 
     async def close(self, key: Hashable = None) -> None:
         """Close the talk of a key, or all."""
-        for each in [each for each in self._talks if key in (None, each)]:
-            await self._talks.pop(each)[1].aclose()
+        for open_key in [open_key for open_key in self._talks if key in (None, open_key)]:
+            await self._talks.pop(open_key)[1].aclose()

@@ -5,7 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -64,7 +64,7 @@ class Result(Part):
     @property
     def problems(self) -> list[str]:
         """What the checks have found wrong, each with its turn."""
-        return [f"turn {place}: {each}" for place, turn in enumerate(self.turns, 1) for each in turn.problems]
+        return [f"turn {place}: {problem}" for place, turn in enumerate(self.turns, 1) for problem in turn.problems]
 
     @property
     def checks(self) -> bool:
@@ -114,7 +114,7 @@ class Run(Order):
         """Return for each two judges how often they agree, and how many results both have judged, if there are any."""
         counts = {}
         for first, second in combinations(JUDGES, 2):
-            pairs = [(getattr(each, first), getattr(each, second)) for each in self.results]
+            pairs = [(getattr(result, first), getattr(result, second)) for result in self.results]
             if both := [pair for pair in pairs if None not in pair]:
                 counts[first, second] = sum(a == b for a, b in both), len(both)
         return counts
@@ -137,7 +137,7 @@ def summaries(run: Run) -> list[dict[str, Any]]:
                 "passed": sum(result.checks for result in own),
                 "person": _share([result.person for result in own]),
                 "model": _share([result.model for result in own]),
-                "consistent": sum(len(each) == 1 for each in traces),
+                "consistent": sum(len(different) == 1 for different in traces),
                 "cases": len(traces),
                 **{cost: round(sum(getattr(turn, cost) for turn in turns), digits) for cost, digits in COSTS.items()},
             }
@@ -146,8 +146,8 @@ def summaries(run: Run) -> list[dict[str, Any]]:
 
 
 def _share(verdicts: Sequence[bool | None]) -> str:
-    given = [verdict for verdict in verdicts if verdict is not None]
-    return f"{sum(given)} / {len(given)}" if given else ""
+    votes = [verdict for verdict in verdicts if verdict is not None]
+    return f"{sum(votes)} / {len(votes)}" if votes else ""
 
 
 def table_lines(run: Run) -> list[str]:
@@ -188,22 +188,24 @@ async def run_cases(
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     results: list[Result] = []
     plays = len(cases) * len(order.variants) * order.times
-    # Cases with the same mocks share a stage, unless they say who talks.
-    stages: defaultdict[str, list[tuple[str, Case, int]]] = defaultdict(list)
-    for title, case in cases.items():
-        for time in range(1, order.times + 1):
-            own = f"{title}-{time}" if case.user else ""
-            stages[f"{case.mocks!r} {own}"].append((title, case, time))
-    for name, variant in order.variants.items():
-        for group in stages.values():
-            mocked = variant.model_copy(update={"mocks": (*group[0][1].mocks, *variant.mocks, *mocks)})
-            async with staged_as(settings, mocked) as assistant:
-                for title, case, time in group:
-                    turns = [turn async for turn in _played(assistant, f"{title}-{time}", case, settings.llm_prices)]
-                    result = Result(case=title, variant=name, time=time, turns=tuple(turns))
-                    results.append(await judged(settings, order.judge, case, result) if order.judge else result)
-                    tell(len(results), plays)
+    for (name, variant), group in product(order.variants.items(), _groups(cases, order.times)):
+        mocked = variant.model_copy(update={"mocks": (*group[0][1].mocks, *variant.mocks, *mocks)})
+        async with staged_as(settings, mocked) as assistant:
+            for title, case, time in group:
+                turns = [turn async for turn in _played(assistant, f"{title}-{time}", case, settings.llm_prices)]
+                result = Result(case=title, variant=name, time=time, turns=tuple(turns))
+                results.append(await judged(settings, order.judge, case, result) if order.judge else result)
+                tell(len(results), plays)
     return Run(**dict(order), begun=begun, results=tuple(results))
+
+
+def _groups(cases: Mapping[str, Case], times: int) -> list[list[tuple[str, Case, int]]]:
+    """Return the plays that share a stage: of cases with the same mocks, unless these say who talks."""
+    groups: defaultdict[str, list[tuple[str, Case, int]]] = defaultdict(list)
+    for (title, case), time in product(cases.items(), range(1, times + 1)):
+        own = f"{title}-{time}" if case.user else ""
+        groups[f"{case.mocks!r} {own}"].append((title, case, time))
+    return [*groups.values()]
 
 
 async def _played(

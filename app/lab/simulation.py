@@ -95,34 +95,30 @@ async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, t
     folder = LabFolder(settings.lab_folder)
     if not (users := sorted(folder.every("users", User, *order.users).items())):
         raise UsageError("there is no simulated user: write one")
-    done = Simulation(order.talks)
+    simulation = Simulation(order.talks)
     met: set[tuple[str | None, str]] = set()
     async with staged_as(settings, order.variant) as assistant:
         for talk in range(order.talks):
             name, user = users[talk % len(users)]
             partner = _Partner(user, random.Random(f"{order.seed} {talk}"), settings)
-            played, problems = await _talk(assistant, partner, f"{name}-{talk}", order.turns)
-            done.turns += len(played)
-            if problems:
-                done.failures[problems[0]] += 1
-                mark = played[-1][0].text, problems[0]
-                if order.keep and mark not in met:
-                    case = Case(
-                        about=f"Simulated user {name}, talk {talk}: {problems[0][:100]}",
-                        lang=user.lang,
-                        turns=tuple(CaseTurn(user=turn.text, expect=expected) for turn, expected in played),
-                        mocks=order.variant.mocks,
-                    )
-                    done.cases[folder.add("cases", named_after(f"found-{problems[0]}"), case)] = name
+            played, problem = await _talk(assistant, partner, f"{name}-{talk}", order.turns)
+            simulation.turns += len(played)
+            if problem:
+                simulation.failures[problem] += 1
+            if problem and order.keep and (mark := (played[-1][0].text, problem)) not in met:
                 met.add(mark)
+                about = f"Simulated user {name}, talk {talk}: {problem[:100]}"
+                turns = tuple(CaseTurn(user=turn.text, expect=expected) for turn, expected in played)
+                case = Case(about=about, lang=user.lang, turns=turns, mocks=order.variant.mocks)
+                simulation.cases[folder.add("cases", named_after(f"found-{problem}"), case)] = name
             tell(talk + 1, order.talks)
-    return done
+    return simulation
 
 
 async def _talk(
     assistant: Assistant, partner: "_Partner", thread: str, turns: int
-) -> tuple[list[tuple[PlayedTurn, Expected]], Sequence[str]]:
-    """Return the turns of a talk with what was expected of each, and what was wrong with the last one."""
+) -> tuple[list[tuple[PlayedTurn, Expected]], str]:
+    """Return the turns of a talk with what was expected of each, and what was wrong with the last one, if anything."""
     played: list[tuple[PlayedTurn, Expected]] = []
     for _ in range(turns):
         text, expected, source = await partner.next([turn for turn, _ in played])
@@ -134,8 +130,8 @@ async def _talk(
             problems.append("the answer is the one before, word for word")
         played.append((turn, expected))
         if problems:
-            return played, problems
-    return played, ()
+            return played, problems[0]
+    return played, ""
 
 
 @dataclass

@@ -50,7 +50,7 @@ class TurnView:
     @property
     def sources(self) -> list[Reference]:
         """What the answers cite, each once."""
-        return references([each for line in self.answers for each in line.metadata.get("citations", [])])
+        return references([citation for line in self.answers for citation in line.metadata.get("citations", [])])
 
     def plain(self) -> dict[str, Any]:
         """Return the turn as plain data."""

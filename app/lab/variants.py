@@ -10,11 +10,11 @@ from pydantic import Field
 from agents.errors import UsageError
 from agents.models.answer import answer_in
 from agents.models.factory import Parameters
-from agents.toolkit.speaker import Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 from app.agent_files.mocks import Mock, with_mocks
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
-from app.remote.yaml_file import NO_TEXTS, ByLanguage, Part
+from app.remote.yaml_file import ByLanguage, Part
 from app.replay.stage import staged
 from app.settings import Settings
 
@@ -43,11 +43,11 @@ class Variant(Part):
         """Return speakers with the prompts and mocks of the variant. Raises UsageError: there is no such dialog."""
         if unknown := sorted(set(self.prompts) - set(speakers.dialogs)):
             raise UsageError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(speakers.dialogs)}")
-        dialogs = {
-            name: replace(dialog, roles=self.prompts.get(name, NO_TEXTS) or dialog.roles)
-            for name, dialog in speakers.dialogs.items()
-        }
-        return with_mocks(replace(speakers, dialogs=dialogs), self.mocks)
+
+        def prompted(speaker: Speaker) -> Speaker:
+            return replace(speaker, roles=self.prompts.get(speaker.name) or speaker.roles)
+
+        return with_mocks(speakers.each(prompted), self.mocks)
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import psycopg
 from agents.errors import DatabaseError
 from agents.memory.locks import FIRST_WAIT, LONGEST_WAIT, ThreadLocks, number_of
 from app.postgres.session import Lease, patiently, reason
-from app.process.tasks import cancel
+from app.process.tasks import Tasks, cancel
 
 BEAT = 1.0
 """Seconds between two signs of life of the connection that holds the locks."""
@@ -113,7 +113,7 @@ class AdvisoryLocks(ThreadLocks):
         self._conninfo, self._place = conninfo, place
         self._holder: _Holder | None = None
         self._opening = asyncio.Lock()
-        self._releases = set[asyncio.Task[bool]]()
+        self._tasks = Tasks()
 
     @asynccontextmanager
     async def hold(self, thread: str) -> AsyncIterator[None]:
@@ -131,7 +131,7 @@ class AdvisoryLocks(ThreadLocks):
                 yield
             finally:
                 hold.is_over = True
-                await asyncio.shield(self._beside(self._unlock(holder, key)))
+                await asyncio.shield(self._tasks.start(self._unlock(holder, key)))
 
     def lose(self) -> None:
         """End the present lease, from any thread: where one connection was lost the others may be lost as well."""
@@ -140,7 +140,7 @@ class AdvisoryLocks(ThreadLocks):
 
     async def close(self) -> None:
         """Free all locks."""
-        await asyncio.gather(*self._releases)
+        await self._tasks.close()
         if self._holder:
             await self._holder.close()
 
@@ -166,11 +166,11 @@ class AdvisoryLocks(ThreadLocks):
 
     async def _tried(self, holder: _Holder, key: int) -> bool:
         """Try to lock; whoever is cancelled meanwhile does not keep the lock."""
-        attempt = self._beside(holder.does(LOCK, key))
+        attempt = self._tasks.start(holder.does(LOCK, key))
         try:
             return await asyncio.shield(attempt)
         except asyncio.CancelledError:
-            attempt.add_done_callback(lambda it: self._beside(self._unlock(holder, key)) and None)
+            attempt.add_done_callback(lambda _: self._tasks.start(self._unlock(holder, key)) and None)
             raise
 
     async def _unlock(self, holder: _Holder, key: int) -> bool:
@@ -187,12 +187,6 @@ class AdvisoryLocks(ThreadLocks):
             ended = await (await holder.connection.execute(END_WRITERS, (process, pid))).fetchall()
             if all(is_over for (is_over,) in ended):
                 await holder.connection.execute(END_HOLDER, (pid,))
-
-    def _beside(self, work: Coroutine[object, object, bool]) -> asyncio.Task[bool]:
-        task = asyncio.create_task(work)
-        self._releases.add(task)
-        task.add_done_callback(self._releases.discard)
-        return task
 
     async def _connected(self) -> _Holder:
         async with self._opening:

@@ -12,7 +12,7 @@ from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import ThreadInfo, TranscriptLine, writers_of
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
-from app.presentation.texts import say, with_list
+from app.presentation.texts import one_line, say, with_list
 from app.presentation.tool_card import ToolCard
 from app.security.audit import Deed
 from app.usage.usage import DayOfModel
@@ -70,19 +70,18 @@ def answers(question: Interrupt | None) -> str:
 def thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
     """Return the threads, one a line, below a headline."""
     head = ("THREAD", "USER", "TURNS", "LAST ACTIVITY", "FIRST LINE")
-    rows = ((it.thread, it.user, it.turns, moment(it.active_ms), first_line(it)) for it in threads)
+    rows = ((info.thread, info.user, info.turns, moment(info.active_ms), first_line(info)) for info in threads)
     return columns([head, *rows])
 
 
 def own_thread_lines(threads: Sequence[ThreadInfo], names: Sequence[str]) -> list[str]:
     """Return a person's threads as they are known by: their first line and the time of the last, then the name."""
-    return columns((first_line(it), moment(it.active_ms), name) for it, name in zip(threads, names, strict=True))
+    return columns((first_line(info), moment(info.active_ms), name) for info, name in zip(threads, names, strict=True))
 
 
 def first_line(info: ThreadInfo) -> str:
     """Return the beginning of the first thing that the user said in a thread."""
-    text = " ".join(clean(info.first).split())
-    return text if len(text) <= LONGEST_FIRST_LINE else f"{text[: LONGEST_FIRST_LINE - 1]}…"
+    return one_line(info.first, LONGEST_FIRST_LINE)
 
 
 def note_lines(notes: Sequence[Note]) -> list[str]:
@@ -130,7 +129,7 @@ def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
     """Return a talk as it was held, with the people's ids if there are several; further lines are indented."""
     shown = []
     for line in lines:
-        who, text, stopped = _told(line, lines, lang)
+        who, text, stopped = _said(line, lines, lang)
         text = indent(clean(text).strip(), "    ").strip()
         shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped and f'  {stopped}'}")
     return shown
@@ -140,7 +139,7 @@ def markdown_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
     """Return the lines of a talk as paragraphs of Markdown: who said it and when, and what, as a quotation."""
     parts = []
     for line in lines:
-        who, text, stopped = _told(line, lines, lang)
+        who, text, stopped = _said(line, lines, lang)
         quoted = "\n".join(f"> {row}".rstrip() for row in text.split("\n"))
         parts.append(f"**{who}** · {moment(line.at_ms)}{stopped and f' · {stopped}'}\n\n{quoted}")
     return parts
@@ -161,7 +160,7 @@ def conversation_markdown(
     return clean("\n\n".join(parts)) + "\n"
 
 
-def _told(line: TranscriptLine, lines: Sequence[TranscriptLine], lang: str) -> tuple[str, str, str]:
+def _said(line: TranscriptLine, lines: Sequence[TranscriptLine], lang: str) -> tuple[str, str, str]:
     """Return who said a line of a talk, what with its sources, and a mark if it was stopped.
 
     A user is "you", or called by their id if several people took part.
@@ -197,7 +196,10 @@ def moment(at_ms: int) -> str:
 def _pending(value: Sequence[Mapping[str, object]]) -> str:
     """Return what the user was asked, each question with its answers."""
     asked = [Interrupt(**question) for question in value]
-    return "; ".join(f"{it.kind}: {it.prompt} [{answers(it)}] (--question {it.id})" for it in asked) or "-"
+    shown = [
+        f"{question.kind}: {question.prompt} [{answers(question)}] (--question {question.id})" for question in asked
+    ]
+    return "; ".join(shown) or "-"
 
 
 def _fact(value: object) -> str:

@@ -43,7 +43,8 @@ def references(citations: Sequence[Citation]) -> list[Reference]:
 
 def listed(citations: Sequence[Citation]) -> list[str]:
     """Return the sources that a text cites as lines of plain text; none for a text that cites nothing."""
-    return [f"[{each.number}] {each.title}{f' — {each.place}' if each.place else ''}" for each in references(citations)]
+    rows = ((f"[{cited.number}] {cited.title}", cited.place) for cited in references(citations))
+    return [" — ".join(filter(None, row)) for row in rows]
 
 
 def with_list(text: str, citations: Sequence[Citation]) -> str:
@@ -76,7 +77,7 @@ def unmarked(drawn: str) -> str:
 
 def addresses(citations: Sequence[Citation]) -> Mapping[int, str]:
     """Return the web addresses of the sources that a text cites, by number from 0."""
-    return {each.number - 1: each.url for each in references(citations) if each.url}
+    return {reference.number - 1: reference.url for reference in references(citations) if reference.url}
 
 
 def gallery(images: Sequence[ShownImage], title: str) -> CardList:
@@ -93,9 +94,18 @@ def _facts(image: ShownImage) -> str:
 def _reference(number: int, source: Source) -> Reference:
     url = source["url"] if is_web(source["url"]) else ""
     place = clean(" ".join(source["url"].split()))
-    title = " ".join(clean(source["title"]).split()) or place
-    short = title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
+    short = one_line(source["title"], LONGEST_TITLE) or place
     return Reference(number + 1, short, "" if place == short else place, url)
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return a text on one line that is safe to show, cut behind so many characters."""
+    return shortened(" ".join(clean(text).split()), longest)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut where it has more than so many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def say(key: str, lang: str, /, **variables: object) -> str:

@@ -30,6 +30,8 @@ PLAIN_TRAITS = (
 MOST_OPENINGS = 6
 HAND_OVER = "hand-over"
 """The kind of a tool that is not run: it passes the conversation on."""
+Owned = tuple[Speaker, BaseTool]
+"""A tool, and who has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +68,9 @@ def cards(speakers: Speakers, languages: Sequence[str]) -> list[ToolCard]:
     return [_card(owned, languages, passing=name in passing) for name, owned in owned_tools(speakers).items()]
 
 
-def owned_tools(speakers: Speakers) -> dict[str, list[tuple[Speaker, BaseTool]]]:
+def owned_tools(speakers: Speakers) -> dict[str, list[Owned]]:
     """Return all tools by name, each with the speakers that have a tool of this name."""
-    owned: dict[str, list[tuple[Speaker, BaseTool]]] = {}
+    owned: dict[str, list[Owned]] = {}
     for speaker in speakers:
         for tool in tools_of(speaker, speakers):
             owned.setdefault(tool.name, []).append((speaker, tool))
@@ -82,12 +84,12 @@ def openings(speakers: Speakers, lang: str) -> list[str]:
     return [first[0].upper() + first[1:] for first in firsts if first and "{" not in first][:MOST_OPENINGS]
 
 
-def slots(tools: Sequence[BaseTool]) -> list[str]:
+def slots(owned: Sequence[Owned]) -> list[str]:
     """Return what an example may have in braces: the parameters of the tools that share a card."""
-    return list(dict.fromkeys(name for tool in tools for name in parameters(tool).get("properties", {})))
+    return list(dict.fromkeys(name for _, tool in owned for name in parameters(tool).get("properties", {})))
 
 
-def _card(owned: Sequence[tuple[Speaker, BaseTool]], languages: Sequence[str], *, passing: bool) -> ToolCard:
+def _card(owned: Sequence[Owned], languages: Sequence[str], *, passing: bool) -> ToolCard:
     tool = owned[0][1]
     traits, texts = traits_of(tool), {lang: texts_of(tool, lang) for lang in languages}
     return ToolCard(
@@ -127,14 +129,14 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
 
     `complete`: all tools are loaded; else a card may describe a tool that is not loaded now.
     """
-    tools = {name: [tool for _, tool in pairs] for name, pairs in owned_tools(speakers).items()}
-    distinct = {id(tool): tool for same in tools.values() for tool in same}
+    everything = owned_tools(speakers)
+    distinct = {id(tool): tool for owned in everything.values() for _, tool in owned}
     lines = [*_twice(speakers), *(fault for tool in distinct.values() for fault in _of_tool(tool))]
     for lang in languages:
         for path in (folder / lang / name for name, folder in files(lang, "**/cards/*.md").items()):
-            if complete or path.stem in tools or path.stem in FINDING:
-                lines += _of_file(path, tools.get(path.stem, []))
-        lines += [fault for name in sorted(tools) for fault in _of_source(tools[name][0], lang)]
+            if complete or path.stem in everything or path.stem in FINDING:
+                lines += _of_file(path, everything.get(path.stem, []))
+        lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
         lines += _of_prompts(lang)
     return lines
@@ -207,20 +209,20 @@ def _of_example(example: str, allowed: Sequence[str]) -> Iterator[str]:
             yield f"the example {example[:40]!r} names {{{slot}}}, which is no parameter; there are: {there_are}"
 
 
-def _of_file(path: Path, tools: Sequence[BaseTool]) -> list[str]:
-    if not tools and path.stem not in AT_TIMES:
+def _of_file(path: Path, owned: Sequence[Owned]) -> list[str]:
+    if not owned and path.stem not in AT_TIMES:
         return [f"{named(path)} describes a tool that no speaker has"]
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:
         return [f"{named(path)} is not UTF-8"]
-    return [f"{named(path)}: {fault}" for fault in text_faults(text, slots(tools))]
+    return [f"{named(path)}: {fault}" for fault in text_faults(text, slots(owned))]
 
 
-def _of_source(tool: BaseTool, lang: str) -> Iterator[str]:
-    texts = own_texts(tool)
+def _of_source(owned: Owned, lang: str) -> Iterator[str]:
+    texts = own_texts(owned[1])
     lines = [f"- {' '.join(example.split())}\n" for example in texts.examples.get(lang, ())]
-    for fault in text_faults("".join(lines), slots([tool])):
+    for fault in text_faults("".join(lines), slots([owned])):
         yield f"{texts.source}.examples.{lang}: {fault}"
     if (length := len(texts.descriptions.get(lang, ""))) > LONGEST_DESCRIPTION:
         yield f"{texts.source}.description.{lang}: it has {length} characters, {LONGEST_DESCRIPTION} is the most"

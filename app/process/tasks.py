@@ -1,11 +1,26 @@
-"""Tasks beside the running one, for a block: cancelled and waited for at its end; and signals that cancel a task."""
+"""Tasks beside the running one, cancelled and waited for at the end; waiting with a limit; signals that cancel."""
 
 import asyncio
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Self
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Self, TypeVar
+
+Result = TypeVar("Result")
+
+
+def loop_time() -> float:
+    """Return the time of the event loop, in seconds."""
+    return asyncio.get_running_loop().time()
+
+
+async def wait_for_event(event: asyncio.Event, seconds: float | None) -> bool:
+    """Wait until an event is set, for so many seconds at most (None: for ever); return whether it is."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
 
 
 async def cancel(tasks: Iterable["asyncio.Task[object]"]) -> None:
@@ -14,6 +29,28 @@ async def cancel(tasks: Iterable["asyncio.Task[object]"]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Tasks:
+    """Tasks that are begun one by one; each is kept until it is over, which the event loop does not do."""
+
+    def __init__(self) -> None:
+        self._running = set[asyncio.Task[object]]()
+
+    def start(self, work: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
+        """Begin a task."""
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    async def close(self, patience: float | None = None) -> None:
+        """Give the running tasks so many seconds to end (None: as many as they need), then cancel them."""
+        try:
+            if self._running:
+                await asyncio.wait(self._running, timeout=patience)
+        finally:
+            await cancel(self._running)
 
 
 class Beside(ABC):
@@ -46,7 +83,10 @@ def on_signal(number: signal.Signals, handler: Callable[[], None]) -> Iterator[N
 
 @contextmanager
 def cancelled_by(*numbers: signal.Signals) -> Iterator[list[bool]]:
-    """Cancel the running task at each of these signals during the block; the list has an entry for each signal."""
+    """Cancel the running task at each of these signals; the block then ends without an exception.
+
+    The list has an entry for each signal.
+    """
     task = asyncio.current_task()
     assert task is not None
     signalled: list[bool] = []
@@ -58,4 +98,8 @@ def cancelled_by(*numbers: signal.Signals) -> Iterator[list[bool]]:
     with ExitStack() as stack:
         for number in numbers:
             stack.enter_context(on_signal(number, cancel))
-        yield signalled
+        try:
+            yield signalled
+        except asyncio.CancelledError:
+            if not signalled:
+                raise

@@ -109,7 +109,7 @@ def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answe
     if tool.options:
         if body is None and words:
             raise NoAnswer("its answer is a text, and has no candidates")
-        return _asked(tool, tool.options, data, lang)
+        return _choice(tool, tool.options, data, lang)
     if tool.page:
         url = fill(tool.page.url, data)
         if tool.page.url and not is_web(url):
@@ -141,7 +141,8 @@ def find(path: str, data: object) -> object:
 
 def fill(template: str, data: object) -> str:
     """Return a template with values of an object in place of its `{name}`s; what is missing is left empty."""
-    return SLOT.sub(lambda slot: _worded(_value(slot[1], data)), template)
+    paths = {slot: ".".join(f'"{name}"' for name in slot.split(".")) for slot in SLOT.findall(template)}
+    return SLOT.sub(lambda slot: _worded(jmespath.search(paths[slot[1]], data)), template)
 
 
 def view_of(spec: ViewSpec, data: object, lang: str) -> View | None:
@@ -170,7 +171,7 @@ def view_of(spec: ViewSpec, data: object, lang: str) -> View | None:
         return None
 
 
-def _asked(tool: ToolSpec, options: Options, data: object, lang: str) -> Answer:
+def _choice(tool: ToolSpec, options: Options, data: object, lang: str) -> Answer:
     rows, prompt = _rows(options.each, data), text_in(options.ask, lang)
     if len(rows) > MOST_ENTRIES:
         if tool.can_be_narrowed:
@@ -204,14 +205,6 @@ def _rows(each: str, data: object) -> Sequence[object]:
 def _cell(part: str, template: str, row: object) -> str:
     text = fill(template, row)[:LONGEST_FIELD]
     return "" if part == "url" and not is_web(text) else text
-
-
-def _value(path: str, data: object) -> object:
-    for step in path.split("."):
-        if not isinstance(data, Mapping):
-            return None
-        data = data.get(step)
-    return data
 
 
 def _worded(value: object) -> str:

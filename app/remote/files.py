@@ -149,8 +149,8 @@ class HttpFile(Part):
             if tool.service not in self.services if tool.service else len(self.services) > 1:
                 raise ValueError(f"tools.{tool.name}: `service` is one of {', '.join(self.services)}")
             own = {name.lower() for name in (*self.services[self.service_of(tool)].headers, *SET_BY_US)}
-            given = {parameter.name.lower() for parameter in tool.parameters.values() if parameter.in_ == "header"}
-            if taken := sorted(own & given):
+            headers = {parameter.name.lower() for parameter in tool.parameters.values() if parameter.in_ == "header"}
+            if taken := sorted(own & headers):
                 raise ValueError(f"tools.{tool.name}: the system sets the header {', '.join(taken)}: leave it out")
         return self
 

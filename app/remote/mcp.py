@@ -64,18 +64,23 @@ async def open_servers(
                 continue
             for offered_name, texts in server.tools.items():
                 where, spec = f"servers.{label}.tools.{offered_name}", texts or ServerTool()
-                if offered_name not in offered:
-                    there_are = clean(", ".join(sorted(offered)))[:LONGEST_DESCRIPTION]
-                    raise fault(name, where, f"the server has no such tool; it has {there_are}")
-                try:
-                    tool = trimmed(offered[offered_name])
-                except ValueError as wrong:
-                    raise fault(name, where, str(wrong)) from None
+                tool = _offered_tool(offered, offered_name, name, where)
                 check_fits(name, where, tool, spec)
                 hiding = masks(spec, server.env or server.headers, secrets[label])
                 made_tool = _tool(held, tool, spec, hiding, foreign=server.foreign)
                 offers.append(Offer(server.speaker, made_tool, where, fingerprint(offered[offered_name])))
         yield offers
+
+
+def _offered_tool(offered: Mapping[str, Tool], name: str, file: str, where: str) -> Tool:
+    """Return a tool that a file takes, trimmed. Raises ConfigError: the server has none, or one that is not sound."""
+    if name not in offered:
+        there_are = clean(", ".join(sorted(offered)))[:LONGEST_DESCRIPTION]
+        raise fault(file, where, f"the server has no such tool; it has {there_are}")
+    try:
+        return trimmed(offered[name])
+    except ValueError as wrong:
+        raise fault(file, where, str(wrong)) from None
 
 
 def _tool(held: HeldServer, tool: Tool, spec: ServerTool, hiding: tuple[Mask, Mask], *, foreign: bool) -> BaseTool:
@@ -166,13 +171,13 @@ def _trimmed(schema: object, left: int) -> object:
         if keyword in TEXTS and isinstance(value, str):
             bounded[keyword] = clean(value)[:LONGEST_PART]
         elif keyword in BY_NAME and isinstance(value, Mapping):
-            bounded[keyword] = {_shown(name): _trimmed(inner, left - 1) for name, inner in _few(value).items()}
+            bounded[keyword] = {_unchanged(name): _trimmed(inner, left - 1) for name, inner in _few(value).items()}
         elif keyword in INNER:
             bounded[keyword] = _trimmed(value, left - 1)
         elif keyword in LISTED and isinstance(value, list):
             bounded[keyword] = [_trimmed(inner, left - 1) for inner in _few(value)]
         elif keyword in VALUES:
-            bounded[keyword] = _shown(value)
+            bounded[keyword] = _unchanged(value)
     return bounded
 
 
@@ -182,13 +187,13 @@ def _few(values: Several) -> Several:
     return values
 
 
-def _shown(value: object) -> object:
+def _unchanged(value: object) -> object:
     """Return a name or a value unchanged: a cut or cleaned one would be another."""
     if isinstance(value, str) and (len(value) > LONGEST_PART or clean(value) != value):
         raise ValueError("its schema has a name or a value that is too long, or has characters that nobody sees")
     if isinstance(value, Mapping):
-        return {_shown(name): _shown(inner) for name, inner in _few(value).items()}
-    return [_shown(inner) for inner in _few(value)] if isinstance(value, list) else value
+        return {_unchanged(name): _unchanged(inner) for name, inner in _few(value).items()}
+    return [_unchanged(inner) for inner in _few(value)] if isinstance(value, list) else value
 
 
 def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:

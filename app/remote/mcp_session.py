@@ -113,11 +113,7 @@ class HeldServer:
         self._opening = asyncio.Lock()
 
     async def tools(self) -> list[Tool]:
-        """Return every tool that the server offers.
-
-        Raises:
-            ServerLost: it does not answer.
-        """
+        """Return every tool that the server offers. Raises ServerLost: it does not answer."""
         tools: list[Tool] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):

@@ -80,7 +80,8 @@ async def rehearse(turns: Sequence[Record], who: Mapping[str, str] | None = None
     play = await _rehearse(playable, who or {}, direct_switch=True)
     if len(play.turns) == len(playable):
         return play
-    return max(play, await _rehearse(playable, who or {}, direct_switch=False), key=lambda each: len(each.turns))
+    other_play = await _rehearse(playable, who or {}, direct_switch=False)
+    return max(play, other_play, key=lambda rehearsed: len(rehearsed.turns))
 
 
 async def _rehearse(playable: Sequence[Record], who: Mapping[str, str], *, direct_switch: bool) -> Play:

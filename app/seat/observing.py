@@ -26,6 +26,6 @@ def calling(observers: Mapping[str, Observer]) -> dict[str, Observer]:
         return check and checked
 
     return {
-        name: replace(each, pre_check=carried_out(each.pre_check), post_check=carried_out(each.post_check))
-        for name, each in observers.items()
+        name: replace(observer, pre_check=carried_out(observer.pre_check), post_check=carried_out(observer.post_check))
+        for name, observer in observers.items()
     }

@@ -34,5 +34,4 @@ def offered(speakers: Speakers) -> Speakers:
     def calling(speaker: Speaker) -> Speaker:
         return speaker if speaker.agent else replace(speaker, tools=[*speaker.tools, call_a_person])
 
-    dialogs = {name: calling(dialog) for name, dialog in speakers.dialogs.items()}
-    return replace(speakers, supervisor=calling(speakers.supervisor), dialogs=dialogs)
+    return speakers.each(calling)

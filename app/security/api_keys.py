@@ -25,6 +25,11 @@ class Key:
     scopes: frozenset[Scope]
     secret: SecretStr
 
+    @property
+    def holder(self) -> str:
+        """What its holder is called; without keys it is somebody on this machine."""
+        return self.name or "local"
+
     def allows(self, scope: Scope) -> bool:
         """Tell whether the key has a scope; whoever operates may talk, too."""
         return scope in self.scopes or (scope == "talk" and "operate" in self.scopes)

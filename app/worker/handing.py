@@ -11,6 +11,7 @@ from agents.events import RETRY, Error, Event, Message, ModelEnd, ModelStart, To
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn_player import TurnPlayer
+from app.process.tasks import wait_for_event
 from app.usage.usage import Usage
 from app.worker.queue import JobQueue, Listener, Page
 
@@ -49,19 +50,14 @@ class HandingAssistant(Assistant):
                 async for event in events:
                     yield event
             return
-        request, number, retelling = uuid.uuid4().hex, 0, Retelling()
+        request, number = uuid.uuid4().hex, 0
         await self._queue.put(request, turn, self._door)
         self._news[request] = asyncio.Event()
         try:
-            async with aclosing(self._pages(request)) as pages:
-                async for page in pages:
-                    for event in retelling.new_in(page):
-                        number += 1
-                        if isinstance(event, ModelEnd):
-                            self.services.get(Usage).count(event)
-                        yield event.model_copy(update={"seq": number})
-                    if page.state == "failed":
-                        raise WorkerFailed
+            async with aclosing(self._events(request)) as events:
+                async for event in events:
+                    number += 1
+                    yield event.model_copy(update={"seq": number})
             await self._queue.drop(request)
         except DatabaseError:
             self._stored.add((turn.thread, turn.id))
@@ -75,6 +71,18 @@ class HandingAssistant(Assistant):
             self._stored.remove(key)
             return True
         return await super()._is_stored(turn)
+
+    async def _events(self, request: str) -> AsyncGenerator[Event, None]:
+        """Yield what workers tell of a turn, each event once; what their models have used is counted here as well."""
+        retelling = Retelling()
+        async with aclosing(self._pages(request)) as pages:
+            async for page in pages:
+                for event in retelling.new_in(page):
+                    if isinstance(event, ModelEnd):
+                        self.services.get(Usage).count(event)
+                    yield event
+                if page.state == "failed":
+                    raise WorkerFailed
 
     async def _pages(self, request: str) -> AsyncGenerator[Page, None]:
         """Yield what a worker writes of a turn, to its end."""
@@ -90,10 +98,7 @@ class HandingAssistant(Assistant):
             if not is_open:
                 # What was left of it was forgotten.
                 return
-            try:
-                async with asyncio.timeout(LOOK):
-                    await news.wait()
-            except TimeoutError:
+            if not await wait_for_event(news, LOOK):
                 is_open = await self._queue.is_open(request)
 
     def _heard(self, request: str) -> None:

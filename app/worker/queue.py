@@ -128,7 +128,7 @@ class JobQueue:
 
     async def put(self, request: str, turn: Turn, door: str) -> None:
         """Store a turn and have it played, behind those of its thread; `door` is the channel that hears of it."""
-        with _told():
+        with _as_database_fault():
             # Turns come into the queue in the order in which they came to the door.
             async with self._order:
                 await self._put(request, turn, door)
@@ -151,7 +151,7 @@ class JobQueue:
         attempt, number = page.place
         values = {"request": taken.request, "attempt": attempt, "number": number, "thread": taken.turn.thread}
         values |= {"events": events_as_json(page.events), "state": page.state}
-        with _told():
+        with _as_database_fault():
             async with self._pool.connection() as connection:
                 await connection.execute(WRITE, {**values, "door": taken.door})
 
@@ -183,7 +183,7 @@ class JobQueue:
 
         A turn gets a new job: what its former worker still says of the old one, when it wakes up, is about nothing.
         """
-        with _told():
+        with _as_database_fault():
             for job in await self.tasks.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=silence):
                 LOG.warning("job %s: its worker gives no sign of life; another one takes it", job.id)
                 await self._hand_on(job)
@@ -195,7 +195,7 @@ class JobQueue:
         await self.tasks.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 
     async def _rows(self, statement: str, values: Values = ()) -> list[TupleRow]:
-        with _told():
+        with _as_database_fault():
             return await self._answered(statement, values)
 
     @patiently
@@ -224,7 +224,7 @@ async def open_queue(url: str) -> AsyncIterator[JobQueue]:
     )
     tasks = procrastinate.App(connector=procrastinate.PsycopgConnector())
     async with AsyncExitStack() as stack:
-        with _told():
+        with _as_database_fault():
             async with await psycopg.AsyncConnection.connect(conninfo) as connection:
                 # Two processes that make the same tables at once would disturb each other.
                 await connection.execute("SELECT pg_advisory_xact_lock(%s)", (number_of("procrastinate"),))
@@ -242,7 +242,7 @@ async def _configure(connection: psycopg.AsyncConnection) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_database_fault() -> Iterator[None]:
     """Tell of a fault as one of the database."""
     try:
         yield

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Literal
 
 import psycopg
@@ -13,7 +13,7 @@ from agents.errors import DatabaseError
 from agents.events import Error, Event
 from app.assistant import Assistant
 from app.assistant.assistant import STORAGE
-from app.process.tasks import Beside, cancel
+from app.process.tasks import Beside, cancel, wait_for_event
 from app.worker.queue import PLAY, QUEUE, STOPS, JobQueue, Page, TakenTurn
 
 LOG = logging.getLogger(__name__)
@@ -140,9 +140,7 @@ class Outlet:
             place = self._taken.attempt, number
             await self._queue.write(self._taken, Page(place, events, self._last if is_over else "open"))
             if not is_over:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(PACE):
-                        await self._end.wait()
+                await wait_for_event(self._end, PACE)
 
 
 class _Rescue(Beside):

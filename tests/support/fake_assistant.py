@@ -30,6 +30,13 @@ def says(text: str, speaker: str = "supervisor") -> list[Event]:
 class StandInForgetting:
     """Forgets nothing, in a thread of one person."""
 
+    def __init__(self, lines: Sequence[TranscriptLine]) -> None:
+        self._lines = lines
+
+    async def thread(self, thread: str) -> bool:
+        """Tell whether there was something to forget."""
+        return bool(self._lines)
+
     async def is_shared(self, thread: str, user: str) -> bool:
         """Tell that nobody else is here."""
         return False
@@ -66,7 +73,7 @@ class StandIn:
         """The dialogs to which the user can go, with their descriptions."""
         self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
-        self.forgetting = StandInForgetting()
+        self.forgetting = StandInForgetting(self.lines)
         self.services = Services(StandInAudit())
         self.greets_with = ""
         """What a user is greeted with."""
@@ -140,10 +147,6 @@ class StandIn:
     async def speak(self, user: str, lang: str) -> None:
         """Note the language that a user has asked for."""
         self.languages[user] = lang
-
-    async def forget(self, thread: str) -> bool:
-        """Tell whether there was something to forget."""
-        return bool(self.lines)
 
     def prompt(self, dialog: str | None, lang: str) -> str:
         """Return a system prompt."""

@@ -19,7 +19,8 @@ from app.assistant import Assistant, Turn
 from app.assistant.run import config_of
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import make_help, open_services, tables_of
+from app.composition import open_services, tables_of
+from app.composition.help_chain import make_help
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered, specialists
@@ -47,7 +48,9 @@ async def stage(
         graph = compiled(memory, speakers, watching, untrained_gate)
         help = await make_help(settings or without_file(Settings), memory)
         languages = Languages("en", ("en", "ru"))
-        yield Assistant(TurnPlayer(graph, memory, models, languages, help, services=services), speakers)
+        yield Assistant(
+            TurnPlayer(graph, languages, memory=memory, models=models, help=help, services=services), speakers
+        )
 
 
 async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:

@@ -26,7 +26,8 @@ from agents.models import Model, Models
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import dialogs_of, discover, make_help, open_services, tables_of
+from app.composition import dialogs_of, discover, open_services, tables_of
+from app.composition.help_chain import make_help
 from app.settings import Settings
 from app.standin import RulesModel
 from prompts import languages
@@ -238,7 +239,9 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
         spoken = Languages("en", tuple(languages()))
         yield Standin(
             *(
-                Assistant(TurnPlayer(graph, memory, models, spoken, help, services=services), speakers)
+                Assistant(
+                    TurnPlayer(graph, spoken, memory=memory, models=models, help=help, services=services), speakers
+                )
                 for models in (rules, others or rules)
             )
         )

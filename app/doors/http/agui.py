@@ -20,7 +20,7 @@ from app.assistant.pictures import MOST_PICTURES
 from app.doors.http import exchange
 from app.doors.http.answers import Answer
 from app.doors.http.delivery import ALIVE_EVERY, STILL_HERE, streamed
-from app.doors.http.questions import given, schema_of
+from app.doors.http.questions import answer_message, schema_of
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from prompts import FALLBACK, sentence
 
@@ -87,7 +87,7 @@ async def _resumed(entry: core.ResumeEntry, turn: Turn, assistant: Assistant) ->
         if is_left or await assistant.message(turn.thread, turn.id):
             return replace(turn, text=sentence("telegram", "never_mind", FALLBACK))
     answer = False if entry.status == "cancelled" else entry.payload
-    text, id = await given(assistant, turn.thread, turn.owner, turn.id, answer, entry.interrupt_id)
+    text, id = await answer_message(assistant, turn.thread, turn.owner, turn.id, answer, entry.interrupt_id)
     return replace(turn, text=text, id=id, source=CHOICE)
 
 
@@ -102,7 +102,7 @@ async def _frames(
     writer: "RunWriter", before: Sequence[events.Event], answer: Answer, assistant: Assistant
 ) -> AsyncIterator[bytes]:
     """Yield a run as Server-Sent Events; a question of an earlier run that is still open is asked again."""
-    written = [writer.begin(), *(each for event in before for each in writer.take(event))]
+    written = [writer.begin(), *(frame for event in before for frame in writer.take(event))]
     async for batch in answer.batches(ALIVE_EVERY):
         for event in batch:
             if isinstance(event, events.TurnEnd) and event.waiting and not writer.interrupts:

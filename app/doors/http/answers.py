@@ -2,16 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import suppress
-from typing import Any, Self
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Self
 
 from agents.errors import UsageError
 from agents.events import Error, Event
 from agents.memory.inbox import clean
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
-from app.process.tasks import cancel
+from app.process.tasks import Tasks, wait_for_event
 from prompts import FALLBACK, phrase
 
 LOG = logging.getLogger(__name__)
@@ -57,8 +56,7 @@ class Answer:
         try:
             while True:
                 if place == len(self.events) and not self.is_over:
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._news.wait(), seconds)
+                    await wait_for_event(self._news, seconds)
                 batch, is_over = self.events[place:], self.is_over
                 place += len(batch)
                 if batch or not is_over:
@@ -96,7 +94,7 @@ class Answers:
     def __init__(self, assistant: Assistant) -> None:
         self._assistant = assistant
         self._answers: dict[tuple[str, str], Answer] = {}
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks = Tasks()
 
     @property
     def running(self) -> int:
@@ -136,7 +134,7 @@ class Answers:
     async def stop(self, thread: str, user: str | None = None) -> bool:
         """Stop what is being answered in a thread, to one user if one is named; False if nothing is."""
         running = self.running_in(thread, user)
-        return await stop_when_begun(self._assistant, thread, lambda: all(each.is_over for each in running), user)
+        return await stop_when_begun(self._assistant, thread, lambda: all(answer.is_over for answer in running), user)
 
     def drop(self, thread: str, id: str) -> None:
         """Drop an answer that is over, so that its message is tried again."""
@@ -145,10 +143,7 @@ class Answers:
 
     async def close(self) -> None:
         """Give the answers that run a while, then break them off: their messages are answered when they come again."""
-        running = [task for task in self._tasks if not task.done()]
-        if running:
-            await asyncio.wait(running, timeout=DRAIN)
-        await cancel(self._tasks)
+        await self._tasks.close(DRAIN)
 
     def _begun(self, turn: Turn) -> Answer:
         if self._assistant.is_crowded(turn.owner):
@@ -157,7 +152,7 @@ class Answers:
         for key in over[: max(0, len(over) - MOST_KEPT)]:
             del self._answers[key]
         answer = self._answers[turn.thread, turn.id] = Answer(turn, self._watch)
-        self._start(answer.play(self._assistant))
+        self._tasks.start(answer.play(self._assistant))
         self._watch(answer)
         return answer
 
@@ -168,9 +163,4 @@ class Answers:
     def _stop_unread(self, answer: Answer) -> None:
         if not (answer.readers or answer.is_over):
             thread, user = answer.turn.thread, answer.turn.owner
-            self._start(stop_when_begun(self._assistant, thread, lambda: answer.is_over, user))
-
-    def _start(self, work: Coroutine[Any, Any, object]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            self._tasks.start(stop_when_begun(self._assistant, thread, lambda: answer.is_over, user))

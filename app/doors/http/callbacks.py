@@ -5,7 +5,6 @@ import hashlib
 import hmac
 import logging
 from collections.abc import Collection
-from contextlib import suppress
 from typing import cast
 
 import httpx
@@ -17,7 +16,7 @@ from agents.memory import Memory
 from agents.memory.connection import Tables, migrate
 from agents.memory.inbox import TranscriptLine, clean, now_ms
 from app.assistant.short_term_memory import contents
-from app.process.tasks import Beside
+from app.process.tasks import Beside, wait_for_event
 
 LOG = logging.getLogger(__name__)
 TABLES = Tables(
@@ -84,17 +83,19 @@ class Callbacks(Beside):
         async with httpx.AsyncClient(timeout=None, follow_redirects=False, trust_env=False) as client:
             while True:
                 self._changed.clear()
-                wait = LOOK_EVERY
                 try:
-                    while claimed := await self._memory.database.execute(CLAIM, (now_ms(), now_ms() + LEASE_MS)):
-                        await self._deliver(client, *claimed[0])
-                    [(due_ms,)] = await self._memory.database.execute(NEXT)
-                    wait = min(wait, max(0, due_ms - now_ms()) / 1000) if due_ms else wait
+                    wait = await self._push_due(client)
                 except DatabaseError:
                     LOG.exception("callbacks could not be read")
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(wait):
-                        await self._changed.wait()
+                    wait = LOOK_EVERY
+                await wait_for_event(self._changed, wait)
+
+    async def _push_due(self, client: httpx.AsyncClient) -> float:
+        """Push what is due; return the seconds until there may be more."""
+        while claimed := await self._memory.database.execute(CLAIM, (now_ms(), now_ms() + LEASE_MS)):
+            await self._deliver(client, *claimed[0])
+        [(due_ms,)] = await self._memory.database.execute(NEXT)
+        return min(LOOK_EVERY, max(0, due_ms - now_ms()) / 1000) if due_ms else LOOK_EVERY
 
     async def _deliver(
         self, client: httpx.AsyncClient, id: int, thread: str, name: str, turn: int, tries: int, made_ms: int

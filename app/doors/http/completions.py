@@ -225,8 +225,8 @@ class Reply:
         deltas = [delta async for event in self._answer.read() for delta in self._deltas(event)]
         await self._keep(self._text)
         inline = [delta["inline_data"] for delta in deltas if "inline_data" in delta]
-        extras = {"annotations": self._annotations, "inline_data": inline}
-        message = {"role": "assistant", "content": self._text, **{name: each for name, each in extras.items() if each}}
+        extras = (("annotations", self._annotations), ("inline_data", inline))
+        message = {"role": "assistant", "content": self._text} | {name: extra for name, extra in extras if extra}
         choice = {"index": 0, "message": message, "finish_reason": self._reason}
         yield {**self._head, "object": "chat.completion", "choices": [choice], "usage": self._usage}
 

@@ -69,7 +69,7 @@ def streamed(frames: AsyncIterator[bytes], headers: Mapping[str, str] = UNBUFFER
 
 def whole(content: AsyncIterator[dict[str, Any]], headers: Mapping[str, str]) -> StreamingResponse:
     """Return what is made for a client as JSON; it is given up when the client goes."""
-    bodies = (JSONResponse(each).body async for each in content)
+    bodies = (JSONResponse(part).body async for part in content)
     return StreamingResponse(bodies, media_type="application/json", headers=headers)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, HTTPException, Path, Query, Request
+from fastapi import Header, HTTPException, Path, Query, Request, params
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from app.assistant import Assistant
@@ -41,13 +41,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _served(part: str) -> Any:
+def _served(part: str) -> params.Depends:
     """Return what gives a path a part of the application that serves it."""
 
-    def given(request: Request) -> Any:
+    def part_of(request: Request) -> object:
         return getattr(request.app.state, part)
 
-    return Depends(given)
+    return params.Depends(part_of)
 
 
 def caller(request: Request) -> Key:
@@ -71,11 +71,11 @@ def operator(request: Request) -> Key:
 
 
 def who(key: Key) -> str:
-    """Return what the audit log calls the holder of a key; without keys it is somebody on this machine."""
-    return f"http:{key.name or 'local'}"
+    """Return what the audit log calls the holder of a key."""
+    return f"http:{key.holder}"
 
 
-def audited(what: Action) -> Any:
+def audited(what: Action) -> params.Depends:
     """Return what writes down that whoever operates calls a path."""
 
     async def note(request: Request) -> AsyncIterator[None]:
@@ -88,14 +88,14 @@ def audited(what: Action) -> Any:
         async with request.app.state.assistant.services.get(Audit).deed(who(key), what, thread, user):
             yield
 
-    return Depends(note)
+    return params.Depends(note)
 
 
 Served = Annotated[Assistant, _served("assistant")]
 Running = Annotated[Answers, _served("answers")]
 Reader = Annotated[FileReader, _served("reader")]
-Caller = Annotated[Key, Depends(caller)]
-Operator = Annotated[Key, Depends(operator)]
+Caller = Annotated[Key, params.Depends(caller)]
+Operator = Annotated[Key, params.Depends(operator)]
 
 
 CODES: Mapping[int, tuple[str, str]] = {

@@ -1,39 +1,36 @@
 """The paths of A2A. What speaks it is an extra, which only those who use it install."""
 
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable
+from typing import NoReturn
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, params
 
+from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.doors.http.answers import Answers
 from app.doors.http.exchange import FAULTS
-
-NO_A2A = "A2A is an extra; install it: pip install --require-hashes -r requirements-a2a.txt"
-PACKAGES = ("a2a", "google", "sse_starlette")
+from app.process.extras import load_extra
 
 
-class Missing:
-    """Stands for what is not installed."""
-
-    def card(self) -> None:
-        """Raise HTTPException: it is not installed."""
-        raise HTTPException(501, NO_A2A)
-
-    call = card
-
-
-def make_router(assistant: Assistant, answers: Answers, check: Any) -> APIRouter:
+def make_router(assistant: Assistant, answers: Answers, check: params.Depends) -> APIRouter:
     """Return the paths; `check` lets only those pass who may talk. The card is for everybody."""
     router = APIRouter(responses=FAULTS)
-    service: Any
-    try:
-        service = import_module("app.doors.http.a2a").Service(assistant, answers)
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in PACKAGES:
-            raise
-        service = Missing()
-
-    router.add_api_route("/.well-known/agent-card.json", service.card, response_model=None)
-    router.add_api_route("/a2a", service.call, methods=["POST"], dependencies=[check], response_model=None)
+    card, call = _endpoints(assistant, answers)
+    router.add_api_route("/.well-known/agent-card.json", card, response_model=None)
+    router.add_api_route("/a2a", call, methods=["POST"], dependencies=[check], response_model=None)
     return router
+
+
+def _endpoints(assistant: Assistant, answers: Answers) -> tuple[Callable[..., object], Callable[..., object]]:
+    """Return what gives the card, and what takes calls."""
+    try:
+        service = load_extra("app.doors.http.a2a", "a2a", "A2A").Service(assistant, answers)
+        return service.card, service.call
+    except ConfigError as missing:
+        reason = str(missing)
+
+    def refuse() -> NoReturn:
+        """Say how the extra is installed."""
+        raise HTTPException(501, reason)
+
+    return refuse, refuse

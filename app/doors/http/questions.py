@@ -18,7 +18,7 @@ APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "
 
 
 def schema_of(question: Interrupt) -> dict[str, Any]:
-    """Return the JSON schema of what `given` takes for an answer to a question."""
+    """Return the JSON schema of what `answer_message` takes for an answer to a question."""
     if question.kind == CONFIRM:
         return APPROVAL
     if question.options:
@@ -31,7 +31,7 @@ def schema_of(question: Interrupt) -> dict[str, Any]:
     return {"type": "string"}
 
 
-async def given(
+async def answer_message(
     assistant: Assistant, thread: str, owner: str, id: str, answer: object, meant: str | None = None
 ) -> tuple[str, str]:
     """Return the text and the id of the message that gives an answer: a text, a yes or no, or a form's values by field.

@@ -6,14 +6,14 @@ import signal
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
 
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response, params
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
@@ -82,8 +82,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        given = headers.get("x-request-id", "")
-        id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        sent_id = headers.get("x-request-id", "")
+        id = sent_id if _ID.fullmatch(sent_id) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = id
         scope["path"] = _undivided(scope["raw_path"])
         begun, status = time.monotonic(), 500
@@ -100,7 +100,7 @@ class Gate:
         try:
             most = MOST_UPLOADED if scope["path"].startswith("/talk/") else MOST_BYTES
             if problem := self._problem(headers, most):
-                refusal = await told(Request(scope), HTTPException(*problem))
+                refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
             else:
                 await self._app(scope, _bounded(receive, most), answer)
@@ -152,7 +152,7 @@ def fault(status: int, message: str, code: str = "") -> JSONResponse:
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
-def allowed(scope: KeyScope, keys: Sequence[Key]) -> Any:
+def allowed(scope: KeyScope, keys: Sequence[Key]) -> params.Depends:
     """Return what lets only callers with a scope pass."""
 
     async def check(request: Request) -> None:
@@ -160,7 +160,7 @@ def allowed(scope: KeyScope, keys: Sequence[Key]) -> Any:
         holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
         request.state.key = exchange.having(holder if keys else EVERYTHING, scope)
 
-    return Depends(check)
+    return params.Depends(check)
 
 
 operations = APIRouter()
@@ -189,7 +189,7 @@ async def metrics(request: Request) -> Response:
 FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, OSError, BrokenState)
 
 
-async def told(request: Request, failure: Exception) -> Response:
+async def answer_failure(request: Request, failure: Exception) -> Response:
     """Answer a failure in the one form, without anything that a caller must not see; on a page in a sentence."""
     status, message, code = 500, "Something went wrong here.", ""
     match failure:
@@ -247,7 +247,7 @@ def make_app(
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = Door(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     for kind in (*FAULTY, *FAULTS, Exception):
-        app.add_exception_handler(kind, told)
+        app.add_exception_handler(kind, answer_failure)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
     app.state.measures, app.state.closing = measures, [answers]
@@ -309,9 +309,10 @@ async def serve(settings: Settings, host: str, port: int) -> int:
                 h11_max_incomplete_event_size=64 * 1024,
             )
             server = Server(config)
-            with ExitStack() as stack:
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    stack.enter_context(on_signal(number, partial(server.handle_exit, number, None)))
+            with (
+                on_signal(signal.SIGINT, partial(server.handle_exit, signal.SIGINT, None)),
+                on_signal(signal.SIGTERM, partial(server.handle_exit, signal.SIGTERM, None)),
+            ):
                 await server.serve()
             return 0 if server.started else 1
 

@@ -76,7 +76,7 @@ async def set_messages(thread: PathName, body: SystemMessages, key: Operator, as
 @router.delete("/threads/{thread}", dependencies=[audited("forget")])
 async def forget(thread: PathName, key: Caller, assistant: Served) -> dict[str, bool]:
     """Delete every trace of a thread, and all that is kept of its user if it has only one."""
-    if not await assistant.forget(key.inside(thread)):
+    if not await assistant.forgetting.thread(key.inside(thread)):
         raise HTTPException(404, NO_THREAD)
     return {"forgotten": True}
 

@@ -11,10 +11,9 @@ from app.assistant.short_term_memory import COMMAND
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.delivery import Delivery, plain
 from app.doors.http.exchange import FAULTS, STREAMED, Body, Caller, Name, Operator, PathName, Running, Served, audited
-from app.doors.http.questions import given
+from app.doors.http.questions import answer_message
 from app.doors.http.threads import lines_of
-
-UNDO = "undo"
+from app.doors.slash_commands.talk import UNDO
 
 
 class Whose(Body):
@@ -83,7 +82,7 @@ async def play(body: NewTurn, delivery: Delivered) -> Response:
 async def answer(body: NewAnswer, delivery: Delivered, assistant: Served) -> Response:
     """Answer what a tool has asked; the same id again repeats the outcome."""
     owner, id = delivery.key.user(body.user) or delivery.name, delivery.id(body.id)
-    text, id = await given(assistant, delivery.name, owner, id, body.choose, body.question)
+    text, id = await answer_message(assistant, delivery.name, owner, id, body.choose, body.question)
     return await delivery.answer(text, id, body.user, CHOICE)
 
 

@@ -13,7 +13,7 @@ from agents.memory.store import namespace_of
 from app.doors.slash_commands.personal_data import as_json, as_markdown, personal_data
 from app.doors.visit import Visit
 from app.presentation.listing import history_lines, state_of_talk
-from app.presentation.texts import say
+from app.presentation.texts import say, shortened
 from prompts import language, languages, phrase, sentence, title_of
 
 YES = "yes"
@@ -119,7 +119,7 @@ def _worded(key: str, scope: str, lang: str) -> str:
 
 async def _forgotten(visit: Visit, scope: str) -> bool:
     if scope == "thread":
-        return await visit.assistant.forget(visit.thread)
+        return await visit.assistant.forgetting.thread(visit.thread)
     if scope == "all":
         # People keep what is theirs, even if nobody else wrote here.
         return await visit.assistant.forgetting.thread(visit.thread, keeps_people=True)
@@ -132,7 +132,7 @@ async def _forgotten(visit: Visit, scope: str) -> bool:
 def _pages(lines: Sequence[str], asked: str) -> tuple[list[list[str]], int]:
     """Return a talk in pages, newest first, and the number of the requested page; long lines are cut."""
     pages: list[list[str]] = []
-    page = [line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…" for line in lines]
+    page = [shortened(line, LONGEST_LINE) for line in lines]
     while page:
         lengths = accumulate(len(line) for line in reversed(page[-MOST_LINES:]))
         count = max(1, sum(length <= LONGEST_PAGE for length in lengths))

@@ -65,7 +65,7 @@ def as_json(data: PersonalData) -> str:
 
 def as_markdown(data: PersonalData, lang: str) -> str:
     """Return it to be read."""
-    parts = [f"# {say('export.person', lang)}", *_known(data, lang)]
+    parts = [f"# {say('export.person', lang)}", *_profile_lines(data, lang)]
     for section in (section for section in data.sections if section.lines):
         parts += [f"## {section.title}", _listed(section.lines)]
     for lines in filter(None, data.conversations.values()):
@@ -73,7 +73,7 @@ def as_markdown(data: PersonalData, lang: str) -> str:
     return clean("\n\n".join(parts)) + "\n"
 
 
-def _known(data: PersonalData, lang: str) -> list[str]:
+def _profile_lines(data: PersonalData, lang: str) -> list[str]:
     forms = data.items.get("forms", {})
     values = [line for name, form in forms.items() for line in labelled_values(form, name, lang)]
     facts = [str(fact["text"]) for fact in data.items.get("facts", {}).values() if "text" in fact]

@@ -24,7 +24,7 @@ from app.doors.telegram.delivery.sender import Gone, Sender
 from app.doors.telegram.messages import fetch
 from app.doors.telegram.place import Place, chat_of, door_of
 from app.doors.visit import stop_when_begun
-from app.process.tasks import cancel
+from app.process.tasks import Tasks, loop_time
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class TelegramDoor:
         """
         await self.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
         if not await self.tell(nudge.thread, nudge.text):
-            await self.assistant.take_back(nudge.thread, nudge.id)
+            await self.assistant.memory.transcript.take_back(nudge.thread, nudge.id)
         return True
 
     def attend(self, place: Place, work: Job) -> None:
@@ -124,7 +124,7 @@ class TelegramDoor:
             # Only administrators can write in the name of their group.
             return True
         chat, asker = self.names.now(place.chat), user or chat_of(place.owner) or 0
-        if _now() < self._no_administrators.get((chat, asker), 0.0):
+        if loop_time() < self._no_administrators.get((chat, asker), 0.0):
             return False
         try:
             async with asyncio.timeout(MEMBER_PATIENCE):
@@ -134,8 +134,8 @@ class TelegramDoor:
             return False
         is_administrator = member.status in (ChatMember.OWNER, ChatMember.ADMINISTRATOR)
         if not is_administrator:
-            still_valid = {who: until for who, until in self._no_administrators.items() if until > _now()}
-            self._no_administrators = {**still_valid, (chat, asker): _now() + MEMBER_LASTS}
+            still_valid = {who: until for who, until in self._no_administrators.items() if until > loop_time()}
+            self._no_administrators = {**still_valid, (chat, asker): loop_time() + MEMBER_LASTS}
         return is_administrator
 
     async def lang(self, place: Place) -> str:
@@ -188,7 +188,7 @@ class TelegramDoor:
                 await answer.show(Notice(message=remark))
         is_changed = reading.turn is not None and reading.turn.entry() != turn.entry()
         if reading.turn is None or (is_changed and not await self.assistant.extend(reading.turn)):
-            await self.assistant.withdraw(turn.thread, turn.id)
+            await self.assistant.memory.transcript.withdraw(turn.thread, turn.id)
         return reading.turn
 
     async def _show(self, answer: ChatScreen, turn: Turn) -> Gone | None:
@@ -236,7 +236,7 @@ class Chats:
 
     def __init__(self) -> None:
         self._waiting: dict[int | str, deque[Job]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._is_open = True
 
     def add(self, chat: int | str, job: Job) -> None:
@@ -254,9 +254,7 @@ class Chats:
             with suppress(Gone, InvalidToken):
                 await work
 
-        task = asyncio.create_task(do())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(do())
 
     @property
     def busy(self) -> int:
@@ -276,11 +274,7 @@ class Chats:
     async def close(self, patience: float) -> None:
         """Begin no more jobs; give those that run so many seconds, then cancel them."""
         self._is_open = False
-        try:
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=patience)
-        finally:
-            await cancel(self._tasks)
+        await self._tasks.close(patience)
 
     async def _work(self, chat: int | str) -> None:
         waiting = self._waiting[chat]
@@ -300,7 +294,3 @@ class Chats:
                     waiting.popleft()
         finally:
             del self._waiting[chat]
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

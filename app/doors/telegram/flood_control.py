@@ -10,6 +10,8 @@ from typing import Any, Literal
 from telegram.error import RetryAfter, TelegramError
 from telegram.ext import BaseRateLimiter
 
+from app.process.tasks import loop_time
+
 Rank = Literal["frame"]
 """Marks a request that nobody misses: it is made at once or not at all."""
 FRAME: Rank = "frame"
@@ -41,19 +43,19 @@ class Allowance:
 
     def __init__(self, most: float, rate: float) -> None:
         self._most, self._rate = most, rate
-        self._left, self._at, self._paused_until = most, _now(), 0.0
+        self._left, self._at, self._paused_until = most, loop_time(), 0.0
 
     @property
     def left(self) -> float:
         """How many requests may be made."""
-        now = _now()
+        now = loop_time()
         self._left, self._at = min(self._most, self._left + (now - self._at) * self._rate), now
         return self._left
 
     @property
     def wait(self) -> float:
         """Seconds for which no request may be made."""
-        return max(self._paused_until - _now(), (1 - self.left) / self._rate)
+        return max(self._paused_until - loop_time(), (1 - self.left) / self._rate)
 
     def take(self) -> None:
         """Count a request."""
@@ -61,7 +63,7 @@ class Allowance:
 
     def pause(self, seconds: float) -> None:
         """Allow nothing for so many seconds."""
-        self._paused_until = max(self._paused_until, _now() + seconds)
+        self._paused_until = max(self._paused_until, loop_time() + seconds)
 
 
 class ChatQueue(Allowance):
@@ -150,7 +152,3 @@ class FloodControl(BaseRateLimiter[Rank]):
             self._bot.pause(seconds)
         self._refused = queue.chat
         queue.pause(seconds)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

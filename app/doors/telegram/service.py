@@ -32,7 +32,7 @@ from app.doors.telegram.updates.polling import Poller, remove_webhook
 from app.doors.telegram.updates.webhook import Hook, listening
 from app.presentation.listing import moment
 from app.process.logs import log_on_stderr
-from app.process.tasks import cancelled_by
+from app.process.tasks import cancelled_by, wait_for_event
 from app.settings import Settings
 from prompts import sentence
 
@@ -50,22 +50,17 @@ async def serve(settings: Settings) -> int:
     """
     token = token_of(settings)
     log = log_on_stderr(detailed=True, content=settings.log_content, as_json=settings.log_json, secret=token)
-    with log, cancelled_by(signal.SIGTERM, signal.SIGINT) as signalled:
-        try:
-            async with open_for_door(settings) as assistant:
-                bot = bot_of(settings)
-                async with open_door(assistant, bot, settings) as door:
-                    listening = sentence("telegram", "listening", settings.app_lang, name=bot.username)
-                    console = Console(stderr=True, highlight=False)
-                    console.print(Text(listening, "dim"))
-                    if door.access.is_closed:
-                        link = await door.access.link(bot.username)
-                        console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=link), "yellow"))
-                    await bot.refused()
-                    raise ConfigError(REFUSED)
-        except asyncio.CancelledError:
-            if not signalled:
-                raise
+    with log, cancelled_by(signal.SIGTERM, signal.SIGINT):
+        async with open_for_door(settings) as assistant:
+            bot = bot_of(settings)
+            async with open_door(assistant, bot, settings) as door:
+                console = Console(stderr=True, highlight=False)
+                console.print(Text(sentence("telegram", "listening", settings.app_lang, name=bot.username), "dim"))
+                if door.access.is_closed:
+                    link = await door.access.link(bot.username)
+                    console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=link), "yellow"))
+                await bot.refused()
+                raise ConfigError(REFUSED)
     return 0
 
 
@@ -127,9 +122,7 @@ class Courier(Posting):
         self._notes.changed.clear()
         for note in await self._notes.waiting():
             await self._deliver(note)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK):
-                await self._notes.changed.wait()
+        await wait_for_event(self._notes.changed, LOOK)
 
     async def _deliver(self, note: Note) -> None:
         about = {"thread": note.thread, "when": moment(note.at_ms), "text": note.text}

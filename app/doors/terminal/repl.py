@@ -121,19 +121,16 @@ class Repl:
         self._console.print("> ", end="")
         text = ""
         with cancelled_by(signal.SIGINT) as signalled:
-            try:
-                async for line in incoming_lines(sys.stdin):
-                    text += line
-                    if not text.endswith("\\"):
-                        return text
-                    text = f"{text[:-1]}\n"
-                    self._console.print("… ", end="")
-            except asyncio.CancelledError:
-                if not signalled:
-                    raise
-                self._console.print()
-                if not self._leaves():
-                    return ""
+            async for line in incoming_lines(sys.stdin):
+                text += line
+                if not text.endswith("\\"):
+                    return text
+                text = f"{text[:-1]}\n"
+                self._console.print("… ", end="")
+        if signalled:
+            self._console.print()
+            if not self._leaves():
+                return ""
         raise EOFError
 
     def _show_rung(self) -> None:

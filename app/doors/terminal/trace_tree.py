@@ -10,7 +10,7 @@ from rich.tree import Tree
 
 from agents import events
 from agents.events.views import View
-from agents.language.text.clean import clean
+from app.presentation.texts import one_line
 from app.usage import FREE
 
 LONGEST_LINE = 160
@@ -96,7 +96,7 @@ class TraceTree:
 
     def _leaf(self, who: str, text: str, at: float | None = None) -> Tree:
         if who not in self._branches:
-            self._branches[who] = self._tree.add(Text(_short(who), "cyan"))
+            self._branches[who] = self._tree.add(Text(one_line(who, LONGEST_LINE), "cyan"))
         return self._branches[who].add(self._line(text, at=at))
 
     def _node(self, text: str, style: str = "") -> Tree:
@@ -115,7 +115,7 @@ class TraceTree:
 
     def _line(self, text: str, style: str = "", at: float | None = None) -> Text:
         since = (self._clock() if at is None else at) - self._began
-        return Text.assemble((f"{since:+.2f} s  ", "dim"), (_short(text), style))
+        return Text.assemble((f"{since:+.2f} s  ", "dim"), (one_line(text, LONGEST_LINE), style))
 
     def _print(self, *facts: str) -> None:
         self._tree.label = Text(" · ".join([f"turn {self._turn}", *facts]), "bold")
@@ -147,8 +147,3 @@ def _verdict(event: events.Observed) -> str:
 def _spent(tokens: Mapping[str, int]) -> str:
     cached = f" ({tokens['cached']} cached)" if tokens["cached"] else ""
     return f"{tokens['in']} tokens in{cached}, {tokens['out']} out"
-
-
-def _short(text: str) -> str:
-    line = " ".join(clean(text).split())
-    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"

@@ -20,7 +20,7 @@ from agents.language.text.clean import clean
 from agents.state.citations import Citation
 from agents.toolkit.questions import hints
 from app.presentation.links import in_full
-from app.presentation.texts import addresses, marked, numbers, numbers_kept, references, unmarked
+from app.presentation.texts import addresses, marked, numbers, numbers_kept, one_line, references, unmarked
 
 LONGEST_LABEL = 200
 """Characters of an option that are shown."""
@@ -59,7 +59,7 @@ def asked(question: Interrupt, lang: str) -> list[RenderableType]:
     """Return a question of a tool with its numbered options, its address or its fields."""
     lines = [_option(option["label"], option.get("detail", "")) for option in question.options]
     options = [_numbered(enumerate(lines, 1))] if lines else []
-    fields = [Text(f"{_line(field['label'])}:", "cyan") for field in question.fields]
+    fields = [Text(f"{one_line(field['label'], LONGEST_LABEL)}:", "cyan") for field in question.fields]
     hint = [Text(clean(line), "dim") for line in hints(question, lang)]
     address = [_address(question.url)] if question.url else []
     return [*_title(question.prompt), *options, *address, *hint, *fields]
@@ -97,10 +97,10 @@ class Cited:
 def source_list(citations: Sequence[Citation]) -> list[RenderableType]:
     """Return the sources that a text cites, each with its number and its address; nothing if it cites none."""
     lines = []
-    for each in references(citations):
-        place = _address(each.place) if each.url else Text(each.place, "dim", overflow="fold")
-        gap = " — " if each.place else ""
-        lines.append(Text.assemble((f"[{each.number}] ", "cyan"), each.title, gap, place, overflow="fold"))
+    for reference in references(citations):
+        place = _address(reference.place) if reference.url else Text(reference.place, "dim", overflow="fold")
+        gap = " — " if reference.place else ""
+        lines.append(Text.assemble((f"[{reference.number}] ", "cyan"), reference.title, gap, place, overflow="fold"))
     return ["", *lines] if lines else []
 
 
@@ -125,7 +125,7 @@ class Bar:
     """A player in one line, its bar as far as the piece is played."""
 
     def __init__(self, view: Player) -> None:
-        self._line = _line(view.text())
+        self._line = one_line(view.text(), LONGEST_LABEL)
         self._done = None
         if view.position is not None and view.duration:
             self._done = round(BAR * min(max(view.position, 0) / view.duration, 1))
@@ -156,14 +156,10 @@ def _card(entry: Entry) -> Text:
 
 
 def _option(label: str, detail: str) -> Text:
-    return Text.assemble(_line(label), (f" — {_line(detail)}" if detail else "", "dim"))
+    shown = f" — {one_line(detail, LONGEST_LABEL)}" if detail else ""
+    return Text.assemble(one_line(label, LONGEST_LABEL), (shown, "dim"))
 
 
 def _address(url: str) -> Text:
     # It is not a link of the terminal: such a link can open another address than the one it shows.
     return Text(clean(in_full(url)), "underline", overflow="fold")
-
-
-def _line(text: str) -> str:
-    line = " ".join(clean(text).split())
-    return line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}…"

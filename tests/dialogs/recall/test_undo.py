@@ -63,8 +63,8 @@ async def test_it_is_corrected_deleted_and_taken_back(chat: Chat) -> None:
     await chat.says("yes", thread="two", user="ann")
     assert await kept(chat, "user ann") == []
     async with chat.assistant() as assistant:
-        await assistant.conclude("one", "ann")
-        await assistant.conclude("one", "ann")
+        await assistant.conclude("one")
+        await assistant.conclude("one")
     assert await kept(chat, "user ann") == []
     await chat.says("undo", thread="two", user="ann")
     assert await kept(chat, "user ann") == ["home: a flat in Riga"]

@@ -9,7 +9,6 @@ import pytest
 
 from agents.models.script import Call, Script
 from app.assistant import Assistant
-from app.doors.http import peers
 from tests.support.http_door import KEYS, OTHER, SHOP, by, served
 from tests.support.scripted_assistant import Gate, script_lines
 
@@ -163,7 +162,7 @@ async def test_without_its_packages(assistant: Assistant, monkeypatch: pytest.Mo
     def missing(name: str) -> object:
         raise ModuleNotFoundError(name, name="a2a")
 
-    monkeypatch.setattr(peers, "import_module", missing)
+    monkeypatch.setattr("app.process.extras.import_module", missing)
     async with served(assistant) as url, httpx.AsyncClient(base_url=url) as client:
         for answer in (await client.get("/.well-known/agent-card.json"), await client.post("/a2a", json={})):
             assert (answer.status_code, answer.json()["error"]["code"]) == (501, "not_installed")

@@ -183,7 +183,7 @@ async def test_a_push_that_waits_has_no_copy(assistant: Assistant, script: Scrip
         await taken(down, 2)
     await assistant.forgetting.part("team", "ann")
     assistant.memory.erasers.clear()
-    await assistant.forget("alone")
+    await assistant.forgetting.thread("alone")
     await assistant.memory.database.execute("UPDATE callbacks SET due_ms = 0")
     async with Service.open(Answer({})) as receiver, pushing(assistant, receiver) as client:
         await taken(receiver, 1)

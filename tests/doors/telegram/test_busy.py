@@ -43,7 +43,7 @@ class Window:
 def window(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> Window:
     """Hold each window open until the bot has taken in what was written, however slow the machine is."""
     window = Window(lambda: world.waiting)
-    monkeypatch.setattr(incoming, "_now", window.now)
+    monkeypatch.setattr(incoming, "loop_time", window.now)
     for name in ("WINDOW", "LONG_WINDOW"):
         monkeypatch.setattr(incoming, name, 0.05)
     return window

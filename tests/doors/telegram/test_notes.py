@@ -9,7 +9,7 @@ import pytest
 
 from agents.models.script import Call, Script
 from app.cli import command_line
-from app.composition import model_link
+from app.composition.help_chain import model_link
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.delivery import posting

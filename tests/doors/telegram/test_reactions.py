@@ -71,7 +71,7 @@ async def test_others_may_like_an_answer_and_not_have_it_made_anew(door: Open, w
         world.reacts(world.sent[0], "👎", user=ANN)
         texts = await world.until_sent(GROUP, 2)
         assert await signs(telegram) == {"👎": 2}
-        await telegram.assistant.forget(f"telegram-{GROUP}")
+        await telegram.assistant.forgetting.thread(f"telegram-{GROUP}")
         assert await signs(telegram) == {}
     assert len(texts) == 2
 

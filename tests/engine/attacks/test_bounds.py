@@ -310,7 +310,7 @@ async def test_notes_are_counted_by_user(chat: Chat) -> None:
     async with chat.assistant() as assistant:
         kept = assistant.memory.notes
         assert [await kept.add(f"t{n}", "why?", f"c{n}", "eve", 3) for n in range(5)] == [True] * 3 + [False] * 2
-        await assistant.forget("t0")
+        await assistant.forgetting.thread("t0")
         assert not await kept.add("t9", "why?", "c9", "eve", 3)
         assert await kept.add("t9", "why?", "c9", "bob", 3)
 

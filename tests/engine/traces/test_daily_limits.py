@@ -139,7 +139,7 @@ async def test_nobody_forgets_away_a_limit(chat: Chat, clock: Clock) -> None:
     chat.expects(supervisor=["Hello.", "Hello anew."])
     await chat.says("hello", thread="annabel")
     async with chat.assistant() as assistant:
-        assert await assistant.forget("annabel")
+        assert await assistant.forgetting.thread("annabel")
     assert b"annabel" not in chat.path.read_bytes()
     await chat.says("hello", thread="annabel")
     assert told(chat) == [sorry()]

@@ -91,5 +91,5 @@ async def test_a_forgotten_thread_leaves_no_guess(chat: Chat) -> None:
     chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", "I see."])
     await chat.says("Hi", "I nurse people")
     async with chat.assistant() as assistant:
-        assert await assistant.forget("ann")
+        assert await assistant.forgetting.thread("ann")
     assert log(chat) == []

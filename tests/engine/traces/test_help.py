@@ -206,6 +206,6 @@ async def test_notes_are_forgotten_with_their_thread(chat: Chat) -> None:
         asks(chat, EVEREST)
         await chat.says(EVEREST, thread=thread)
     async with chat.assistant() as assistant:
-        await assistant.forget("ann")
+        await assistant.forgetting.thread("ann")
 
     assert await chat.notes() == [("bob", EVEREST)]

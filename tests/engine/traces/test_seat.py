@@ -126,7 +126,7 @@ async def test_the_transcript_says_who_spoke(chat: Chat) -> None:
         assert (words["speaker"], words["metadata"]) == ("Anna", {"source": "person"})
         [talk] = (await personal_data(seat.assistant, "ann", "en")).plain()["threads"]
         assert [entry["content"] for entry in talk["contents"]][3] == "Hi Ann."
-        await seat.assistant.forget("ann")
+        await seat.assistant.forgetting.thread("ann")
         assert [row for table in ("seats", "seat_words", "seat_notes") for row in await rows(seat, table)] == []
 
 

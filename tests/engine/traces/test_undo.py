@@ -360,7 +360,7 @@ async def test_forget_leaves_nothing_to_undo(chat: Chat) -> None:
     """What was deleted does not live on in the undo log."""
     await noted(chat, MILK, Call("delete_todos", {"numbers": [1]}))
     async with chat.assistant() as assistant:
-        await assistant.forget("ann")
+        await assistant.forgetting.thread("ann")
     assert b"bread" not in chat.path.read_bytes()
     chat.script.queues.clear()
 

@@ -215,7 +215,7 @@ async def test_forget_takes_the_ledger_along(chat: Chat, desk: Desk) -> None:
     await chat.says("Pay Bob 10")
     await chat.says("Pay Bob 10", thread="eve")
     async with chat.assistant() as assistant:
-        assert await assistant.forget("ann")
+        assert await assistant.forgetting.thread("ann")
     assert desk.ledger == [("eve", True)]
 
 

@@ -62,7 +62,7 @@ async def share(visit: Visiting, file: Text, *, take_back: Annotated[bool, Form(
 async def delete(visit: Visiting, file: Text) -> Response:
     """Delete an agent with all that is kept of it."""
     # The page asks for news of the trial until it is left, and would open it anew.
-    async with visit.deed("agent_deleted", about=file), visit.trials.closed((visit.user, file)):
+    async with visit.deed("agent_deleted", about=file), visit.trials.closed((visit.visitor.holder, file)):
         visit.workshop.delete(file)
     return led_to("/lab/agents")
 
@@ -83,7 +83,7 @@ async def conversation(visit: Visiting, agent: str) -> Conversation:
         stack.push_async_callback(answers.close)
         return Conversation(assistant, answers, THREAD, THREAD, f"/lab/trial/{agent}", visit.lang)
 
-    talk = await visit.trials.of((visit.user, agent), opened, workshop.read(agent).version)
+    talk = await visit.trials.of((visit.visitor.holder, agent), opened, workshop.read(agent).version)
     return replace(talk, lang=visit.lang)
 
 

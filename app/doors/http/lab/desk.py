@@ -56,11 +56,11 @@ async def say(visit: Visiting, name: Text, text: Text = "") -> str:
 @router.post("/lab/desk/reply")
 async def reply(visit: Visiting, form: Nested) -> str:
     """Answer for the model."""
-    given = validated(ReplyForm, form)
-    desk = await _desk(visit, given.name)
+    reply_form = validated(ReplyForm, form)
+    desk = await _desk(visit, reply_form.name)
     schema = desk.wanted.schema if desk.wanted else lambda _: {}
-    forms = [(call.tool, arguments_of(schema(call.tool), call.args, call.tool)) for call in given.calls]
-    await desk.reply(given.text, [DeskCall(tool=tool, args=args) for tool, args in forms])
+    forms = [(call.tool, arguments_of(schema(call.tool), call.args, call.tool)) for call in reply_form.calls]
+    await desk.reply(reply_form.text, [DeskCall(tool=tool, args=args) for tool, args in forms])
     return await _seat(visit, desk)
 
 

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
 
-from app.doors.http.lab.visit import KINDS, FileName, Nested, Number, Text, Visiting, led_to, new_router
+from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, led_to, new_router
 from app.doors.visit import FAULTS
 from app.lab.folder import written
+from app.lab.kinds import KINDS
 from app.lab.live import Tell
 from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries
 from app.lab.simulation import Talks, simulate

@@ -54,7 +54,7 @@ async def state(visit: Visiting, name: Name, turn: int) -> str:
 async def back(visit: Visiting, name: Text, turn: Number) -> Response:
     """Go back to the end of a kept turn."""
     state, turns = await view(visit.assistant, name)
-    if turn not in {each.number for each in turns if each.is_kept}:
+    if turn not in {kept.number for kept in turns if kept.is_kept}:
         raise HTTPException(404)
     lang = state.get("lang") or visit.lang
     async with visit.deed("back", name):

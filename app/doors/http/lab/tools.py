@@ -39,7 +39,7 @@ def tool(visit: Visiting, name: ToolName, lang: ToolName) -> str:
 
 
 @router.post("/lab/tool/effect")
-async def shown(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> str:
+async def show_effect(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> str:
     """Show which requests the card on the page finds, and which it no longer does."""
     queries = await queries_of(visit.assistant, visit.folder)
     changes = await asyncio.to_thread(effect, visit.assistant.speakers, name, lang, text, queries)
@@ -53,7 +53,7 @@ async def save_draft(visit: Visiting, name: Text, lang: Text, text: CardText = "
     if owned is None or lang not in languages():
         raise HTTPException(404)
     async with visit.deed("card_changed", about=name):
-        write_card(draft_file(visit.folder, name, lang), "", text, slots([tool for _, tool in owned]))
+        write_card(draft_file(visit.folder, name, lang), "", text, slots(owned))
     return led_to(f"/lab/tool?name={name}&lang={lang}")
 
 

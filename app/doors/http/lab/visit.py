@@ -11,7 +11,6 @@ from fastapi.responses import PlainTextResponse
 from markupsafe import Markup
 from pydantic import BaseModel
 
-from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.doors.http.exchange import Served, who
 from app.doors.http.page import guard
@@ -21,13 +20,11 @@ from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION
 from app.doors.visit import FAULTS
 from app.lab.agents import Workshop
-from app.lab.cases import Case
 from app.lab.desk import Desk
-from app.lab.desk_session import Session
 from app.lab.folder import Kind, LabFolder
 from app.lab.forms import form_data
+from app.lab.kinds import KINDS
 from app.lab.live import OpenTalks, Works
-from app.lab.simulation import User
 from app.security.api_keys import Key
 from app.security.audit import Action, Audit
 from app.settings import Settings
@@ -35,8 +32,6 @@ from prompts import FALLBACK, languages, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, as they stand in the navigation."""
-KINDS: Mapping[str, type[BaseModel]] = {"cases": Case, "desk": Session, "mocks": Mock, "users": User}
-"""What the pages show of the lab's folder."""
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
 
@@ -65,20 +60,15 @@ class Visit:
     @property
     def workshop(self) -> Workshop:
         """The agents of whoever visits."""
-        return Workshop(self.folder, self.user)
-
-    @property
-    def user(self) -> str:
-        """Who visits, as they are called in the lab."""
-        return self.visitor.name or "local"
+        return Workshop(self.folder, self.visitor.holder)
 
     @property
     def tools(self) -> list[str]:
         """The names of all tools."""
         return sorted({tool.name for speaker in self.assistant.speakers for tool in speaker.tools})
 
-    def files(self, kind: str) -> Mapping[str, BaseModel]:
-        """Return the files of one of the `KINDS` by their names."""
+    def files(self, kind: Kind) -> Mapping[str, BaseModel]:
+        """Return the files of a kind by their names."""
         return self.folder.every(kind, KINDS[kind])
 
     def deed(self, what: Action, thread: str = "", about: str = "") -> AbstractAsyncContextManager[None]:

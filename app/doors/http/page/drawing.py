@@ -12,13 +12,12 @@ from agents.state import SUPERVISOR
 from agents.state.citations import Citation, shifted
 from agents.toolkit.questions import hints
 from agents.toolkit.questions.options import naming
+from app.assistant.assistant import NOT_TAKEN
 from app.assistant.recording import Step, event_of, line_of
+from app.assistant.short_term_memory import message_of
 from app.doors.http.page.markup import draw
 from app.presentation.texts import references, say, tool_title
 from prompts import title_of
-
-NOT_TAKEN = ("message_long", "many_turns")
-"""The codes of messages that were not taken in; there is nothing to try again."""
 
 
 @dataclass
@@ -85,7 +84,7 @@ class Drawing:
         for number, step in enumerate(steps):
             event = event_of(step)
             words = event.text() if isinstance(event, View) else line_of(step)
-            place = next((place for place, line in enumerate(left) if words in (line.text, str(_message(line)))), -1)
+            place = next((place for place, line in enumerate(left) if words in (line.text, str(message_of(line)))), -1)
             if place >= 0:
                 parts += map(self._line, left[: place if isinstance(event, View) else place + 1])
                 left = left[place + 1 :]
@@ -99,11 +98,11 @@ class Drawing:
         metadata = line.metadata
         if metadata.get("source") == PERSON:
             # A person is called as they like, which names no file of ours.
-            return draw("message", self.lang, message=_message(line), title=line.speaker, sources=[])
+            return draw("message", self.lang, message=message_of(line), title=line.speaker, sources=[])
         if code := metadata.get("code"):
             return self.part(events.Error(code=code, text=line.text))
         images = self.part(events.Images(images=metadata["images"])) if metadata.get("images") else Markup()
-        return images + self.part(_message(line))
+        return images + self.part(message_of(line))
 
     def _drawn(self, event: events.Event) -> Markup:
         match event:
@@ -126,9 +125,3 @@ class Drawing:
 
     def _clear(self) -> None:
         self.text, self._citations = "", []
-
-
-def _message(line: TranscriptLine) -> events.Message:
-    is_stopped = bool(line.metadata.get("interrupted"))
-    citations = line.metadata.get("citations", [])
-    return events.Message(speaker=line.speaker, text=line.text, interrupted=is_stopped, citations=citations)

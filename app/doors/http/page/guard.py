@@ -26,7 +26,7 @@ LASTS = 30 * 24 * 3600
 
 def user_of(key: Key) -> str:
     """Return the user as whom the holder of a key speaks: each key has one; without keys it is the terminal's."""
-    return key.inside(key.name or "local")
+    return key.inside(key.holder)
 
 
 def visitor_of(request: Request, keys: Sequence[Key]) -> Key | None:

@@ -23,9 +23,9 @@ from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, sign_in, user_of
 from app.doors.http.page.markup import draw
-from app.doors.http.questions import given
-from app.doors.http.turns import UNDO
+from app.doors.http.questions import answer_message
 from app.doors.http.uploads import Upload, with_uploads
+from app.doors.slash_commands.talk import UNDO
 from app.presentation.listing import first_line
 from app.presentation.tool_card import openings
 from app.security.api_keys import holder_of
@@ -156,7 +156,7 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
     async def choose(talk: Talking, form: Sent, id: NewId) -> str:
         """Answer the open question, once and no other one."""
         answer, question = form.fields.get("choose", _values(form.fields)), form.fields.get("question", "-")
-        text, full_id = await given(talk.assistant, talk.thread, talk.user, id, answer, question)
+        text, full_id = await answer_message(talk.assistant, talk.thread, talk.user, id, answer, question)
         return await talk.begin(talk.new(text, full_id, CHOICE))
 
     @routes.post(f"{path}/again")

@@ -1,7 +1,6 @@
 """Questions as buttons: one for each option or link, and the answer that a tap on it stands for."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
@@ -10,8 +9,8 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup, KeyboardButton,
 
 from agents.events import Interrupt
 from agents.events.views import is_web
-from agents.language.text.clean import clean
 from agents.toolkit.questions.options import CONFIRM, naming
+from app.presentation.texts import one_line
 from prompts import sentence
 
 SIGN = "="
@@ -79,7 +78,8 @@ def keyboard(question: Interrupt, asked: str, lang: str, page: int = 0) -> Inlin
         return InlineKeyboardMarkup.from_row([button(label, place) for place, label in enumerate(labels)])
     if question.options:
         shown, turns = _shown(len(question.options), page)
-        rows = [[button(_label(question.options[place], place + 1), place)] for place in shown]
+        numbered = {place: f"{place + 1}. {question.options[place]['label']}" for place in shown}
+        rows = [[button(one_line(label, LONGEST_LABEL), place)] for place, label in numbered.items()]
         turning = [button(label, f"{PAGE}{number}") for label, number in turns]
         return InlineKeyboardMarkup([*rows, *([turning] if turning else []), [other, cancel]])
     if question.url:
@@ -123,11 +123,6 @@ def _is_done_said(question: Interrupt) -> bool:
 
 def _open_label(url: str, lang: str) -> str:
     return f"{sentence('telegram', 'open', lang)}: {urlsplit(url).netloc}"[: 2 * LONGEST_LABEL]
-
-
-def _label(option: Mapping[str, str], number: int) -> str:
-    label = f"{number}. {' '.join(clean(option['label']).split())}"
-    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
 
 
 def _shown(count: int, page: int) -> tuple[range, list[tuple[str, int]]]:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from itertools import count
 
 from telegram import MessageEntity
@@ -18,7 +17,7 @@ from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.place import Place
 from app.presentation.texts import tool_title
-from app.process.tasks import Beside
+from app.process.tasks import Beside, loop_time, wait_for_event
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -49,7 +48,7 @@ class LiveAnswer(Beside):
         self.draft = next(_numbers)
         """The number of the draft; the event of its stop button names it."""
         self._message = receipts.growing
-        self._grows_from = _now() + GROWS_AFTER
+        self._grows_from = loop_time() + GROWS_AFTER
         self._is_slow = False
         self._spoken = ""
         """The language of what the door says beside the answer, once it is known."""
@@ -83,11 +82,9 @@ class LiveAnswer(Beside):
             except TelegramError as failure:
                 refusals += 1
                 LOG.info("chat %s: a frame is refused (%s)", self._to.chat, type(failure).__name__)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._lasts):
-                    await self._changed.wait()
+            await wait_for_event(self._changed, self._lasts)
             self._changed.clear()
-            await asyncio.sleep(max(0.0, self._next - _now()))
+            await asyncio.sleep(max(0.0, self._next - loop_time()))
 
     @property
     def _is_draft(self) -> bool:
@@ -105,7 +102,7 @@ class LiveAnswer(Beside):
             if self._at:
                 self._spoken = self._spoken or await self._lang()
             self._is_slow = self._is_slow or self._progress.is_slow
-            page, now = self._progress.page(self._spoken), _now()
+            page, now = self._progress.page(self._spoken), loop_time()
             if page == self._page and now - self._at < self._lasts:
                 return
             self._at = now
@@ -124,7 +121,7 @@ class LiveAnswer(Beside):
     async def _show(self, page: Page) -> bool:
         if self._is_draft:
             return await self._sender.draft(self._to, self.draft, page)
-        if _now() < self._grows_from:
+        if loop_time() < self._grows_from:
             return await self._sender.typing(self._to)
         buttons = command_buttons(self._owner, self._spoken, "stop", *(["retry"] if self._is_slow else []))
         shown = await self._sender.grow(self._to, self._message, page if page.text else Page("…"), buttons)
@@ -147,12 +144,12 @@ class Progress:
         self.text = ""
         self._steps: dict[str, tuple[str, str, str]] = {}
         self._is_answered = False
-        self._news_at = _now()
+        self._news_at = loop_time()
 
     def note(self, event: Event) -> None:
         """Take the next event. What was said in full is no longer in progress."""
         if isinstance(event, Token | ToolStart | ToolEnd | Message):
-            self._news_at = _now()
+            self._news_at = loop_time()
         match event:
             case Token(text=text):
                 self.text += text
@@ -176,7 +173,7 @@ class Progress:
     @property
     def is_slow(self) -> bool:
         """Whether nothing new came for so long that the user has to be told."""
-        return _now() - self._news_at >= SLOW_AFTER
+        return loop_time() - self._news_at >= SLOW_AFTER
 
     def page(self, lang: str) -> Page:
         """Return the page: the steps, then the text so far, or an empty page. A long text shows its end."""
@@ -193,7 +190,3 @@ class Progress:
         if lang and self.is_slow:
             lines.append(sentence("telegram", "slow", lang))
         return "\n".join(lines)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -83,12 +83,12 @@ def _with_sources(
             links.append(MessageEntity(MessageEntity.TEXT_LINK, begin, end - begin, url=by_number[number]))
     shown = f"{unmarked(text).rstrip()}\n"
     begin = len(shown) + 1
-    for each in references(citations):
-        shown += f"\n[{each.number}] {each.title}"
-        host = urlsplit(each.url).netloc
+    for reference in references(citations):
+        shown += f"\n[{reference.number}] {reference.title}"
+        host = urlsplit(reference.url).netloc
         if host:
-            links.append(MessageEntity(MessageEntity.TEXT_LINK, len(shown) + 2, len(host), url=each.url))
-        place = host or each.place
+            links.append(MessageEntity(MessageEntity.TEXT_LINK, len(shown) + 2, len(host), url=reference.url))
+        place = host or reference.place
         shown += f" ({place})" if place else ""
     # A long list is folded until somebody wants to see it.
     quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, begin, len(shown) - begin)

@@ -11,6 +11,7 @@ from agents.events import CUT, REBUILT, RETRY, Error, Event, Images, Interrupt, 
 from agents.events.views import Document, Link, Notice, Table, View, is_web
 from agents.language.text.clean import clean
 from app.assistant import Turn
+from app.assistant.assistant import NOT_TAKEN
 from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
 from app.doors.telegram.delivery.draft import Lang, LiveAnswer
 from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
@@ -31,9 +32,6 @@ PHOTO_PATIENCE = 60.0
 WIDEST_TABLE = 36
 """Columns of a table that a phone shows without breaking its lines."""
 LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
-
-NOT_TAKEN = ("message_long", "many_turns")
-"""The codes of messages that were not taken in; there is nothing to try again."""
 
 
 class ChatScreen:

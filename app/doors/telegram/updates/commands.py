@@ -1,7 +1,8 @@
 """Slash commands in a chat: each run as a visit that lasts for one command; and the menus of them."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 
@@ -124,25 +125,27 @@ async def offer_menus(door: TelegramDoor) -> None:
     default = door.default_lang
     for (name, scope), code in product(scopes, [None, *(lang for lang in languages() if lang != default)]):
         menu = [BotCommand(command.name, command.description(code or default)) for command in offered(DOOR, name)]
-        try:
+        # An administrator who has left the bot has no menu.
+        with _noting("a menu of commands"):
             await door.sender.bot.set_my_commands(menu, scope=scope, language_code=code)
-        except InvalidToken:
-            return
-        except TelegramError as failure:
-            # An administrator who has left the bot has no menu.
-            LOG.warning("a menu of commands could not be set (%s)", type(failure).__name__)
 
 
 async def describe(door: TelegramDoor) -> None:
     """Say in each language what the bot is, where nobody else has: people read it before they begin."""
     bot, default = door.sender.bot, door.default_lang
-    try:
+    with _noting("the bot's description"):
         # In a language without a description Telegram returns the one for all.
         for code in (*(lang for lang in languages() if lang != default), None):
             if not (await bot.get_my_description(code)).description:
                 await bot.set_my_description(sentence("telegram", "description", code or default), language_code=code)
+
+
+@contextmanager
+def _noting(what: str) -> Iterator[None]:
+    """Log what Telegram refuses; at a token that it does not accept, the request for updates ends the command."""
+    try:
+        yield
     except InvalidToken:
-        # The request for updates ends the command with a word.
-        return
+        raise
     except TelegramError as failure:
-        LOG.warning("the bot's description could not be set (%s)", type(failure).__name__)
+        LOG.warning("%s could not be set (%s)", what, type(failure).__name__)

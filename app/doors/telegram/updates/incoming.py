@@ -12,6 +12,7 @@ from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import LONGEST_QUOTE
 from app.doors.telegram.place import Place
 from app.doors.telegram.updates.row import UpdateRow
+from app.process.tasks import loop_time
 
 WINDOW = 0.4
 """Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
@@ -58,7 +59,7 @@ class Incoming:
         place, update = row.place, row.stored.id
         if await self._joins(place, turn, update, album):
             return True
-        until = _now() + await self._window(turn, album)
+        until = loop_time() + await self._window(turn, album)
         gathering = Gathering(turn, place.sent, until, turn.text or "", [update], album)
         if not await row.receive(turn, partial(self._play, place, gathering)):
             return False
@@ -87,7 +88,7 @@ class Incoming:
         if gathering is None or turn.source not in JOINED_SOURCES:
             return False
         # After a time without a connection everything comes at once.
-        is_apart = _now() > gathering.until or place.sent - gathering.sent > APART
+        is_apart = loop_time() > gathering.until or place.sent - gathering.sent > APART
         if not (album and album == gathering.album) and (WINDOW == 0 or is_apart):
             return False
         async with gathering.lock:
@@ -99,10 +100,10 @@ class Incoming:
                 if not self._door.assistant.is_too_long(joined):
                     return False
                 # The rest is not answered by itself: the bot tells the writer that the whole message is too long.
-                await self._door.assistant.withdraw(turn.thread, joined.id)
+                await self._door.assistant.memory.transcript.withdraw(turn.thread, joined.id)
             gathering.turn, gathering.last, gathering.sent = joined, turn.text or "", place.sent
             gathering.updates.append(update)
-            gathering.until = _now() + await self._window(turn, album)
+            gathering.until = loop_time() + await self._window(turn, album)
             return True
 
     async def _window(self, turn: Turn, album: str | None) -> float:
@@ -133,7 +134,7 @@ class Incoming:
 
     async def _play(self, place: Place, gathering: Gathering) -> None:
         async def whole() -> Turn:
-            while (seconds := gathering.until - _now()) > 0:  # noqa: ASYNC110  # further parts may come
+            while (seconds := gathering.until - loop_time()) > 0:  # noqa: ASYNC110  # further parts may come
                 await asyncio.sleep(seconds)
             async with gathering.lock:
                 gathering.is_open = False
@@ -160,7 +161,3 @@ def _beside(quoted: Quoted, text: str) -> Quoted:
     if quoted["kind"] != "forward":
         return quoted
     return Quoted(kind="forward_beside", by=quoted["by"], text=text[:LONGEST_QUOTE], origin=quoted["origin"])
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

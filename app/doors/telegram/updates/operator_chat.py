@@ -114,9 +114,9 @@ class OperatorChat(Posting):
         """Post what the user says from the take-over on, also if that was long ago: a kill came between."""
         watch = (await self._posts.watched()).get(seat.thread)
         if watch is None or watch.holder != seat.holder_id:
-            taken = sentence("seat", "taken", seat.lang, name=seat.holder)
+            notice = sentence("seat", "taken", seat.lang, name=seat.holder)
             lines = await self._assistant.history(seat.thread)
-            places = [number for number, line in enumerate(lines, 1) if line.text == taken]
+            places = [number for number, line in enumerate(lines, 1) if line.text == notice]
             await self._posts.watch(seat, seat.holder_id, places[-1] if places else len(lines))
 
     async def _answer(self, thread: str, user: User, message: Message) -> None:

@@ -59,12 +59,12 @@ class Hook:
         """Return the webhook of the settings; None if the bot asks for messages. A missing path and secret are made."""
         if settings.telegram_webhook_url is None:
             return None
-        made = hmac.new(token.encode(), b"webhook", hashlib.sha256).hexdigest()
+        derived = hmac.new(token.encode(), b"webhook", hashlib.sha256).hexdigest()
         url = str(settings.telegram_webhook_url)
-        given = settings.telegram_webhook_secret
+        secret = settings.telegram_webhook_secret
         host, _, port = settings.telegram_webhook_listen.rpartition(":")
-        path = "" if urlsplit(url).path.strip("/") else f"telegram-{made[:16]}"
-        return cls(url + path, host.strip("[]"), int(port), given.get_secret_value() if given else made)
+        path = "" if urlsplit(url).path.strip("/") else f"telegram-{derived[:16]}"
+        return cls(url + path, host.strip("[]"), int(port), secret.get_secret_value() if secret else derived)
 
     @property
     def path(self) -> bytes:
@@ -106,30 +106,35 @@ class _Connection(H11Protocol):
         self.loop.call_later(PATIENCE, transport.close)
 
 
-@asynccontextmanager
-async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[None]:
-    """Have updates delivered during the block. Raises ConfigError if nobody can listen at the hook's place."""
-    order = asyncio.Lock()
+class Exchange:
+    """Takes the updates of requests in, one after the other."""
 
-    async def status_of(request: Request) -> HTTPStatus:
-        if refusal := _refusal(request, hook):
+    def __init__(self, bot: ServiceBot, take: Take, hook: Hook) -> None:
+        self._bot, self._take, self._hook, self._order = bot, take, hook, asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; whoever hangs up, or takes too long, gets no answer."""
+        with suppress(ClientDisconnect):
+            status = await self._status(Request(scope, receive))
+            await Response(status_code=status, headers={"connection": "close"})(scope, receive, send)
+
+    async def _status(self, request: Request) -> HTTPStatus:
+        if refusal := _refusal(request, self._hook):
             return refusal
         body = bytearray()
         async for piece in request.stream():
             body += piece
             if len(body) > LARGEST_BODY:
                 return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-        async with order:
-            return await _deliver(bot, take, body)
+        async with self._order:
+            return await _deliver(self._bot, self._take, body)
 
-    async def exchange(scope: Scope, receive: Receive, send: Send) -> None:
-        # Whoever hangs up, or takes too long, gets no answer.
-        with suppress(ClientDisconnect):
-            status = await status_of(Request(scope, receive))
-            await Response(status_code=status, headers={"connection": "close"})(scope, receive, send)
 
+@asynccontextmanager
+async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[None]:
+    """Have updates delivered during the block. Raises ConfigError if nobody can listen at the hook's place."""
     config = uvicorn.Config(
-        exchange,
+        Exchange(bot, take, hook),
         http=_Connection,
         ws="none",
         lifespan="off",
@@ -165,8 +170,8 @@ def _refusal(request: Request, hook: Hook) -> HTTPStatus | None:
         return HTTPStatus.NOT_FOUND
     if request.method != "POST":
         return HTTPStatus.METHOD_NOT_ALLOWED
-    given = request.headers.get(SECRET_HEADER, "").encode("latin-1")
-    return None if hmac.compare_digest(given, hook.secret.encode()) else HTTPStatus.FORBIDDEN
+    sent_secret = request.headers.get(SECRET_HEADER, "").encode("latin-1")
+    return None if hmac.compare_digest(sent_secret, hook.secret.encode()) else HTTPStatus.FORBIDDEN
 
 
 async def _deliver(bot: ServiceBot, take: Take, body: bytearray) -> HTTPStatus:

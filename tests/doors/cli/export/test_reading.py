@@ -29,7 +29,7 @@ async def test_a_record_is_forgotten_with_its_thread(chat: Chat) -> None:
     await chat.says("Do it")
     assert b"pomegranate" in chat.path.read_bytes()
     async with chat.assistant() as assistant:
-        assert await assistant.forget("ann")
+        assert await assistant.forgetting.thread("ann")
         assert await assistant.records("ann") == []
 
     assert b"pomegranate" not in b"".join(file.read_bytes() for file in chat.path.parent.iterdir())

@@ -1,0 +1,74 @@
+"""The chain of `assistant_help`, from the settings: who answers what the assistant itself cannot."""
+
+import secrets
+
+from langgraph.store.base import BaseStore
+
+from agents.errors import ConfigError
+from agents.memory import Memory
+from agents.models.factory import Endpoint, make_model
+from agents.sources.documents.index import DocumentIndex, index_file
+from agents.toolkit.help import Documents, HelpChain, Link, Pages
+from app.remote.help_links import OtherModel, Person, Webhook
+from app.settings import Settings
+
+SALT = ("application", "help")
+EXAMPLE = "(see .env.example)"
+
+
+async def make_help(settings: Settings, memory: Memory) -> HelpChain:
+    """Return the chain. Raises ConfigError: a link lacks what it needs."""
+    check_help(settings)
+    links: list[Link] = []
+    for name in settings.help_chain:
+        match name:
+            case "pages":
+                links.append(Pages())
+            case "documents":
+                links.append(Documents(DocumentIndex(index_file(memory.storage.path))))
+            case "model":
+                links.append(model_link(settings))
+            case "webhook":
+                secret = settings.help_webhook_secret.get_secret_value() if settings.help_webhook_secret else None
+                links.append(
+                    Webhook(str(settings.help_webhook_url), await _salt(memory.store), secret, settings.help_timeout)
+                )
+            case "person":
+                links.append(Person(memory.notes, settings.notes_per_day))
+    return HelpChain(links, settings.help_timeout)
+
+
+def check_help(settings: Settings) -> None:
+    """Check that the links have the settings that they need. Raises ConfigError: a link lacks what it needs."""
+    if "model" in settings.help_chain:
+        model_link(settings)
+    if "webhook" in settings.help_chain and settings.help_webhook_url is None:
+        raise ConfigError(f"HELP_CHAIN: the link webhook needs HELP_WEBHOOK_URL {EXAMPLE}")
+
+
+def model_link(settings: Settings) -> OtherModel:
+    """Return the link to another model. Raises ConfigError: its name or key is missing."""
+    name = settings.help_model or ""
+    provider, _, bare = name.partition(":")
+    if not bare or provider == "local":
+        raise ConfigError(f"HELP_CHAIN: the link model needs HELP_MODEL=<provider>:<name> {EXAMPLE}")
+    if provider != "openai":
+        if settings.help_base_url or settings.help_api_key:
+            raise ConfigError(f"HELP_BASE_URL and HELP_API_KEY are for HELP_MODEL=openai:<name> alone {EXAMPLE}")
+        return OtherModel(make_model(name, Endpoint(timeout=settings.help_timeout, retries=0)))
+    own = bool(settings.help_base_url or settings.help_api_key)
+    key = settings.help_api_key if own else settings.openai_api_key
+    url = settings.help_base_url if own else settings.openai_base_url
+    if not (key or url):
+        raise ConfigError(f"HELP_MODEL needs HELP_API_KEY or HELP_BASE_URL {EXAMPLE}")
+    endpoint = Endpoint(key=key, base_url=url, timeout=settings.help_timeout, retries=0)
+    return OtherModel(make_model(name, endpoint))
+
+
+async def _salt(store: BaseStore) -> bytes:
+    """Return the salt for hashes of thread ids: a secret of the database that never changes."""
+    if (item := await store.aget(SALT, "salt")) is not None:
+        return bytes.fromhex(str(item.value["salt"]))
+    salt = secrets.token_bytes(16)
+    await store.aput(SALT, "salt", {"salt": salt.hex()})
+    return salt

@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -186,7 +186,6 @@ async def open_memory(
     """
     path = database_path(url)
     async with AsyncExitStack() as stack:
-        copies = stack.enter_context(ExitStack())
         try:
             try:
                 _prepare(path)
@@ -194,7 +193,7 @@ async def open_memory(
             except (OSError, DatabaseError):
                 if not reads or not path.is_file():
                     raise
-                copy = SqliteFile(_copy(path, copies), driver)
+                copy = SqliteFile(_copy(path, stack), driver)
                 memory = await stack.enter_async_context(memory_in(copy, now, keep, tables))
         except (OSError, DatabaseError) as error:
             raise UnusableDatabase(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
@@ -208,7 +207,7 @@ def _hint(fault: str) -> str:
     return f"Name a file in a folder that can be written to, as in {PREFIX}var/dialogs.db."
 
 
-def _copy(path: Path, stack: ExitStack) -> Path:
+def _copy(path: Path, stack: AsyncExitStack) -> Path:
     """Return a copy of the database with its log, which is deleted at the end; only its owner may read it."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     for file in (path, path.with_name(f"{path.name}-wal")):

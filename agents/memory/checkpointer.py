@@ -33,7 +33,7 @@ KEPT_TURNS = 50
 ROUNDS = 4
 """Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
 WITHIN = "\x1f"
-"""Stands in the name of a thread that is a part of another one, behind the name of that one."""
+"""Follows a thread's name in the names of the threads that are part of it."""
 BEGUN = {START, "branch:to:route"}
 """The channels of which one has a value until `route` is over; a turn makes again from its input what came so far."""
 
@@ -224,8 +224,8 @@ class Saver(BaseCheckpointSaver[int]):
         place = (*_place(config), get_checkpoint_id(config))
         if self.keep != "all" and await self._is_followed(place):
             return
-        # Of a task that is cancelled at its very end LangGraph saves what it had written so far, its edges
-        # not among it, and would take it for done. So beside an error only errors and interrupts count.
+        # LangGraph saves what a task that is cancelled at its very end had written so far, without its edges,
+        # and would take the task for done. So beside an error only errors and interrupts count.
         if any(channel == ERROR for channel, _ in writes):
             writes = [write for write in writes if write[0] in WRITES_IDX_MAP]
         replaces = all(channel in WRITES_IDX_MAP for channel, _ in writes)
@@ -302,7 +302,7 @@ class Saver(BaseCheckpointSaver[int]):
 
 
 def _written_before(rows: list[Row], before: RunnableConfig | None) -> list[Row]:
-    """Return the rows behind the checkpoint `before`; if it does not exist, those with a lower id."""
+    """Return the rows after the checkpoint `before`; if it does not exist, those with a lower id."""
     id = get_checkpoint_id(before) if before else None
     if id is None:
         return rows

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agents.memory.connection import Connection, Session
-from agents.memory.inbox import clean, now_ms
+from agents.memory.inbox import now_ms, storable
 
 TABLES = """
 CREATE TABLE shown_messages (
@@ -43,7 +43,7 @@ class Feedback:
     async def show(self, door: str, chat: int, message: int, turn: ShownTurn) -> None:
         """Note that a message of a chat shows a turn."""
         now = now_ms()
-        row = door, chat, message, clean(turn.thread), clean(turn.message_id), clean(turn.user), now
+        row = door, chat, message, storable(turn.thread), storable(turn.message_id), storable(turn.user), now
 
         def note(connection: Session) -> None:
             connection.execute(PRUNE, (door, chat, now - KEPT_MS))
@@ -58,13 +58,13 @@ class Feedback:
 
     async def rate(self, turn: ShownTurn, user: str, sign: str | None) -> str | None:
         """Note a user's sign for a turn and return the former one; None as a sign takes it back."""
-        place = turn.thread, turn.message_id, clean(user)
+        place = turn.thread, turn.message_id, storable(user)
 
         def rate(connection: Session) -> str | None:
             row = connection.execute(f"SELECT sign FROM feedback {OF}", place).fetchone()
             connection.execute(f"DELETE FROM feedback {OF}", place)
             if sign is not None:
-                connection.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?)", (*place, clean(sign), now_ms()))
+                connection.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?)", (*place, storable(sign), now_ms()))
             return str(row[0]) if row else None
 
         return await self._connection.write(rate)
@@ -76,12 +76,14 @@ class Feedback:
 
     async def erase(self, thread: str, user: str | None = None) -> None:
         """Delete what is stored of a thread, or of one user's turns and signs in it."""
-        who, values = ("", (clean(thread),)) if user is None else (" AND user = ?", (clean(thread), clean(user)))
-        await self._erase(f"thread = ?{who}", values)
+        if user is None:
+            await self._erase("thread = ?", (storable(thread),))
+        else:
+            await self._erase("thread = ? AND user = ?", (storable(thread), storable(user)))
 
     async def erase_person(self, user: str) -> None:
         """Delete what is stored of a user."""
-        await self._erase("user = ?", (clean(user),))
+        await self._erase("user = ?", (storable(user),))
 
     async def _erase(self, condition: str, values: tuple[str, ...]) -> None:
         def erase(connection: Session) -> None:

@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import dataclass
 
 from agents.memory.connection import Connection, Session
-from agents.memory.inbox import clean, now_ms
+from agents.memory.inbox import now_ms, storable
 
 TABLES = """
 CREATE TABLE forgettings (
@@ -45,7 +45,7 @@ class Forgettings:
 
     async def met(self, thread: str, user: str, message_id: str) -> tuple[list[Deletion], Deletion | None]:
         """Return what still has to be deleted, of a thread and of a user, and what a message has deleted."""
-        values = clean(thread), clean(user), _digest(thread, message_id)
+        values = storable(thread), storable(user), _digest(thread, message_id)
         rows = await self._connection.execute(f"{COLUMNS} WHERE thread = ? OR user = ? OR digest = ?", values)
         deletions = [Deletion(*row) for row in rows]
         return [it for it in deletions if it.user], next((it for it in deletions if not it.user), None)
@@ -61,7 +61,7 @@ class Forgettings:
 
     async def close_all(self, user: str) -> None:
         """Note that everything is deleted whose deletion a user has wanted."""
-        await self._close("user", clean(user))
+        await self._close("user", storable(user))
 
     async def _close(self, column: str, value: str) -> None:
         await self._connection.execute(f"{CLOSE} WHERE {column} = ?", (value,))
@@ -71,11 +71,11 @@ class Forgettings:
 
 def enter(connection: Session, deletion: Deletion) -> None:
     """Note what is to be deleted, inside the transaction that closes its message."""
-    thread, message_id = clean(deletion.thread), clean(deletion.message_id)
+    thread, message_id = storable(deletion.thread), storable(deletion.message_id)
     connection.execute(OLD, (now_ms() - KEPT_MS,))
-    values = thread, message_id, clean(deletion.user), deletion.what, deletion.lang, now_ms()
+    values = thread, message_id, storable(deletion.user), deletion.what, deletion.lang, now_ms()
     connection.execute(ADD, (_digest(thread, message_id), *values))
 
 
 def _digest(thread: str, message_id: str) -> str:
-    return hashlib.sha256(f"{clean(thread)}\0{clean(message_id)}".encode()).hexdigest()
+    return hashlib.sha256(f"{storable(thread)}\0{storable(message_id)}".encode()).hexdigest()

@@ -60,7 +60,7 @@ class ThreadInfo:
     first: str = ""
 
 
-def clean(text: str) -> str:
+def storable(text: str) -> str:
     """Return `text` fit for storage: NUL dropped, lone surrogates replaced by U+FFFD."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text.replace("\0", ""))
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 from agents.errors import ContractError
 from agents.memory.connection import Connection, Session, T, Work
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from agents.memory.locks import ThreadLocks
 
 # An entry holds for the message that asked for the write, and until `until_ms` for every other message. `told` has for
@@ -107,13 +107,13 @@ def _release(key: str, database: Session) -> None:
 
 def _erase(thread: str, users: Collection[str], database: Session) -> bool:
     """Delete the entries of a thread, and all those of the users; return False if the thread had none."""
-    deleted = database.execute("DELETE FROM ledger WHERE thread = ?", (clean(thread),)).rowcount
+    deleted = database.execute("DELETE FROM ledger WHERE thread = ?", (storable(thread),)).rowcount
     database.executemany("DELETE FROM ledger WHERE user = ?", [(user,) for user in users])
     return deleted > 0
 
 
 def _erase_part(thread: str, user: str, database: Session) -> None:
-    database.execute("DELETE FROM ledger WHERE thread = ? AND user = ?", (clean(thread), clean(user)))
+    database.execute("DELETE FROM ledger WHERE thread = ? AND user = ?", (storable(thread), storable(user)))
 
 
 def _entry(column: str, write: Write, at_ms: int, database: Session) -> str | int | None:

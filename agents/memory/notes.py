@@ -5,7 +5,7 @@ import hashlib
 from dataclasses import dataclass
 
 from agents.memory.connection import Connection, Session
-from agents.memory.inbox import clean, now_ms
+from agents.memory.inbox import now_ms, storable
 
 TABLES = """
 CREATE TABLE notes (
@@ -50,8 +50,8 @@ class Notes:
         hash of the user, for a day.
         """
         now = now_ms()
-        thread, call = clean(thread), clean(call)
-        user_hash = hashlib.sha256(clean(user).encode()).hexdigest()
+        thread, call = storable(thread), storable(call)
+        user_hash = hashlib.sha256(storable(user).encode()).hexdigest()
 
         def insert(connection: Session) -> bool:
             if connection.execute(SAME_CALL, (thread, call)).fetchone():
@@ -60,7 +60,7 @@ class Notes:
             if connection.execute(RECENT, (user_hash,)).fetchone()[0] >= most:
                 return False
             connection.execute(COUNT, (user_hash, now))
-            connection.execute(ADD, (thread, call, clean(text), now))
+            connection.execute(ADD, (thread, call, storable(text), now))
             return True
 
         is_noted = await self._connection.write(insert)
@@ -83,5 +83,5 @@ class Notes:
 
     async def erase(self, thread: str) -> bool:
         """Delete the notes of a thread; return False if there was none."""
-        sql, values = "DELETE FROM notes WHERE thread = ?", (clean(thread),)
+        sql, values = "DELETE FROM notes WHERE thread = ?", (storable(thread),)
         return await self._connection.write(lambda connection: connection.execute(sql, values).rowcount) > 0

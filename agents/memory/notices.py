@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from agents.language.schedule.wording import worded_instant
 from agents.memory.connection import Connection
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from agents.memory.preferences import machine_zone
 from prompts import phrase
 
@@ -82,7 +82,7 @@ class Notices(NoticeSource):
 
     async def add(self, user: str, thread: str, key: str, *, text: str, lang: str, at_ms: int | None = None) -> None:
         """Add a notice, due now or at a time; once for each key of a user, whether or not it was told already."""
-        values = user, clean(key), clean(thread), clean(text), lang, self._now_ms() if at_ms is None else at_ms
+        values = user, storable(key), storable(thread), storable(text), lang, self._now_ms() if at_ms is None else at_ms
         await self._connection.execute(ADD, values)
         self.changed.set()
 
@@ -107,7 +107,7 @@ class Notices(NoticeSource):
 
     async def erase(self, thread: str, users: Collection[str]) -> None:
         """Delete the notices of a thread, and all those of the users."""
-        await self._connection.execute("DELETE FROM notices WHERE thread = ?", (clean(thread),))
+        await self._connection.execute("DELETE FROM notices WHERE thread = ?", (storable(thread),))
         for user in users:
             await self._connection.execute("DELETE FROM notices WHERE user = ?", (user,))
         self.changed.set()

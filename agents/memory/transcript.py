@@ -12,7 +12,7 @@ from dataclasses import replace
 from agents.errors import UsageError
 from agents.memory import forgettings, gate_log, updates
 from agents.memory.connection import Connection, Session
-from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, clean, now_ms
+from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, now_ms, storable
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
 # So the text is on disk once, and `line` also says where the lines of the message begin.
@@ -117,7 +117,7 @@ def _accept(database: Session, entry: InboxEntry) -> InboxEntry:
 
 def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]) -> int:
     """Append the missing lines, set status and turn; return the row of the inbox."""
-    place = clean(entry.thread), clean(entry.message_id)
+    place = storable(entry.thread), storable(entry.message_id)
     state = database.execute(STATE, place).fetchone()
     if state is None:
         raise UsageError(f"Message {entry.message_id!r} of thread {entry.thread!r} was never accepted.")
@@ -156,7 +156,7 @@ def _lines_of(database: Session, thread: str, message_id: str | None, limit: int
 
 
 def _append(database: Session, thread: str, line: TranscriptLine) -> int:
-    metadata = clean(json.dumps(line.metadata, ensure_ascii=False))
+    metadata = storable(json.dumps(line.metadata, ensure_ascii=False))
     values = thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata
     (row,) = database.execute(ADD_LINE, values).fetchone()
     return int(row)
@@ -174,10 +174,10 @@ class Transcript:
         The messenger's updates that it is made of are closed with it. Raises UsageError when the id was used for
         another text, or a name is unfit for storage.
         """
-        storable = _storable(entry)
+        entry = _checked(entry)
 
         def accept(database: Session) -> InboxEntry:
-            stored = _accept(database, storable)
+            stored = _accept(database, entry)
             if stored.status in ("open", "failed"):
                 updates.link(database, stored.thread, stored.message_id, update_ids)
             return stored
@@ -189,13 +189,13 @@ class Transcript:
 
         The messenger's updates that came to it are closed with it.
         """
-        storable = _storable(entry)
+        entry = _checked(entry)
 
         def extend(database: Session) -> bool:
-            values = storable.text, storable.source, storable.quoted, storable.thread, storable.message_id
+            values = entry.text, entry.source, entry.quoted, entry.thread, entry.message_id
             is_open = database.execute(EXTEND, values).rowcount > 0
             if is_open:
-                updates.link(database, storable.thread, storable.message_id, update_ids)
+                updates.link(database, entry.thread, entry.message_id, update_ids)
             return is_open
 
         return await self._connection.write(extend)
@@ -204,7 +204,7 @@ class Transcript:
         """Take an open message out of the inbox that will not be answered; its updates are closed."""
 
         def withdraw(database: Session) -> None:
-            place = clean(thread), clean(message_id)
+            place = storable(thread), storable(message_id)
             if database.execute(WITHDRAW, place).rowcount:
                 updates.close_with(database, *place)
 
@@ -212,27 +212,27 @@ class Transcript:
 
     async def accept_in_order(self, entry: InboxEntry) -> list[InboxEntry]:
         """Do what `accept` does; return the open messages that came before this one, oldest first, and then it."""
-        storable = _storable(entry)
+        entry = _checked(entry)
 
         def accept(database: Session) -> list[InboxEntry]:
-            stored = _accept(database, storable)
-            waiting = _open_entries(database, storable.thread)
+            stored = _accept(database, entry)
+            waiting = _open_entries(database, entry.thread)
             return waiting[: waiting.index(stored) + 1] if stored in waiting else [stored]
 
         return await self._connection.write(accept)
 
     async def entry(self, thread: str, message_id: str) -> InboxEntry | None:
         """Return a message of the inbox."""
-        return await self._entry("AND message_id = ?", clean(thread), clean(message_id))
+        return await self._entry("AND message_id = ?", storable(thread), storable(message_id))
 
     async def last(self, thread: str, user: str | None = None) -> InboxEntry | None:
         """Return the message of the thread, or of one user in it, that was received last."""
-        who, values = ("", ()) if user is None else ("AND user = ? ", (clean(user),))
-        return await self._entry(f"{who}ORDER BY id DESC LIMIT 1", clean(thread), *values)
+        who, values = ("", ()) if user is None else ("AND user = ? ", (storable(user),))
+        return await self._entry(f"{who}ORDER BY id DESC LIMIT 1", storable(thread), *values)
 
     async def open_entries(self, thread: str) -> list[InboxEntry]:
         """Return the messages of the thread that are still open, oldest first."""
-        return await self._connection.read(lambda database: _open_entries(database, clean(thread)))
+        return await self._connection.read(lambda database: _open_entries(database, storable(thread)))
 
     async def close(
         self,
@@ -253,12 +253,12 @@ class Transcript:
         Raises:
             UsageError: the message was never accepted.
         """
-        lines = [replace(line, text=clean(line.text), turn=turn, message_id=entry.message_id) for line in lines]
+        lines = [replace(line, text=storable(line.text), turn=turn, message_id=entry.message_id) for line in lines]
 
         def close(database: Session) -> None:
             row = _close(database, replace(entry, status=status, turn=turn), lines)
             if record is not None and turn <= RECORDED_TURNS:
-                database.execute(RECORD, (row, clean(record)))
+                database.execute(RECORD, (row, storable(record)))
             if guess is not None:
                 gate_log.log(database, entry.thread, row, guess)
             if deletion is not None:
@@ -268,12 +268,12 @@ class Transcript:
 
     async def tell(self, thread: str, line: TranscriptLine) -> TranscriptLine:
         """Append an unasked line to the last turn and return it; do nothing if its id exists."""
-        line = replace(line, text=clean(line.text), message_id=clean(line.message_id))
-        return await self._connection.write(lambda database: append_told(database, clean(thread), line))
+        line = replace(line, text=storable(line.text), message_id=storable(line.message_id))
+        return await self._connection.write(lambda database: append_told(database, storable(thread), line))
 
     async def take_back(self, thread: str, message_id: str) -> None:
         """Delete a line that `tell` has appended and that did not reach the user."""
-        place = clean(thread), clean(message_id)
+        place = storable(thread), storable(message_id)
         await self._connection.execute("DELETE FROM transcript WHERE thread = ? AND message_id = ?", place)
 
     async def latest(self, after: int | None) -> list[tuple[int, str, int]]:
@@ -287,13 +287,13 @@ class Transcript:
         self, thread: str, *, message_id: str | None = None, limit: int | None = None
     ) -> list[TranscriptLine]:
         """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""
-        message = None if message_id is None else clean(message_id)
+        message = None if message_id is None else storable(message_id)
         most = sys.maxsize if limit is None else limit
-        return await self._connection.read(lambda database: _lines_of(database, clean(thread), message, most))
+        return await self._connection.read(lambda database: _lines_of(database, storable(thread), message, most))
 
     async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages; the record has a line for each try."""
-        rows = await self._connection.execute(RECORDS, (clean(thread),))
+        rows = await self._connection.execute(RECORDS, (storable(thread),))
         return [(id, text, record) for id, text, record in rows]
 
     async def guesses(self, model: str) -> list[gate_log.Logged]:
@@ -307,19 +307,19 @@ class Transcript:
     async def users_of(self, thread: str) -> set[str]:
         """Return the users who wrote in a thread."""
         sql = "SELECT DISTINCT user FROM inbox WHERE thread = ?"
-        return {user for (user,) in await self._connection.execute(sql, (clean(thread),))}
+        return {user for (user,) in await self._connection.execute(sql, (storable(thread),))}
 
     async def threads_of(self, user: str) -> set[str]:
         """Return the threads in which a user wrote."""
         sql = "SELECT DISTINCT thread FROM inbox WHERE user = ?"
-        return {thread for (thread,) in await self._connection.execute(sql, (clean(user),))}
+        return {thread for (thread,) in await self._connection.execute(sql, (storable(user),))}
 
     async def erase(self, thread: str) -> None:
         """Delete inbox and transcript of the thread."""
 
         def delete(database: Session) -> None:
             for sql in ERASE:
-                database.execute(sql, (clean(thread),))
+                database.execute(sql, (storable(thread),))
 
         await self._connection.write(delete)
 
@@ -330,7 +330,7 @@ class Transcript:
         """
 
         def delete(database: Session) -> int:
-            values = {"thread": clean(thread), "user": clean(user), "note": f"$.{note}"}
+            values = {"thread": storable(thread), "user": storable(user), "note": f"$.{note}"}
             return sum(database.execute(sql, values).rowcount for sql in ERASE_PART)
 
         return await self._connection.write(delete) > 0
@@ -340,9 +340,9 @@ class Transcript:
         return InboxEntry(*rows[0]) if rows else None
 
 
-def _storable(entry: InboxEntry) -> InboxEntry:
+def _checked(entry: InboxEntry) -> InboxEntry:
     names = entry.thread, entry.message_id, entry.user, entry.source
-    if any(clean(name) != name for name in names):
+    if any(storable(name) != name for name in names):
         raise UsageError("Thread, message id, user and source must not contain NUL or lone surrogates.")
-    quoted = None if entry.quoted is None else clean(entry.quoted)
-    return replace(entry, text=None if entry.text is None else clean(entry.text), quoted=quoted, status="open")
+    quoted = None if entry.quoted is None else storable(entry.quoted)
+    return replace(entry, text=None if entry.text is None else storable(entry.text), quoted=quoted, status="open")

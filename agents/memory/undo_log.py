@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from agents.memory.connection import Connection, Session
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from agents.state.talk import Json
 
 Changes = Mapping[str, tuple[Any, Any]]
@@ -125,7 +125,7 @@ class UndoLog:
         something. The same message always claims the same writes, so that an undo that was cut off goes on with them.
         """
         since = self._now_ms() - DAY_MS
-        thread, user, by = clean(thread), clean(user), clean(by)
+        thread, user, by = storable(thread), storable(user), storable(by)
 
         def claim(connection: Session) -> list[LoggedWrite]:
             rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
@@ -133,7 +133,7 @@ class UndoLog:
                 last = connection.execute(LAST, (thread, user, since, by)).fetchone()
                 if gone and last and _only_added(last[1]):
                     return []
-                source = clean(message) if message is not None else last and last[0]
+                source = storable(message) if message is not None else last and last[0]
                 connection.execute(CLAIM, (by, thread, user, source, since))
                 rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
             return [LoggedWrite(row[0], row[1], row[2], row[3], json.loads(row[4])) for row in rows]
@@ -142,7 +142,7 @@ class UndoLog:
 
     async def writes(self, thread: str, user: str) -> list[LoggedWrite]:
         """Return what was written for a user in a thread within the last day, oldest first."""
-        rows = await self._connection.execute(WRITES, (clean(thread), clean(user), self._now_ms() - DAY_MS))
+        rows = await self._connection.execute(WRITES, (storable(thread), storable(user), self._now_ms() - DAY_MS))
         return [
             LoggedWrite(id, speaker, tool, call, json.loads(record), message, turn, at_ms, bool(is_undone))
             for id, speaker, tool, call, record, message, turn, at_ms, is_undone in rows
@@ -150,21 +150,21 @@ class UndoLog:
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete what was written in a thread, and by the users."""
-        await self._connection.execute("DELETE FROM undo_log WHERE thread = ?", (clean(thread),))
+        await self._connection.execute("DELETE FROM undo_log WHERE thread = ?", (storable(thread),))
         for user in users:
-            await self._connection.execute("DELETE FROM undo_log WHERE user = ?", (clean(user),))
+            await self._connection.execute("DELETE FROM undo_log WHERE user = ?", (storable(user),))
 
     async def erase_part(self, thread: str, user: str) -> None:
         """Delete what was written in a thread for a user."""
-        await self._connection.execute(OF_USER, (clean(thread), clean(user)))
+        await self._connection.execute(OF_USER, (storable(thread), storable(user)))
 
     async def erase_forms(self, user: str) -> None:
         """Delete what was written in a user's forms, and what was remembered of them."""
-        await self._connection.execute(OF_FORMS, (clean(user),))
+        await self._connection.execute(OF_FORMS, (storable(user),))
 
     async def erase_settings(self, user: str) -> None:
         """Delete what was written in a user's settings."""
-        await self._connection.execute(OF_SETTINGS, (clean(user),))
+        await self._connection.execute(OF_SETTINGS, (storable(user),))
 
     async def _enter(self, write: ToolWrite, change: Callable[[Json], Json]) -> None:
         values = _values(write)
@@ -173,7 +173,7 @@ class UndoLog:
             connection.execute(OLD, (self._now_ms() - DAY_MS,))
             row = connection.execute(OF_CALL, values).fetchone()
             record = json.dumps(change(json.loads(row[0]) if row else {}), ensure_ascii=False)
-            connection.execute(ENTER, {**values, "record": clean(record), "at_ms": self._now_ms()})
+            connection.execute(ENTER, {**values, "record": storable(record), "at_ms": self._now_ms()})
 
         await self._connection.write(enter)
 
@@ -182,7 +182,7 @@ class UndoLog:
 
 
 def _values(write: ToolWrite) -> dict[str, object]:
-    return {name: clean(text) for name, text in asdict(write).items()}
+    return {name: storable(text) for name, text in asdict(write).items()}
 
 
 def _only_added(record: str) -> bool:

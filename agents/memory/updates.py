@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.memory.connection import Connection, Session
-from agents.memory.inbox import clean, now_ms
+from agents.memory.inbox import now_ms, storable
 
 TABLES = """
 CREATE TABLE updates (
@@ -65,8 +65,8 @@ class Updates:
         def take(connection: Session) -> StoredUpdate:
             if row := connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone():
                 return StoredUpdate(*row)
-            (id,) = connection.execute(ADD, (digest, door, now_ms(), clean(body), thread)).fetchone()
-            return StoredUpdate(id, clean(body), thread=thread)
+            (id,) = connection.execute(ADD, (digest, door, now_ms(), storable(body), thread)).fetchone()
+            return StoredUpdate(id, storable(body), thread=thread)
 
         return await self._connection.write(take)
 
@@ -82,7 +82,7 @@ class Updates:
     async def answer(self, id: int, answer: str) -> None:
         """Store the door's answer, so that it is not worked out again."""
         sql = "UPDATE updates SET answer = ? WHERE id = ? AND body IS NOT NULL"
-        await self._connection.execute(sql, (clean(answer), id))
+        await self._connection.execute(sql, (storable(answer), id))
 
     async def close(self, *ids: int) -> None:
         """Note that what the updates ask for is done."""
@@ -91,7 +91,7 @@ class Updates:
 
     async def settle(self, thread: str, message_id: str) -> None:
         """Note that the outcome of a message is shown, and close the updates that belong to it."""
-        await self._connection.write(lambda connection: close_with(connection, clean(thread), clean(message_id)))
+        await self._connection.write(lambda connection: close_with(connection, storable(thread), storable(message_id)))
 
 
 def link(connection: Session, thread: str, message_id: str, ids: Sequence[int]) -> None:

@@ -133,7 +133,7 @@ class Model:
             return {}
         is_likely = self._profile.get("reasoning_output") or HEADLESS.search(self.name)
         is_thoughtful = self.habits.get("thoughtful", is_likely)
-        # Who never comes to an end is not waited for as long each time: half, and then a quarter.
+        # A model that never comes to an end gets half as many the next time, and then a quarter.
         room = self.most_tokens >> min(2, max(0, int(self.habits.get("endless", 0)) - 1))
         most = THOUGHTFUL if is_thoughtful else FEW if is_word else room
         most = min(most, self.window.reply or most)

@@ -35,9 +35,9 @@ DEFAULT, FALLBACK = "default", "fallback"
 LOCAL = "local:rules"
 """The model that needs no provider."""
 OBSERVER = "observer"
-"""The role of those who only judge."""
+"""The role of the observers."""
 MOST_TOKENS, MOST_JUDGED = 1024, 256
-"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of who only judges."""
+"""Tokens of a reply where `max_tokens` is not set: of a speaker, and of an observer."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 
 

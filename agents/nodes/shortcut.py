@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
@@ -14,7 +14,7 @@ from agents.conversation.prompt import human
 from agents.events.views import Notice, View
 from agents.language.tool_ranker.ranker import Shortcuts
 from agents.nodes import ask
-from agents.nodes.tools import changes_of, tool_state
+from agents.nodes.tools import changes_of, note_effects, tool_state
 from agents.state import State, holder_of, messages_of
 from agents.state.history import set_before
 from agents.state.message_notes import notes
@@ -66,57 +66,62 @@ class Serving:
 
         A failure, data or a question is no answer for a user: it is left to that speaker's model.
         """
-        name, heard, holder = state["shortcut"] or "", state["heard"], holder_of(state)
-        call = ToolCall(name=name, args={}, id=f"shortcut-{heard['id']}", type="tool_call")
+        name, holder = state["shortcut"] or "", holder_of(state)
+        call = ToolCall(name=name, args={}, id=f"shortcut-{state['heard']['id']}", type="tool_call")
         change = Change(state)
         message = await self._run(change, call, runtime.context)
         outcome: ToolResult = message.artifact
         view = None if isinstance(outcome.view, Notice) else outcome.view
         is_answer = _is_answer(message, view)
-        exchange: list[AnyMessage] = [human(heard, state["lang"])]
-        if outcome.question is not None:
-            exchange = []
-        elif self.owners[name].name == holder:
-            exchange += [AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
-        elif not is_answer:
-            # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
-            exchange.append(SystemMessage(message.text))
-        if not is_answer:
+        exchange = self._exchange(state, call, message, is_answer=is_answer)
+        if is_answer:
+            _answer(change, name, exchange, view, message.text)
+        else:
             # The model can say nothing before the calls that wait for the user have results.
             ask.left(change)
             change.add(holder, *exchange)
             change.put(listener=holder)
-            return change.emit(runtime)
-        text = view.text() if view else message.text
-        # The note says that this answer is a tool's, and that the speaker's own question is still open.
-        exchange.append(AIMessage(text, additional_kwargs=notes(served=name)))
-        if change.state.get("pending"):
-            # Before the calls that wait for the user, so that they can still be answered.
-            change.talk(holder, messages=set_before(messages_of(state, holder), exchange))
-        else:
-            change.add(holder, *exchange)
-        if view:
-            change.show(view, holder)
-        else:
-            change.say(holder, text)
-        ask.announce(change)
         return change.emit(runtime)
+
+    def _exchange(self, state: State, call: ToolCall, message: ToolMessage, *, is_answer: bool) -> list[AnyMessage]:
+        """Return what was asked and what the tool gave back, for the history of the speaker that leads."""
+        outcome: ToolResult = message.artifact
+        asked = human(state["heard"], state["lang"])
+        if outcome.question is not None:
+            return []
+        if self.owners[call["name"]].name == holder_of(state):
+            return [asked, AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
+        # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
+        return [asked] if is_answer else [asked, SystemMessage(message.text)]
 
     async def _run(self, change: Change, call: ToolCall, context: Context) -> ToolMessage:
         """Return the tool's result; what else it changes is taken over."""
         visible = tool_state(self.owners[call["name"]], self.speakers, change.state, [call])
         [changes] = changes_of(await self.node.ainvoke(visible))
-        traits = traits_of(self.node.tools_by_name[call["name"]])
+        message: ToolMessage = changes["messages"][0]
         if "lang" in changes:
             change.put(lang=changes["lang"])
-        if traits.effect == "write":
-            change.put(wrote=change.state["turn"])
-        if traits.is_foreign(context):
-            change.put(foreign=True)
         if (aliases := visible["aliases"]).by_kind:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
-        message: ToolMessage = changes["messages"][0]
+        note_effects(change, message, traits_of(self.node.tools_by_name[call["name"]]), context)
         return message
+
+
+def _answer(change: Change, name: str, exchange: Sequence[AnyMessage], view: View | None, words: str) -> None:
+    """Give the user the result of a tool, as its view or in words, and keep the exchange."""
+    holder, text = holder_of(change.state), view.text() if view else words
+    # The note says that this answer is a tool's, and that the speaker's own question is still open.
+    exchange = [*exchange, AIMessage(text, additional_kwargs=notes(served=name))]
+    if change.state.get("pending"):
+        # Before the calls that wait for the user, so that they can still be answered.
+        change.talk(holder, messages=set_before(messages_of(change.state, holder), exchange))
+    else:
+        change.add(holder, *exchange)
+    if view:
+        change.show(view, holder)
+    else:
+        change.say(holder, text)
+    ask.announce(change)
 
 
 def _is_answer(message: ToolMessage, view: View | None) -> bool:

@@ -108,16 +108,14 @@ class Speaking:
         await context.brake.pass_by()
         if not context.spent.leaves(context.limits):
             return self._spent(state, runtime)
-        if self.speaker.remember:
-            state = await self._with_form(state, runtime)
+        state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         view = stored_view(body) if (body := state.get("view")) else None
         held = context.held if waiting or view is not None else None
         draft = Draft(name, emitter(runtime), held, sources_of(state))
         informed = await self._context(runtime, state["lang"])
-        history = messages_of(state, name)
         news = self.prompting.news(self.speaker, state, informed)
-        task = asyncio.create_task(self._reply(state, informed, [*history, *news], draft))
+        task = asyncio.create_task(self._reply(state, informed, [*messages_of(state, name), *news], draft))
         try:
             if waiting:
                 verdict = await context.ballot.verdict(state["asked"])
@@ -265,9 +263,9 @@ class Speaking:
         return replace(context, lines=lines, called=called)
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
-        """Begin with the values of the form that long-term memory has; where others read along, with none."""
-        talk = talk_of(state, self.speaker.name)
-        if "form" in talk or runtime.store is None or runtime.context.is_shared:
+        """Begin with the values of a remembered form that long-term memory has; where others read along, with none."""
+        talk, is_shared = talk_of(state, self.speaker.name), runtime.context.is_shared
+        if not self.speaker.remember or "form" in talk or runtime.store is None or is_shared:
             return state
         item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
         form = item.value if item else {}

@@ -135,14 +135,7 @@ class ToolCalls:
             call = next(call for call in calls if call["id"] == message.tool_call_id)
             pending = self._pending(call, outcome.question, agreed, state["lang"])
             change.put(pending=[*state.get("pending", []), pending])
-        traits, question = self._traits(message.name or ""), outcome.question
-        if traits.effect == "write" and message.status != "error" and question is None:
-            change.put(wrote=state.get("turn", 0))
-        has_run = question is None or question.kind != CONFIRM
-        # What help said of a failure may be text from outside as well.
-        is_rescued = notes_of(message).get("rescued") and traits_of(assistant_help).is_foreign(context)
-        if is_rescued or (has_run and traits.is_foreign(context)):
-            change.put(foreign=True)
+        note_effects(change, message, self._traits(message.name or ""), context)
         return target
 
     def _traits(self, name: str) -> Traits:
@@ -184,6 +177,19 @@ def _lasting(view: View | None) -> Json | None:
     if view is None or isinstance(view, Notice) or not (view.title.strip() or view.text().strip()):
         return None
     return view.body()
+
+
+def note_effects(change: Change, message: ToolMessage, traits: Traits, context: Context) -> None:
+    """Note in the state whether a call has written something, and whether it has brought text from outside."""
+    outcome: ToolResult = message.artifact
+    question = outcome.question
+    if traits.effect == "write" and message.status != "error" and question is None:
+        change.put(wrote=change.state.get("turn", 0))
+    has_run = question is None or question.kind != CONFIRM
+    # What help said of a failure may be text from outside as well.
+    is_rescued = notes_of(message).get("rescued") and traits_of(assistant_help).is_foreign(context)
+    if is_rescued or (has_run and traits.is_foreign(context)):
+        change.put(foreign=True)
 
 
 def tool_state(

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from langgraph.store.base import BaseStore
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from agents.memory.store import namespace_of_thread
 
 MOST, LONGEST = 20, 4_000
@@ -17,7 +17,7 @@ class SystemMessage(BaseModel):
     """One message."""
 
     model_config = ConfigDict(extra="forbid")
-    content: Annotated[str, AfterValidator(clean), Field(min_length=1, max_length=LONGEST)]
+    content: Annotated[str, AfterValidator(storable), Field(min_length=1, max_length=LONGEST)]
 
 
 class SystemMessages(BaseModel):

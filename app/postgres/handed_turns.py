@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from agents.memory.connection import Connection, Tables
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 
 TABLES = Tables(
     "worker",
@@ -26,4 +26,4 @@ ERASE = "DELETE FROM worker_events WHERE thread = ? AND request NOT IN (SELECT r
 
 async def erase(database: Connection, thread: str, users: Collection[str]) -> None:
     """Delete the events of a thread that no door has read."""
-    await database.execute(ERASE, (clean(thread),))
+    await database.execute(ERASE, (storable(thread),))

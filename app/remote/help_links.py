@@ -106,5 +106,5 @@ class Webhook:
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """Return who is trusted to vouch for a server; reading it anew for each question would hold up every turn."""
+    """Return the trusted certificates; reading them anew for each question would hold up every turn."""
     return httpx.create_ssl_context(trust_env=False)

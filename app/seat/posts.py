@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from agents.memory.connection import Connection
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from app.seat import Seat
 
 POST = """
@@ -43,7 +43,7 @@ class Posts:
 
     async def note(self, message: int, thread: str, user: str) -> None:
         """Take note that a message of the chat is about a thread."""
-        await self._connection.execute(POST, (self._chat, message, clean(thread), clean(user)))
+        await self._connection.execute(POST, (self._chat, message, storable(thread), storable(user)))
 
     async def watched(self) -> dict[str, Watch]:
         """Return the threads that the chat is told of."""

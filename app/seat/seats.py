@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 from agents.errors import UsageError
 from agents.memory import Memory
 from agents.memory.connection import Session, Tables, Work
-from agents.memory.inbox import PERSON, TO, UNASKED, TranscriptLine, clean
+from agents.memory.inbox import PERSON, TO, UNASKED, TranscriptLine, storable
 from agents.memory.notices import Due, NoticeSource
 from agents.memory.transcript import append_told
 from agents.state import SUPERVISOR
@@ -93,7 +93,7 @@ class Seats(NoticeSource):
 
     async def of(self, thread: str) -> Seat | None:
         """Return the seat of a thread; None if the assistant has it and nobody is called."""
-        rows = await self._memory.database.execute(f"{SEATS} WHERE thread = ?", (clean(thread),))
+        rows = await self._memory.database.execute(f"{SEATS} WHERE thread = ?", (storable(thread),))
         return Seat(*rows[0]) if rows else None
 
     async def all(self) -> list[Seat]:
@@ -103,7 +103,7 @@ class Seats(NoticeSource):
 
     async def call(self, thread: str, user: str, lang: str, caller: Caller, reason: str = "") -> Seat:
         """Call a person to a thread, once until somebody comes; return its seat, which a person may hold already."""
-        values = clean(thread), clean(user), lang, caller, clean(reason)[:LONGEST_REASON], self._now_ms()
+        values = storable(thread), storable(user), lang, caller, storable(reason)[:LONGEST_REASON], self._now_ms()
         seat = await self._memory.database.write(lambda database: _added(database, values))
         self._tell_clocks()
         return seat
@@ -126,12 +126,12 @@ class Seats(NoticeSource):
             raise UsageError(f"Nobody has written in the thread {thread!r}.")
 
         def take(database: Session) -> Seat:
-            seat = _added(database, (clean(thread), last.user, lang, None, "", self._now_ms()))
+            seat = _added(database, (storable(thread), last.user, lang, None, "", self._now_ms()))
             if seat.holder_id == operator.id:
                 return seat
             if seat.holder and not force:
                 raise UsageError(f"{seat.holder} holds the thread {thread!r}; force it to take it over.")
-            database.execute(HOLD, (*operator, clean(thread)))
+            database.execute(HOLD, (*operator, storable(thread)))
             self._tell(database, seat, sentence("seat", "taken", seat.lang, name=operator.name))
             return seat._replace(holder=operator.name, holder_id=operator.id)
 
@@ -143,13 +143,13 @@ class Seats(NoticeSource):
         Raises:
             UsageError: another person or nobody holds the thread, or the id was used for another text.
         """
-        operator, text = named(operator), clean(text).strip()
-        line_id = f"person-{clean(id)}"
+        operator, text = named(operator), storable(text).strip()
+        line_id = f"person-{storable(id)}"
         if not text:
             raise UsageError("Write something.")
 
         def say(database: Session) -> TranscriptLine:
-            seat, place = _seat(database, thread), (clean(thread), line_id)
+            seat, place = _seat(database, thread), (storable(thread), line_id)
             if not database.execute(IS_SAID, place).fetchone():
                 if seat is None or seat.holder_id != operator.id:
                     raise UsageError(_nobody(thread, seat))
@@ -169,7 +169,7 @@ class Seats(NoticeSource):
         Raises:
             UsageError: another person or nobody holds the thread, unless it is forced.
         """
-        operator, note = named(operator), clean(note).strip()[:LONGEST_NOTE]
+        operator, note = named(operator), storable(note).strip()[:LONGEST_NOTE]
 
         def hand_back(database: Session) -> Seat:
             seat = _seat(database, thread)
@@ -184,7 +184,7 @@ class Seats(NoticeSource):
 
     async def withdraw(self, thread: str) -> bool:
         """Take a call back; False if none waits."""
-        return bool(await self._memory.database.execute(WITHDRAW, (clean(thread),)))
+        return bool(await self._memory.database.execute(WITHDRAW, (storable(thread),)))
 
     async def leave(self, thread: str) -> bool:
         """End a person's part because the user wants the assistant, and say so; False if no person holds the thread."""
@@ -199,7 +199,7 @@ class Seats(NoticeSource):
 
     async def note_waiting(self, thread: str) -> None:
         """Take note that the user has written to the person who holds the thread."""
-        await self._memory.database.execute(WAITS, (self._now_ms(), clean(thread)))
+        await self._memory.database.execute(WAITS, (self._now_ms(), storable(thread)))
         self._tell_clocks()
 
     async def notes_for(self, thread: str, message: str) -> list[Quoted]:
@@ -208,7 +208,7 @@ class Seats(NoticeSource):
         The same message gets the same notes again until another one is heard.
         """
 
-        place = clean(thread), clean(message)
+        place = storable(thread), storable(message)
 
         def read(database: Session) -> list[tuple[str, str]]:
             database.execute(FORGET_HEARD, place)
@@ -223,14 +223,14 @@ class Seats(NoticeSource):
     async def erase(self, thread: str, users: Collection[str]) -> None:
         """Delete the seats, words and notes of a thread, and all those of the users."""
         for table in ERASE:
-            await self._memory.database.execute(f"DELETE FROM {table} WHERE thread = ?", (clean(thread),))
+            await self._memory.database.execute(f"DELETE FROM {table} WHERE thread = ?", (storable(thread),))
             for user in users:
                 await self._memory.database.execute(f"DELETE FROM {table} WHERE user = ?", (user,))
 
     async def erase_part(self, thread: str, user: str) -> None:
         """Delete what there is of one user in a thread of several."""
         for table in ERASE:
-            place = clean(thread), clean(user)
+            place = storable(thread), storable(user)
             await self._memory.database.execute(f"DELETE FROM {table} WHERE thread = ? AND user = ?", place)
 
     async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
@@ -249,7 +249,7 @@ class Seats(NoticeSource):
 
     async def rang(self, due: Due) -> None:
         """Take note that the words were shown."""
-        await self._memory.database.execute(SHOWN, (clean(due.thread), due.key))
+        await self._memory.database.execute(SHOWN, (storable(due.thread), due.key))
 
     async def unshown(self, thread: str) -> list[str]:
         """Return the words that no door has shown in a thread, for one that can only answer; they count as shown."""
@@ -345,14 +345,14 @@ class Late(NoticeSource):
 
 def named(operator: Operator) -> Operator:
     """Return a person with the name as users see it. Raises UsageError if it is empty."""
-    name = " ".join(clean(operator.name).split())[:60]
+    name = " ".join(storable(operator.name).split())[:60]
     if not name or name == SUPERVISOR:
         raise UsageError("A person needs a name of their own.")
-    return Operator(name, clean(operator.id))
+    return Operator(name, storable(operator.id))
 
 
 def _seat(database: Session, thread: str) -> Seat | None:
-    row = database.execute(f"{SEATS} WHERE thread = ?", (clean(thread),)).fetchone()
+    row = database.execute(f"{SEATS} WHERE thread = ?", (storable(thread),)).fetchone()
     return Seat(*row) if row else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from agents.memory.connection import Connection, Session, Tables
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 
 TABLES = Tables(
     "audit",
@@ -69,7 +69,7 @@ class Audit:
     async def deed(self, who: str, what: Action, thread: str = "", about: str = "") -> AsyncIterator[None]:
         """Write down what the block does, and then how it ended."""
         now_ms = self._now_ms()
-        values = now_ms, clean(who), what, clean(thread), clean(about)
+        values = now_ms, storable(who), what, storable(thread), storable(about)
 
         def add(database: Session) -> int:
             database.execute(PRUNE, (now_ms - self.days * DAY_MS,))

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from agents.errors import ModelUnavailable
 from agents.events import Event, ModelEnd, ModelStart
 from agents.memory.connection import Connection, Session, Tables
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from agents.state.limits import Limits
 from agents.toolkit.context import Spent
 from app.usage import FREE, MILLION, UNLIMITED, DailyLimits, Price, Tokens
@@ -122,7 +122,7 @@ class Usage:
         rows = []
         for model, tokens in used.items():
             counts = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
-            rows += [(day, EVERYBODY, clean(model), *counts), (day, hash_of(user), "", *counts)]
+            rows += [(day, EVERYBODY, storable(model), *counts), (day, hash_of(user), "", *counts)]
         kept_from = (today - timedelta(days=self.days)).isoformat(), (today - KEPT_OF_USER).isoformat()
 
         def add(database: Session) -> None:
@@ -155,7 +155,7 @@ class Usage:
 
 def hash_of(user: str) -> str:
     """Return what stands for a user here. It outlives what is forgotten: nobody may forget away a limit."""
-    return hashlib.sha256(clean(user).encode()).hexdigest()
+    return hashlib.sha256(storable(user).encode()).hexdigest()
 
 
 async def store(spent: Spent) -> None:

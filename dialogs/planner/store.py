@@ -15,7 +15,7 @@ from agents.errors import UsageError
 from agents.language.schedule import Moment
 from agents.memory import Memory
 from agents.memory.connection import Connection, Session, T, Tables, Work
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from agents.memory.notices import Due, NoticeSource, rung
 from agents.memory.preferences import zone_of_user
 from agents.state.talk import Json
@@ -86,11 +86,11 @@ class Reminders(NoticeSource):
             (last,) = connection.execute(LAST, (user,)).fetchone()
             new = Reminder(
                 user=user,
-                thread=clean(thread),
+                thread=storable(thread),
                 added_by=call,
                 number=last + 1,
                 kind=kind,
-                text=clean(text),
+                text=storable(text),
                 lang=lang,
                 **timing(moment),
             )
@@ -113,7 +113,7 @@ class Reminders(NoticeSource):
             stored = _first(connection, OF_CALL, reminder.user, reminder.added_by) or reminder
             if stored.changed_by == call:
                 return stored
-            changed = replace(stored, text=clean(text), changed_by=call, **(timing(moment) if moment else {}))
+            changed = replace(stored, text=storable(text), changed_by=call, **(timing(moment) if moment else {}))
             _save(connection, changed)
             return changed
 
@@ -178,7 +178,7 @@ class Reminders(NoticeSource):
         """Delete the reminders of a thread, and all those of the users."""
 
         def erase(connection: Session) -> None:
-            connection.execute("DELETE FROM reminders WHERE thread = ?", (clean(thread),))
+            connection.execute("DELETE FROM reminders WHERE thread = ?", (storable(thread),))
             connection.executemany("DELETE FROM reminders WHERE user = ?", [(user,) for user in users])
 
         await self._write(erase)

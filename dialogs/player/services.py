@@ -85,7 +85,7 @@ async def forget(services: Services, thread: str, users: Collection[str]) -> Non
 
 
 @dataclass(frozen=True)
-class Seat:
+class Viewing:
     """A viewer before their player."""
 
     viewer: Viewer
@@ -98,7 +98,7 @@ class Seat:
 
 
 @asynccontextmanager
-async def seat(runtime: Runtime) -> AsyncIterator[Seat]:
+async def viewing_of(runtime: Runtime) -> AsyncIterator[Viewing]:
     """Yield the user's player; what it cannot do is refused with its reason and its code.
 
     Calls of one profile come one after the other, in the order in which they were made.
@@ -112,7 +112,7 @@ async def seat(runtime: Runtime) -> AsyncIterator[Seat]:
         if viewer is None:
             raise Refused(said("no_viewer", lang))
         try:
-            yield Seat(viewer, context.service(Players).of(viewer.profile))
+            yield Viewing(viewer, context.service(Players).of(viewer.profile))
         except PlayerError as error:
             if error.reason:
                 LOG.warning("%s", error.reason)

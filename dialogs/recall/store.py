@@ -9,7 +9,7 @@ from agents.language.text.fulltext import Index
 from agents.language.text.stems import spelt, stem, words
 from agents.language.text.vocabulary import listening, small_words
 from agents.memory.connection import Connection, Session, Tables
-from agents.memory.inbox import clean, now_ms
+from agents.memory.inbox import now_ms, storable
 from agents.toolkit.long_term import Ending, LongTermMemory
 
 TABLES = Tables(
@@ -97,7 +97,7 @@ class Recall(LongTermMemory):
     async def keep(self, ending: Ending) -> None:
         """See `LongTermMemory`; what was kept at an end before is not kept again, even if it was deleted since."""
         owner = owner_of(ending.thread, ending.user, is_shared=ending.is_shared)
-        place = clean(ending.thread), clean(ending.user)
+        place = storable(ending.thread), storable(ending.user)
 
         def keep(database: Session) -> None:
             undone = [(ending.user, write) for write in ending.undone]
@@ -138,13 +138,13 @@ class Recall(LongTermMemory):
 
     async def save(self, owner: str, texts: Mapping[int, str]) -> None:
         """Give entries other texts, by number; an empty one deletes the entry."""
-        rows = [(clean(text)[:LONGEST_ENTRY], owner, number) for number, text in texts.items()]
+        rows = [(storable(text)[:LONGEST_ENTRY], owner, number) for number, text in texts.items()]
         sql = "UPDATE recall_entries SET text = ? WHERE owner = ? AND number = ?"
         await self._database.write(lambda database: database.executemany(sql, rows).rowcount)
 
     async def clear(self, user: str) -> None:
         """See `LongTermMemory`."""
-        owner = owner_of("", clean(user), is_shared=False)
+        owner = owner_of("", storable(user), is_shared=False)
 
         def clear(database: Session) -> None:
             database.execute("UPDATE recall_entries SET text = '' WHERE owner = ?", (owner,))
@@ -189,7 +189,7 @@ class Recall(LongTermMemory):
 
 
 def _put(database: Session, text: str, row: Mapping[str, object]) -> None:
-    database.execute(PUT, {**row, "text": clean(" ".join(text.split()))[:LONGEST_ENTRY]})
+    database.execute(PUT, {**row, "text": storable(" ".join(text.split()))[:LONGEST_ENTRY]})
 
 
 def _search(entries: Sequence[Entry], about: str, lang: str) -> list[Entry]:

@@ -23,7 +23,7 @@ from starlette.authentication import SimpleUser
 from agents import events
 from agents.errors import UsageError
 from agents.events.views import View
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.exchange import DEVICE, EMPTY, LONGEST_NAME, PRINTABLE
@@ -83,7 +83,7 @@ class Tasks(InMemoryTaskStore):
 
     async def erase(self, thread: str, users: Collection[str]) -> None:
         """Drop the tasks of a thread."""
-        for id in [id for id, (name, _) in self._kept.items() if clean(name) == clean(thread)]:
+        for id in [id for id, (name, _) in self._kept.items() if storable(name) == storable(thread)]:
             await self.delete(id, self._kept.pop(id)[1])
 
 

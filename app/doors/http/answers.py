@@ -7,7 +7,7 @@ from typing import Self
 
 from agents.errors import UsageError
 from agents.events import Error, Event
-from agents.memory.inbox import clean
+from agents.memory.inbox import storable
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
 from app.process.tasks import Tasks, wait_for_event
@@ -116,7 +116,7 @@ class Answers:
         running = self._answers.get((turn.thread, turn.id))
         texts = [message.text for message in (stored, running.turn if running else None) if message]
         # A text is stored without the signs that the database cannot keep.
-        if any((text and clean(text)) != (turn.text and clean(turn.text)) for text in texts):
+        if any((text and storable(text)) != (turn.text and storable(turn.text)) for text in texts):
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
         return running or self._begun(turn)
 

@@ -14,7 +14,7 @@ from agents.errors import DatabaseError
 from agents.language.text.clean import safe_json
 from agents.memory import Memory
 from agents.memory.connection import Tables, migrate
-from agents.memory.inbox import TranscriptLine, clean, now_ms
+from agents.memory.inbox import TranscriptLine, now_ms, storable
 from app.assistant.short_term_memory import contents
 from app.process.tasks import Beside, wait_for_event
 
@@ -73,7 +73,7 @@ class Callbacks(Beside):
 
     async def push(self, thread: str, name: str, lines: list[TranscriptLine]) -> None:
         """Note that the memory of a thread, which its caller calls `name`, is to be pushed: once for each last turn."""
-        values = clean(thread), lines[-1].turn if lines else 0, name, now_ms(), now_ms()
+        values = storable(thread), lines[-1].turn if lines else 0, name, now_ms(), now_ms()
         await self._memory.database.execute(ADD, values)
         self._changed.set()
 
@@ -130,6 +130,6 @@ class Callbacks(Beside):
         return "" if answer.is_success else f"HTTP {answer.status_code}"
 
     async def _erase(self, thread: str, users: Collection[str]) -> None:
-        await self._memory.database.execute("DELETE FROM callbacks WHERE thread = ?", (clean(thread),))
-        if self._limit and self._pushed == clean(thread):
+        await self._memory.database.execute("DELETE FROM callbacks WHERE thread = ?", (storable(thread),))
+        if self._limit and self._pushed == storable(thread):
             self._limit.reschedule(0)

@@ -16,7 +16,7 @@ from agents.toolkit.traits import Items
 from agents.toolkit.undo import entered
 from dialogs.player.players import Playback, PlayerError, State, Title
 from dialogs.player.search import AnyKind, Query, episode_after, fitting, in_alarms, next_to_watch, span_of
-from dialogs.player.services import Seat, has_foreign_titles, seat
+from dialogs.player.services import Viewing, has_foreign_titles, viewing_of
 from dialogs.player.wording import PLAYBACK, TitleId, name_of, playback_row, playback_view, said, title_line
 
 ONE = "playback"
@@ -43,7 +43,7 @@ steers = partial(
 
 
 class PlayedNow(Items):
-    """What plays. A position moves by itself, so that it is no difference; it comes back as it was."""
+    """What plays. A position does not count in a comparison, since it moves by itself; it is put back as it was."""
 
     name = "media_playback"
 
@@ -54,21 +54,21 @@ class PlayedNow(Items):
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return what plays."""
-        async with seat(runtime) as own:
-            return {ONE: playback_value(await own.player.now(), runtime.state["lang"])}
+        async with viewing_of(runtime) as viewing:
+            return {ONE: playback_value(await viewing.player.now(), runtime.state["lang"])}
 
     async def write(self, runtime: Runtime, key: str, value: Any) -> None:
         """Play what played before, or stop."""
-        async with seat(runtime) as own:
+        async with viewing_of(runtime) as viewing:
             if not value["title"]:
-                if (await own.player.now()).title:
-                    await own.player.set_state("stopped")
+                if (await viewing.player.now()).title:
+                    await viewing.player.set_state("stopped")
                 return
-            await own.play(await own.player.title(value["title"]), value["position"])
+            await viewing.play(await viewing.player.title(value["title"]), value["position"])
             if value["state"] == "paused":
-                await own.player.set_state("paused")
+                await viewing.player.set_state("paused")
             if value["off_at_end"]:
-                await own.player.set_off_at_end(True)
+                await viewing.player.set_off_at_end(True)
 
     def worded(self, value: Json, lang: str) -> str:
         """Return what plays in words."""
@@ -84,13 +84,13 @@ class Volume(Items):
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Any]:
         """Return the volume."""
-        async with seat(runtime) as own:
-            return {ONE: (await own.player.now()).volume}
+        async with viewing_of(runtime) as viewing:
+            return {ONE: (await viewing.player.now()).volume}
 
     async def write(self, runtime: Runtime, key: str, value: Any) -> None:
         """Set the volume."""
-        async with seat(runtime) as own:
-            await own.player.set_volume(value)
+        async with viewing_of(runtime) as viewing:
+            await viewing.player.set_volume(value)
 
     def worded(self, value: object, lang: str) -> str:
         """Return the volume in words."""
@@ -105,20 +105,20 @@ class Marks(Items):
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return the marks of titles that are still there."""
         marks: dict[str, Json] = {}
-        async with seat(runtime) as own:
+        async with viewing_of(runtime) as viewing:
             for key in keys:
                 with suppress(PlayerError):
-                    marks[key] = _mark(await own.player.title(key), runtime.state["lang"])
+                    marks[key] = _mark(await viewing.player.title(key), runtime.state["lang"])
         return marks
 
     async def write(self, runtime: Runtime, key: str, value: Any) -> None:
         """Set both marks of a title."""
-        async with seat(runtime) as own:
-            title = await own.player.title(key)
+        async with viewing_of(runtime) as viewing:
+            title = await viewing.player.title(key)
             # To mark a series as not watched again would mark its episodes too, so only what differs is set.
             liked = value["liked"] if value["liked"] != title.liked else None
             watched = value["watched"] if value["watched"] != title.watched else None
-            await own.player.mark(key, liked=liked, watched=watched)
+            await viewing.player.mark(key, liked=liked, watched=watched)
 
     def worded(self, value: Json, lang: str) -> str:
         """Return the marks in words."""
@@ -146,9 +146,9 @@ def playback_value(playback: Playback, lang: str) -> Json:
 @tool(response_format="content_and_artifact")
 async def play_title(title_id: TitleId, runtime: Runtime, from_start: bool = False) -> Answer:
     """Play a film or an episode, from where it was left; of a series the next episode."""
-    async with seat(runtime) as own:
-        title = await _to_watch(own, await own.player.title(title_id))
-        return await _play(own, title, runtime, from_start=from_start)
+    async with viewing_of(runtime) as viewing:
+        title = await _to_watch(viewing, await viewing.player.title(title_id))
+        return await _play(viewing, title, runtime, from_start=from_start)
 
 
 @steers(undo=PLAYED_NOW)
@@ -156,11 +156,11 @@ async def play_title(title_id: TitleId, runtime: Runtime, from_start: bool = Fal
 async def play_from(source: Words, runtime: Runtime, what: AnyKind = "any") -> Answer:
     """Play what was played on a day (as in list_played) or what an alarm names. source: the day, or alarm."""
     lang = runtime.state["lang"]
-    async with seat(runtime) as own:
+    async with viewing_of(runtime) as viewing:
         if source == ALARM:
-            played_or_set: Sequence[Title] = await in_alarms(own.player, runtime)
+            played_or_set: Sequence[Title] = await in_alarms(viewing.player, runtime)
         else:
-            played_or_set = await own.player.history(*await span_of(source, runtime))
+            played_or_set = await viewing.player.history(*await span_of(source, runtime))
         titles = [title for title in played_or_set if title in fitting(played_or_set, Query(what=what), lang)]
         if not titles:
             raise Refused(said("none_of", lang))
@@ -169,8 +169,8 @@ async def play_from(source: Words, runtime: Runtime, what: AnyKind = "any") -> A
         options = {it.id: title_line(it, lang) for it in titles[:MOST_ENTRIES]}
         chosen = interrupt({"question": said("which", lang), "options": options})
         title = next(it for it in titles if it.id == chosen)
-    async with seat(runtime) as own:
-        return await _play(own, await _to_watch(own, title), runtime, from_start=title.watched)
+    async with viewing_of(runtime) as viewing:
+        return await _play(viewing, await _to_watch(viewing, title), runtime, from_start=title.watched)
 
 
 @steers(undo=PLAYED_NOW)
@@ -178,20 +178,20 @@ async def play_from(source: Words, runtime: Runtime, what: AnyKind = "any") -> A
 async def control_playback(action: Action, runtime: Runtime) -> Answer:
     """Steer what plays. stop_at_end: sleep timer, off when this title has ended; play_on: not so after all."""
     lang = runtime.state["lang"]
-    async with seat(runtime) as own:
-        now = await own.player.now()
+    async with viewing_of(runtime) as viewing:
+        now = await viewing.player.now()
         if now.title is None:
             raise PlayerError("nothing_plays")
         if action in ("next_episode", "next_season"):
-            episodes = await own.player.episodes(now.title.series) if now.title.series else []
+            episodes = await viewing.player.episodes(now.title.series) if now.title.series else []
             if (following := episode_after(now.title, episodes, other_season=action == "next_season")) is None:
                 raise Refused(said("no_next", lang, title=title_line(now.title, lang)))
-            return await _play(own, following, runtime, from_start=True)
+            return await _play(viewing, following, runtime, from_start=True)
         before = playback_value(now, lang)
         await entered(runtime, PLAYED_NOW, {ONE: (before, {**before, **OUTCOMES[action]})})
         if action in STATES:
-            return _playing(await own.player.set_state(STATES[action]), runtime)
-        return _playing(await own.player.set_off_at_end(action == "stop_at_end"), runtime)
+            return _playing(await viewing.player.set_state(STATES[action]), runtime)
+        return _playing(await viewing.player.set_off_at_end(action == "stop_at_end"), runtime)
 
 
 @steers(undo=VOLUME)
@@ -200,12 +200,12 @@ async def set_volume(
     runtime: Runtime, volume: Percent | None = None, change: Literal["louder", "quieter", "mute"] | None = None
 ) -> Answer:
     """Set the volume in per cent, or change it."""
-    async with seat(runtime) as own:
-        before = (await own.player.now()).volume
+    async with viewing_of(runtime) as viewing:
+        before = (await viewing.player.now()).volume
         steps = {"louder": min(before + STEP, 100), "quieter": max(before - STEP, 0), "mute": 0}
         after = volume if volume is not None else steps[change] if change else before
         await entered(runtime, VOLUME, {ONE: (before, after)})
-        return _playing(await own.player.set_volume(after), runtime)
+        return _playing(await viewing.player.set_volume(after), runtime)
 
 
 @traits(effect="write", repeatable=True, undo=MARKS)
@@ -215,32 +215,32 @@ async def mark_title(
 ) -> str:
     """Note that the user likes a title, or has watched it or the whole series."""
     lang = runtime.state["lang"]
-    async with seat(runtime) as own:
-        title = await own.player.title(title_id)
-        marked = await own.player.episodes(title_id) if title.kind == "series" and watched is not None else []
+    async with viewing_of(runtime) as viewing:
+        title = await viewing.player.title(title_id)
+        marked = await viewing.player.episodes(title_id) if title.kind == "series" and watched is not None else []
         changes = {it.id: (_mark(it, lang), _mark(it, lang, watched=watched)) for it in marked}
         changes[title.id] = (_mark(title, lang), _mark(title, lang, liked=liked, watched=watched))
         await entered(runtime, MARKS, changes)
-        title = await own.player.mark(title_id, liked=liked, watched=watched)
+        title = await viewing.player.mark(title_id, liked=liked, watched=watched)
     return said("noted", lang, mark=MARKS.worded(_mark(title, lang), lang))
 
 
-async def _to_watch(own: Seat, title: Title) -> Title:
+async def _to_watch(viewing: Viewing, title: Title) -> Title:
     """Return what is played of a title: of a series the next episode. Raises PlayerError."""
-    own.viewer.check(title)
-    episodes = await own.player.episodes(title.id) if title.kind == "series" else []
+    viewing.viewer.check(title)
+    episodes = await viewing.player.episodes(title.id) if title.kind == "series" else []
     return next_to_watch(episodes) or title
 
 
-async def _play(own: Seat, title: Title, runtime: Runtime, *, from_start: bool) -> Answer:
-    own.viewer.check(title)
-    now, lang = await own.player.now(), runtime.state["lang"]
+async def _play(viewing: Viewing, title: Title, runtime: Runtime, *, from_start: bool) -> Answer:
+    viewing.viewer.check(title)
+    now, lang = await viewing.player.now(), runtime.state["lang"]
     before = playback_value(now, lang)
     is_same = now.title is not None and now.title.id == title.id
     position = 0 if from_start else now.position if is_same else None
     after = {**before, "title": title.id, "name": title_line(title, lang), "state": "playing", "off_at_end": False}
     await entered(runtime, PLAYED_NOW, {ONE: (before, after)})
-    return _playing(await own.play(title, position), runtime)
+    return _playing(await viewing.play(title, position), runtime)
 
 
 def _mark(title: Title, lang: str, *, liked: bool | None = None, watched: bool | None = None) -> dict[str, object]:

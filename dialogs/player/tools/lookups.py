@@ -11,7 +11,7 @@ from agents.toolkit import Answer, CardList, Option, Refused, Runtime, choice, r
 from dialogs.player import wording
 from dialogs.player.players import Title
 from dialogs.player.search import AnyKind, Query, facts_of, fitting, named_by, shown_last, span_of
-from dialogs.player.services import has_foreign_titles, seat, why_not
+from dialogs.player.services import has_foreign_titles, viewing_of, why_not
 from dialogs.player.wording import TitleId, said, title_entry, title_line, title_row
 
 Words = Annotated[str, Field(max_length=200)]
@@ -34,8 +34,8 @@ async def search_titles(
     """Find titles. rating_from: of 10, high is 8. listed: only among those listed last."""
     lang = runtime.state["lang"]
     query = Query(words, what, genre, year or None, rating_from or None, liked or None, False if unwatched else None)
-    async with seat(runtime) as own:
-        titles = await shown_last(own.player, runtime) if listed else await own.player.titles()
+    async with viewing_of(runtime) as viewing:
+        titles = await shown_last(viewing.player, runtime) if listed else await viewing.player.titles()
         if listed and not titles:
             raise Refused(said("no_list", lang))
     return _listed(fitting(titles, query, lang), said("titles", lang), runtime)
@@ -47,8 +47,8 @@ async def list_played(runtime: Runtime, day: Words = "") -> Answer:
     """List what was played. day: today, yesterday, a weekday or YYYY-MM-DD; else a week."""
     lang = runtime.state["lang"]
     since, until = await span_of(day, runtime)
-    async with seat(runtime) as own:
-        titles = await own.player.history(since, until)
+    async with viewing_of(runtime) as viewing:
+        titles = await viewing.player.history(since, until)
     return _listed(titles, said("played", lang), runtime)
 
 
@@ -57,11 +57,11 @@ async def list_played(runtime: Runtime, day: Words = "") -> Answer:
 async def choose_title(runtime: Runtime, words: Words = "") -> Answer:
     """Find one title by the user's words ("the second one"); of several they choose."""
     lang = runtime.state["lang"]
-    async with seat(runtime) as own:
+    async with viewing_of(runtime) as viewing:
         if words:
-            titles = await named_by(words, own.player, runtime)
+            titles = await named_by(words, viewing.player, runtime)
         else:
-            titles = await shown_last(own.player, runtime) or list(await own.player.titles())
+            titles = await shown_last(viewing.player, runtime) or list(await viewing.player.titles())
     if not titles:
         raise Refused(said("nothing_called", lang, words=words))
     return choice(said("which", lang), [_option(title, runtime) for title in titles[:MOST_ENTRIES]])
@@ -72,9 +72,9 @@ async def choose_title(runtime: Runtime, words: Words = "") -> Answer:
 async def list_episodes(title_id: TitleId, runtime: Runtime, season: int = 0) -> Answer:
     """List the episodes of a series. season: 0 for all."""
     lang = runtime.state["lang"]
-    async with seat(runtime) as own:
-        series = await own.player.title(title_id)
-        episodes = await own.player.episodes(series.series or title_id)
+    async with viewing_of(runtime) as viewing:
+        series = await viewing.player.title(title_id)
+        episodes = await viewing.player.episodes(series.series or title_id)
     of_season = [episode for episode in episodes if season in (0, episode.season)]
     return _listed(of_season, title_line(series, lang), runtime)
 
@@ -84,9 +84,9 @@ async def list_episodes(title_id: TitleId, runtime: Runtime, season: int = 0) ->
 async def show_title(title_id: TitleId, runtime: Runtime) -> Answer:
     """Show all about a film, series or episode."""
     lang = runtime.state["lang"]
-    async with seat(runtime) as own:
-        title = await own.player.title(title_id)
-        forbidden = why_not(title, own.viewer, lang)
+    async with viewing_of(runtime) as viewing:
+        title = await viewing.player.title(title_id)
+        forbidden = why_not(title, viewing.viewer, lang)
     view = wording.title_card(title, lang, forbidden, alone=runtime.context.is_shared)
     return result(wording.title_details(title, lang, forbidden), view=view)
 
@@ -96,8 +96,8 @@ async def show_title(title_id: TitleId, runtime: Runtime) -> Answer:
 async def now_playing(runtime: Runtime) -> Answer:
     """Tell what plays now, how far it is and how loud."""
     lang = runtime.state["lang"]
-    async with seat(runtime) as own:
-        playback = await own.player.now()
+    async with viewing_of(runtime) as viewing:
+        playback = await viewing.player.now()
     return result(wording.playback_row(playback, lang), view=wording.playback_view(playback, lang))
 
 

@@ -114,6 +114,23 @@ async def test_stop_the_timer(chat: Chat) -> None:
     assert "Ни один таймер не запущен; ничего не остановлено." in await chat.says("останови таймер", lang="ru")
 
 
+@pytest.mark.needs("planner")
+async def test_a_shortcut_that_only_asks_has_written_nothing(chat: Chat) -> None:
+    """Who takes its question back keeps what was written before."""
+    chat.expects(
+        supervisor=[Call("plan_things", {"brief": "timers"})],
+        planner=[
+            [Call("add_reminder", {"when": "in 20 minutes"}), Call("add_reminder", {"when": "in 30 minutes"})],
+            "Set.",
+        ],
+    )
+    await chat.says("Two timers please, twenty and thirty minutes")
+
+    chat.expects(planner=[Call("stop_timer"), "They run on."])
+    await chat.says("stop the timer")
+    assert "planner: They run on." in await chat.says("cancel that")
+
+
 @pytest.mark.parametrize("begin", [False, True])
 async def test_what_a_shortcut_cannot_answer_a_model_tells(chat: Chat, begin: bool) -> None:
     """A tool that fails leaves the word to whoever holds the conversation, who knows what went wrong."""

@@ -8,7 +8,7 @@ import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
-from agents.memory.inbox import InboxEntry, TranscriptLine, clean
+from agents.memory.inbox import InboxEntry, TranscriptLine, storable
 from tests.support.tiny_graph import count, letter, reply
 
 
@@ -119,7 +119,7 @@ class TestTranscript:
 
     async def test_odd_characters_are_cleaned(self, memory: Memory) -> None:
         """Lone surrogates and NUL break nothing; names with them are refused."""
-        assert clean("a\ud800b\0c\U0001f600") == "a\ufffdbc\U0001f600"
+        assert storable("a\ud800b\0c\U0001f600") == "a\ufffdbc\U0001f600"
         odd = letter(text="a\udcff\0")
         assert (await memory.transcript.accept(odd)).text == "a\ufffd"
         await memory.transcript.close(odd, "done", 1, [reply("\ud800", original="\ud800")])

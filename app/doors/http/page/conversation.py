@@ -15,9 +15,10 @@ from agents.sources.attachments import MARKED, marks
 from agents.state.person import Quoted
 from agents.toolkit.questions import worded
 from app.assistant import Assistant, Turn
+from app.assistant.assistant import NOT_TAKEN
 from app.assistant.recording import Step
 from app.doors.http.answers import Answer, Answers
-from app.doors.http.page.drawing import NOT_TAKEN, Drawing
+from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.markup import draw
 
 DEVICE = "page"

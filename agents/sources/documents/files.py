@@ -14,7 +14,6 @@ LARGEST_FILE = 50_000_000  # Bytes.
 LONGEST_ANCHOR = 200
 DOUBLES = ("_sources",)  # Where generators of documentation keep the source of each page.
 PACKED = (".docx", ".xlsx", ".epub")  # Packages, which may unpack to anything.
-WEB_PAGE = "web page"  # No file has it for a suffix.
 Reader = Callable[[bytes], Iterable[Section]]
 _ADOC_HEADING = re.compile(r"^(={1,6})(?=[ \t])", re.MULTILINE)
 _ADOC_CODE = re.compile(r"^-{4,}[ \t]*$", re.MULTILINE)
@@ -89,7 +88,7 @@ def _html(body: bytes) -> list[Section]:
     return html_sections(decoded(body))
 
 
-def _web_page(body: bytes) -> list[Section]:
+def web_page(body: bytes) -> list[Section]:
     """Return what a page of the web says as one section, with its date in the place of an anchor."""
     from trafilatura import bare_extraction
 
@@ -117,7 +116,6 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys((".md", ".markdown"), lambda body: markdown_sections(decoded(body))),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     ".pdf": _pdf,
-    WEB_PAGE: _web_page,
     **dict.fromkeys((".adoc", ".asciidoc"), _asciidoc),
     **dict.fromkeys((".txt", ".text", ".rst", ".json"), lambda body: [Section("", decoded(body))]),
     **{suffix: _office(suffix) for suffix in (*PACKED, ".csv")},

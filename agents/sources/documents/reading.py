@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path, PurePath
 
-from agents.sources.documents.files import LARGEST_FILE, PACKED, READERS, Unreadable, cleaned
+from agents.sources.documents.files import LARGEST_FILE, PACKED, READERS, Unreadable, cleaned, web_page
 from agents.sources.documents.markdown import Section
 
 LARGEST_HERE = 1_000_000  # Bytes of text that are read in our own process.
@@ -22,6 +22,7 @@ SECONDS = 20
 PATIENCE = 120  # Seconds for a document of one's own.
 MEMORY = 1_500_000_000  # Bytes of address space that the process may use.
 PDF = ".pdf"
+WEB_PAGE = "web page"  # No file has it for a suffix, so that no file of a folder is read as one.
 UNREADABLE = 3
 
 
@@ -77,7 +78,7 @@ def read(suffix: str, body: bytes, longest: int) -> list[Section]:
         Unreadable: it is damaged.
     """
     sections: list[Section] = []
-    for section in READERS[suffix](body):
+    for section in {**READERS, WEB_PAGE: web_page}[suffix](body):
         plain = cleaned(section, "")
         sections.append(Section(plain.title, plain.text[:longest], plain.anchor))
         longest -= len(plain.text)

@@ -17,9 +17,8 @@ from ssrfguard import Policy, Resolver, SSRFGuardError
 
 from agents.language.text.clean import clean
 from agents.sources.documents.decoding import decoded
-from agents.sources.documents.files import WEB_PAGE
 from agents.sources.documents.markdown import Section
-from agents.sources.documents.reading import read, sections_in_process
+from agents.sources.documents.reading import WEB_PAGE, read, sections_in_process
 from agents.sources.web.ssrf import FAR, BodyRefused, guarded_client, policy_of, read_body
 
 USER_AGENT = "dialog-supervisor/0.1 (search for a user)"

@@ -33,6 +33,8 @@ class Answer:
         self.turn, self._left = turn, left
         self.events: list[Event] = []
         self.is_over, self.readers = False, 0
+        self.remarks: Sequence[str] = ()
+        """What the user is told of the files beside the message."""
         self._news = asyncio.Event()
 
     @classmethod
@@ -135,6 +137,10 @@ class Answers:
         """Stop what is being answered in a thread, to one user if one is named; False if nothing is."""
         running = self.running_in(thread, user)
         return await stop_when_begun(self._assistant, thread, lambda: all(answer.is_over for answer in running), user)
+
+    def keep(self, answer: Answer) -> None:
+        """Keep the answer to a message that is not played."""
+        self._answers[answer.turn.thread, answer.turn.id] = answer
 
     def drop(self, thread: str, id: str) -> None:
         """Drop an answer that is over, so that its message is tried again."""

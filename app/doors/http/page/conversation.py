@@ -2,19 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import cast
 
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
-from agents.events import Interrupt
+from agents.events import Error, Interrupt
 from agents.memory.inbox import TranscriptLine
 from agents.sources.attachments import MARKED, marks
 from agents.state.person import Quoted
 from agents.toolkit.questions import worded
 from app.assistant import Assistant, Turn
+from app.assistant.assistant import NOT_TAKEN
 from app.assistant.recording import Step
 from app.doors.http.answers import Answer, Answers
 from app.doors.http.page.drawing import Drawing
@@ -59,8 +60,16 @@ class Conversation:
         """Begin the answer to a message, and end that to an earlier one; return the message as the page shows it."""
         if self.answers.of(self.thread, turn.id) is None:
             await self.answers.stop(self.thread, self.user)
-        await self.answers.to(turn)
-        return self.running(turn, remarks)
+        answer = await self.answers.to(turn)
+        answer.remarks = answer.remarks or remarks
+        return self.running(turn)
+
+    def left(self, id: str, remarks: Sequence[str]) -> Markup:
+        """Return what the page shows of a message of which nothing can be understood: the remarks on its files."""
+        answer = Answer.over(replace(self.new("", id, "message"), text=None))
+        answer.remarks = remarks
+        self.answers.keep(answer)
+        return self._past(id, [], None, ())
 
     async def log(self, mark: str = "") -> tuple[Markup | None, str]:
         """Return all that was said, unless `mark` is the present mark, and the mark, which changes with it."""
@@ -79,14 +88,17 @@ class Conversation:
             for id, spoken in groupby(lines, lambda line: line.message_id)
             if id not in turns
         ]
+        for answer in self.answers.kept_of(self.thread)[-1:]:
+            if answer.is_over and answer.turn.owner == self.user and _is_left(answer):
+                drawn.append(self._past(answer.turn.id, [], asked, ()))
         question = Drawing(self.user, self.lang).question(asked) if asked and not running else Markup()
         return Markup().join([*drawn, question, *map(self.running, turns.values())]), new_mark
 
-    def running(self, turn: Turn, remarks: Sequence[str] = ()) -> Markup:
-        """Return a message of the user whose answer comes by its stream; `remarks` are on its files."""
+    def running(self, turn: Turn) -> Markup:
+        """Return a message of the user whose answer comes by its stream."""
         heard = self._heard(turn.text, source=turn.source, quoted=turn.quoted)
         progress = Drawing(self.user, self.lang).progress()
-        return self.drawn(turn.id, heard, progress, is_running=True, remarks=remarks)
+        return self._drawn(turn.id, heard, progress, is_running=True)
 
     async def frames(self, answer: Answer) -> AsyncIterator[bytes]:
         """Yield an answer as Server-Sent Events, from its beginning, whoever has read it before."""
@@ -113,6 +125,8 @@ class Conversation:
         """
         drawing, answer = Drawing(self.user, self.lang, is_past=True), self.answers.of(self.thread, id)
         heard = [self._heard(line.text, **line.metadata) for line in lines if line.role == "user"]
+        if answer and not lines:
+            heard = [self._heard(answer.turn.text, source=answer.turn.source, quoted=answer.turn.quoted)]
         asked_id = asked.id if asked else None
         if answer and answer.is_over:
             events = [event for event in answer.events if not (isinstance(event, Interrupt) and event.id == asked_id)]
@@ -121,14 +135,20 @@ class Conversation:
             words = worded(asked, self.lang) if asked else ""
             answered = [line for line in lines if line.role == "assistant" and line.text != words]
             parts = drawing.past(answered, steps)
-        return self.drawn(id, Markup().join(heard), parts)
+        return self._drawn(id, Markup().join(heard), parts)
 
     def _heard(self, text: str | None, **facts: object) -> Markup:
         beside = [part for part in cast(Sequence[Quoted], facts.get("quoted", ())) if part["kind"] in MARKED]
         names = [part["by"] or marks([part], self.lang) for part in beside]
         return draw("heard", self.lang, text=text, source=facts.get("source"), beside=names)
 
-    def drawn(self, id: str, heard: str = "", answer: str = "", **facts: object) -> Markup:
-        """Return a message and its answer; one of which nothing can be understood has only remarks, and is not kept."""
-        facts = {"is_running": False, "remarks": (), **facts}
-        return draw("turn", self.lang, id=id, address=self.address, heard=heard, answer=answer, **facts)
+    def _drawn(self, id: str, heard: str, parts: str, *, is_running: bool = False) -> Markup:
+        answer = self.answers.of(self.thread, id)
+        facts = {"heard": heard, "answer": parts, "remarks": answer.remarks if answer else ()}
+        return draw("turn", self.lang, id=id, address=self.address, is_running=is_running, **facts)
+
+
+def _is_left(answer: Answer) -> bool:
+    """Tell whether a message was not taken in, of which only the answer tells."""
+    codes = [event.code for event in answer.events if isinstance(event, Error)]
+    return not answer.events or any(code in NOT_TAKEN for code in codes)

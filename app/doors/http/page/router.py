@@ -123,7 +123,7 @@ async def _begun(talk: Conversation, form: Form, id: str, reader: FileReader) ->
         # Its files were read before, and speech is not heard the same twice.
         return await talk.begin(turn)
     reading = await with_uploads(reader, talk.new(text, id, "message"), form.uploads, talk.lang)
-    return await talk.begin(reading.turn, reading.remarks) if reading.turn else talk.drawn(id, remarks=reading.remarks)
+    return await talk.begin(reading.turn, reading.remarks) if reading.turn else talk.left(id, reading.remarks)
 
 
 def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable[Conversation]]) -> None:

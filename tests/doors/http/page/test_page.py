@@ -284,6 +284,25 @@ async def test_files_that_cannot_be_used(tmp_path: Path, script: Script, name: s
         assert "I see nothing." in (await client.get(f"{TALK}/answer?id=message-1")).text
 
 
+async def test_what_is_said_of_a_message_stays(tmp_path: Path, script: Script) -> None:
+    """The page asks for the conversation again and again: remarks on files, and why a message was not taken, stay."""
+    script.add(supervisor=["Bread."])
+    broken = [("file", ("cat.bin", b"\0\1"))]
+    async with (
+        stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
+        served(assistant, reader=FileReader(assistant, None, 1_000)) as url,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client,
+    ):
+        await client.post(f"{TALK}/messages", data={"id": "message-1", "text": "what is this?"}, files=broken)
+        await client.get(f"{TALK}/answer?id=message-1")
+        assert "I could not read cat.bin" in (await client.get(f"{TALK}/log")).text
+        await client.post(f"{TALK}/messages", data={"id": "message-2"}, files=broken)
+        assert (await client.get(f"{TALK}/log")).text.count("I could not read cat.bin") == 2
+        assert "I take 16000 at most" in await said(client, text="x" * 20_000, id="message-3")
+        log = (await client.get(f"{TALK}/log")).text
+        assert ("I take 16000 at most" in log, "x" * 20_000 in log) == (True, True)
+
+
 async def test_too_much_at_once(client: httpx.AsyncClient) -> None:
     """Too many files, or too large ones, are refused in a sentence."""
     fields, much = {"id": "message-1", "text": "look"}, "This is too much at once."

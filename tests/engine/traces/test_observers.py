@@ -77,14 +77,15 @@ async def test_post_checks_do_not_delay_the_answer(chat: Chat) -> None:
 async def test_an_observer_reads_the_end_of_a_long_answer(chat: Chat) -> None:
     """What it reads of an answer has a bound: the last question, or the last 400 characters."""
     chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
-    answers = ["It pays well. " * 40 + "Which ward were you on?", "Night work " * 80 + "is hard."]
+    posts = " ".join(f"Post {number} pays {number} euros more." for number in range(60))
+    answers = [f"{posts} Which ward were you on?", f"{posts} That is all."]
     chat.expects(supervisor=[BEGIN], profile=[*answers, "I see."], observer=["stay", "stay"])
     await chat.says("Hi", "Intensive care", "For eleven years")
 
     question, statement = [call.messages[1].text for call in chat.script.asked if call.role == "observer"]
     assert "It said last: Which ward were you on?" in question
-    assert "is hard." in statement
-    assert statement.count("Night work") < 40
+    assert "That is all." in statement
+    assert "Post 40 pays" not in statement
 
 
 async def test_votes_that_stay_cost_no_step(chat: Chat) -> None:

@@ -5,12 +5,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-GROW = 44
+GROW = 48
 KEEP = 10
 
 
 def cut(messages: list[AnyMessage]) -> list[AnyMessage]:
-    """Keep about the last 10 messages once there are more than 44, beginning with a user message.
+    """Keep about the last 10 messages once there are more than 48, beginning with a user message.
 
     Block-wise cutting leaves most prompts a prefix of the next one; a window that slides never does.
     """

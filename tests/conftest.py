@@ -32,6 +32,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
+from app.cli import command_line
 from app.composition import open_services, tables_of
 from app.composition.databases import open_database
 from app.composition.help_chain import make_help
@@ -47,6 +48,7 @@ from prompts import card
 from tests.support.compiled import (
     built_once,
     checked_once,
+    commands_once,
     compiled,
     discovered,
     nodes_once,
@@ -241,7 +243,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> Iterator[None]:
-    """Check the same speakers and build their graph once in each process."""
+    """Check the same speakers, and build their graph and the command line, once in each process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.composition.faults", checked_once(faults))
         patch.setattr("app.composition.calling", watching_once)
@@ -249,6 +251,7 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
+        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_dialogs))
         yield
 
 

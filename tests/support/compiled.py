@@ -17,9 +17,9 @@ from agents.toolkit.speaker import Silence, Speaker, Speakers
 from app.composition import dialogs_of, discover
 from app.seat.observing import calling
 from observers import Observer
+from tests.support.prompt_copy import SHIPPED, is_unchanged
 
 T = TypeVar("T")
-SHIPPED = prompts.FOLDER
 Find = Callable[..., list[str]]
 """Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
 
@@ -88,7 +88,7 @@ def checked_once(faults: Find) -> Find:
         return faults(staff.speakers, languages, complete=complete)
 
     def finding(speakers: Speakers, languages: Sequence[str], *, complete: bool = True) -> list[str]:
-        if _are_prompts_shipped():
+        if not prompts.EXTENSIONS and is_unchanged(prompts.FOLDER):
             return [*found(Cast(speakers, {}), tuple(languages), complete)]
         return faults(speakers, languages, complete=complete)
 

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+import re
 import ssl
 import textwrap
 import time
@@ -198,9 +199,18 @@ def told(text: str) -> str:
     return textwrap.dedent(text).strip()
 
 
+SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
+
+
 def pytest_configure() -> None:
     """Collect no garbage while tests are loaded: there is none."""
     gc.disable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files of slow tests alone where none is wanted: they load what no other test needs."""
+    is_unwanted = config.option.markexpr == "not slow" and collection_path.suffix == ".py"
+    return True if is_unwanted and SLOW.search(collection_path.read_text("utf-8")) else None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -214,6 +224,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
     files = sorted((ROOT / "tests").rglob("test_*.py"))[number :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]
     for file in files:
+        if pytest_ignore_collect(file, config):
+            continue
         # A test file that cannot be loaded is told while the tests are collected.
         with suppress(Exception, pytest.skip.Exception):
             importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))

@@ -9,8 +9,6 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from ical.calendar import Calendar as Timetable
-from ical.calendar_stream import IcsCalendarStream
 
 from agents.language.schedule.parser import moment
 from agents.memory.undo_log import Changes, ToolWrite, UndoLog
@@ -75,6 +73,10 @@ async def live(path: Path, user: str = "me") -> list[Reminder]:
 
 def test_another_library_reads_what_is_exported(path: Path, capsys: Captured) -> None:
     """Texts, instants and the next ten repetitions are those that would ring."""
+    # Half a second in each process that collects this test, and one process runs it.
+    from ical.calendar import Calendar as Timetable  # noqa: PLC0415
+    from ical.calendar_stream import IcsCalendarStream  # noqa: PLC0415
+
     asyncio.run(set_reminders(path))
     assert run("planner", "calendar") == 0
     calendar = IcsCalendarStream.calendar_from_ics(capsys.readouterr().out)

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+import re
 import ssl
 import textwrap
 import time
@@ -32,6 +33,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
+from app.cli import command_line
 from app.composition import open_services, tables_of
 from app.composition.databases import open_database
 from app.composition.help_chain import make_help
@@ -47,6 +49,7 @@ from prompts import card
 from tests.support.compiled import (
     built_once,
     checked_once,
+    commands_once,
     compiled,
     discovered,
     nodes_once,
@@ -196,9 +199,18 @@ def told(text: str) -> str:
     return textwrap.dedent(text).strip()
 
 
+SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
+
+
 def pytest_configure() -> None:
     """Collect no garbage while tests are loaded: there is none."""
     gc.disable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files of slow tests alone where none is wanted: they load what no other test needs."""
+    is_unwanted = config.option.markexpr == "not slow" and collection_path.suffix == ".py"
+    return True if is_unwanted and SLOW.search(collection_path.read_text("utf-8")) else None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -212,6 +224,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
     files = sorted((ROOT / "tests").rglob("test_*.py"))[number :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]
     for file in files:
+        if pytest_ignore_collect(file, config):
+            continue
         # A test file that cannot be loaded is told while the tests are collected.
         with suppress(Exception, pytest.skip.Exception):
             importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
@@ -241,7 +255,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> Iterator[None]:
-    """Check the same speakers and build their graph once in each process."""
+    """Check the same speakers, and build their graph and the command line, once in each process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.composition.faults", checked_once(faults))
         patch.setattr("app.composition.calling", watching_once)
@@ -249,6 +263,7 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
+        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_dialogs))
         yield
 
 

@@ -160,18 +160,24 @@ def test_inserted_values_are_left_as_they_are(value: str) -> None:
     assert value in phrase("note_paused", "en", dialog=value, known="", reason="-")
 
 
+@pytest.fixture(scope="module")
+def composed() -> dict[str, str]:
+    """Compose the prompt of each speaker in each language."""
+    return prompt_snapshot.snapshots()
+
+
 @pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
 @pytest.mark.parametrize("name", sorted(prompt_snapshot.stored()))
-def test_what_a_speaker_is_told_was_reviewed(name: str) -> None:
+def test_what_a_speaker_is_told_was_reviewed(name: str, composed: dict[str, str]) -> None:
     """The composed prompts are those in `tests/prompts`; `python -m tests.support.prompt_snapshot` writes them anew."""
-    assert prompt_snapshot.snapshots()[name] == prompt_snapshot.stored()[name]
+    assert composed[name] == prompt_snapshot.stored()[name]
 
 
-def test_every_speaker_has_a_snapshot() -> None:
+def test_every_speaker_has_a_snapshot(composed: dict[str, str]) -> None:
     """Each speaker has a snapshot in each language, and none is left of those that are gone."""
-    assert prompt_snapshot.snapshots().keys() == prompt_snapshot.stored().keys()
+    assert composed.keys() == prompt_snapshot.stored().keys()
 
 
-def test_a_snapshot_does_not_depend_on_the_day() -> None:
+def test_a_snapshot_does_not_depend_on_the_day(composed: dict[str, str]) -> None:
     """The present time, the only part of a prompt that changes by itself, is left out."""
-    assert all("…" in text and not prompt_snapshot.NOW.search(text) for text in prompt_snapshot.snapshots().values())
+    assert all("…" in text and not prompt_snapshot.NOW.search(text) for text in composed.values())

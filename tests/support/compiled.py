@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
@@ -17,8 +17,9 @@ from agents.toolkit.speaker import Silence, Speaker, Speakers
 from app.composition import dialogs_of, discover
 from app.seat.observing import calling
 from observers import Observer
+from tests.support.prompt_copy import SHIPPED, is_unchanged
 
-SHIPPED = prompts.FOLDER
+T = TypeVar("T")
 Find = Callable[..., list[str]]
 """Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
 
@@ -87,7 +88,7 @@ def checked_once(faults: Find) -> Find:
         return faults(staff.speakers, languages, complete=complete)
 
     def finding(speakers: Speakers, languages: Sequence[str], *, complete: bool = True) -> list[str]:
-        if _are_prompts_shipped():
+        if not prompts.EXTENSIONS and is_unchanged(prompts.FOLDER):
             return [*found(Cast(speakers, {}), tuple(languages), complete)]
         return faults(speakers, languages, complete=complete)
 
@@ -136,3 +137,17 @@ def nodes_once(tool_node: MakeNode) -> MakeNode:
         return made[key][0]
 
     return node
+
+
+def commands_once(application: Callable[[], T], of_dialogs: Callable[[], Sequence[object]]) -> Callable[[], T]:
+    """Return a replacement for `application` that puts the commands of the same dialogs together once."""
+    made: dict[tuple[int, ...], tuple[T, Sequence[object]]] = {}
+
+    def commands() -> T:
+        parts = of_dialogs()
+        key = tuple(map(id, parts))
+        if key not in made:
+            made[key] = application(), parts
+        return made[key][0]
+
+    return commands

@@ -1,26 +1,21 @@
 """Checks of fine-tuning data: a line is a chat in OpenAI's form, and holds no identifier of the shop."""
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 from pydantic import TypeAdapter
 
-
-@cache
-def _types() -> tuple[TypeAdapter[Any], TypeAdapter[Any]]:
-    # Each process collects the tests that use this, and few processes run one; loading it takes half a second.
-    from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam  # noqa: PLC0415
-
-    return TypeAdapter(list[ChatCompletionMessageParam]), TypeAdapter(list[ChatCompletionToolParam])
+MESSAGES = TypeAdapter(list[ChatCompletionMessageParam])
+TOOLS = TypeAdapter(list[ChatCompletionToolParam])
 
 
 def check_chat(line: dict[str, Any]) -> None:
     """Check a line against OpenAI's own types, and that the result of each call follows the call."""
-    messages, (of_messages, of_tools) = line["messages"], _types()
-    of_messages.validate_python(messages)
-    of_tools.validate_python(line["tools"])
+    messages = line["messages"]
+    MESSAGES.validate_python(messages)
+    TOOLS.validate_python(line["tools"])
     assert messages[0]["role"] == "system"
     assert messages[-1]["role"] == "assistant"
     offered = {tool["function"]["name"] for tool in line["tools"]}

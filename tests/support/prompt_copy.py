@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.compiled import SHIPPED
+import prompts
 
+SHIPPED = prompts.FOLDER
 _spare: list[Path] = []
 """Copies that nobody uses, each equal to the prompts."""
 
@@ -26,6 +27,11 @@ def copied_prompts(folder: Path) -> Iterator[Path]:
         spare = folder.with_name("prompts-put-right")
         folder.rename(spare)
         _spare.append(spare)
+
+
+def is_unchanged(folder: Path) -> bool:
+    """Tell whether a folder holds the shipped prompts, word for word."""
+    return folder == SHIPPED or _contents(folder) == _contents(SHIPPED)
 
 
 def _put_right(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The desk's pages: played by requests, and in Debian's Chromium."""
+"""The desk's pages in Debian's Chromium."""
 
 import asyncio
 import json
@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urljoin
 
-import httpx
 import pytest
 from playwright.async_api import Page, expect
 
@@ -22,44 +21,7 @@ from tests.doors.http.page.test_browser import PHONE, browsing
 from tests.support.checkout import check_out
 from tests.support.fine_tuning import check_chat, shop_identifiers
 
-pytestmark = pytest.mark.needs("planner", "orders")
-NEW = {"file": "bottle", "lang": "en", "user": "me", "device": "terminal"}
-
-
-async def test_a_session_by_requests(lab: httpx.AsyncClient, settings: Settings) -> None:
-    """A session is begun, played, taken a step back, exported and deleted; what is wrong is said."""
-
-    async def post(path: str, **fields: str) -> httpx.Response:
-        return await lab.post(f"/lab/desk/{path}", data={"name": "bottle", **fields})
-
-    assert (await lab.post("/lab/desk", data={**NEW, "lang": "xx"})).status_code == 422
-    begun = await lab.post("/lab/desk", data={**NEW, "about": "<b>bottle</b>"})
-    assert begun.headers["hx-redirect"] == "/lab/desk/session?name=bottle"
-    assert "&lt;b&gt;bottle" in (await lab.get("/lab/desk")).text
-    asked = (await post("say", text="which <i>order</i> has the bottle?")).text
-    assert "supervisor is asked" in asked
-    assert "<i>" not in asked
-    assert 'name="calls[].args.brief"' in asked
-    assert (await post("say", text="and?")).status_code == 409
-    assert (await post("reply")).status_code == 409
-    assert (await post("reply", **{"calls[].tool": "rm_rf"})).status_code == 409
-    assert (
-        "orders is asked"
-        in (await post("reply", **{"calls[].tool": "handle_orders", "calls[].args.brief": "the bottle"})).text
-    )
-    assert "Water Bottle" in (await post("reply", **{"calls[].tool": "list_orders", "calls[].args.page": "1"})).text
-    assert "D1001" in (await post("reply", text="The first one.")).text
-    assert "orders is asked" in (await post("back", steps="3")).text
-    assert "D1001" in (await post("reply", text="It is the first one.")).text
-    exported = await lab.get("/lab/desk/export?name=bottle&form=jsonl")
-    assert "bottle.jsonl" in exported.headers["content-disposition"]
-    assert [json.loads(line)["messages"][-1]["role"] for line in exported.text.splitlines()] == ["assistant"] * 3
-    test = await lab.get("/lab/desk/export?name=bottle&form=test")
-    assert "device='terminal'" in test.text
-    deleted = await lab.post("/lab/delete", data={"kind": "desk", "name": "bottle"})
-    assert deleted.headers["hx-redirect"] == "/lab/desk"
-    assert LabFolder(settings.lab_folder).names("desk") == []
-    assert (await lab.get("/lab/desk/session?name=bottle")).status_code == 409
+pytestmark = [pytest.mark.slow, pytest.mark.needs("planner", "orders")]
 
 
 async def says(page: Page, text: str) -> None:
@@ -84,7 +46,6 @@ async def answers(page: Page, text: str) -> None:
     await expect(page.get_by_label("What the user says")).to_be_visible()
 
 
-@pytest.mark.slow
 async def test_a_return_is_played_by_clicks(assistant: Assistant, settings: Settings) -> None:
     """An order is found and an item of it sent back; a wrong number is mended, a step is taken back; it is exported."""
     async with browsing(assistant, WIDE, "en-US", is_dark=False, settings=settings) as page:
@@ -137,7 +98,6 @@ TURNS: Sequence[tuple[str, Sequence[tuple[str, Mapping[str, str]]]]] = (
 """What the user says, and the tools that the person calls before the answer."""
 
 
-@pytest.mark.slow
 async def test_ten_turns_become_data_and_a_test(assistant: Assistant, settings: Settings, tmp_path: Path) -> None:
     """Ten turns with the shop become lines of data without real identifiers, and a test that a clean checkout passes.
 
@@ -200,7 +160,6 @@ async def return_of_the_bottle(page: Page) -> Mapping[str, object]:
     return {"order_id": order["order_id"], "item_ids": [bottle], "payment_method_id": paid}
 
 
-@pytest.mark.slow
 async def test_on_a_phone_in_russian(assistant: Assistant, settings: Settings) -> None:
     """The desk fits a small dark screen, and speaks Russian."""
     LabFolder(settings.lab_folder).write("desk", "x", Session(lang="ru"))

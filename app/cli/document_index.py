@@ -15,6 +15,7 @@ from agents.sources.documents.files import READERS, files_in
 from agents.sources.documents.index import DocumentIndex, index_file, index_folder, index_help
 from agents.sources.documents.index import remove as remove_folder
 from agents.toolkit.commands import CommandResult
+from app.cli.invocation import tell
 from app.cli.progress import progress_bar
 from app.composition.databases import files_of
 from app.doors.visit import FAILED
@@ -36,9 +37,9 @@ async def add(path: Added, *, url: Url = "") -> CommandResult:
         UsageError: there is no such place, or it overlaps one that is indexed.
     """
     settings = read_settings()
-    with _opened(settings) as index, progress_bar() as tell:
+    with _opened(settings) as index, progress_bar() as advance:
         # In a thread, so that Ctrl-C and SIGTERM are heard: the file at hand is finished, and what was read stays.
-        report = await asyncio.to_thread(index_folder, index, path, url, tell)
+        report = await asyncio.to_thread(index_folder, index, path, url, advance)
     for line in report.unreadable:
         tell(f"python -m app: {line}")
     facts = {"added": report.added, "unchanged": report.unchanged, "removed": report.removed}

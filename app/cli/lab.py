@@ -163,8 +163,8 @@ async def run(
     """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
     chosen = lab_folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
     order = {"cases": names, "mocks": mock, "variants": chosen, "times": times, "judge": judge}
-    with progress_bar() as tell:
-        _, finished = await run_files(read_settings(), validated(Order, order), tell)
+    with progress_bar() as advance:
+        _, finished = await run_files(read_settings(), validated(Order, order), advance)
     is_faulty = finished.differing() or any(result.problems for result in finished.results)
     return _outcome(finished, FAILED if is_faulty else 0)
 
@@ -205,8 +205,8 @@ async def simulate(
 ) -> CommandResult:
     """Let simulated users talk; exit 1 if a talk went wrong."""
     order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": {"model": model}, "keep": keep}
-    with progress_bar() as tell:
-        simulation = await simulated(read_settings(), validated(Talks, order), tell)
+    with progress_bar() as advance:
+        simulation = await simulated(read_settings(), validated(Talks, order), advance)
     return CommandResult(vars(simulation), simulation.lines(), FAILED if simulation.failures else 0)
 
 

@@ -56,11 +56,11 @@ async def migrate(*, to: To, to_key: ToKey = None, readable: Readable = False) -
     settings = read_settings()
     if settings.database_key and not (to_key or readable):
         raise UsageError(NOT_ENCRYPTED)
-    with progress_bar() as tell:
+    with progress_bar() as advance:
         # The door's own table. Its libraries are slow to load.
         others = [import_module("app.doors.http.callbacks").TABLES]
         keys = {"key": settings.database_key, "target_key": to_key}
-        counts = await copy(settings.database_url, to, others, tell, **keys)
+        counts = await copy(settings.database_url, to, others, advance, **keys)
     tables = {name: count for name, count in counts.items() if count}
     lines = [say("migrated_table", settings.app_lang, table=name, count=count) for name, count in tables.items()]
     facts = {"rows": sum(counts.values()), "tables": len(tables)}

@@ -20,12 +20,12 @@ def progress_bar() -> Iterator[Callable[..., None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task, is_over = progress.add_task("", total=None), threading.Event()
 
-        def tell(done: int, total: int, name: str = "") -> None:
+        def advance(done: int, total: int, name: str = "") -> None:
             if is_over.is_set():
                 raise asyncio.CancelledError
             progress.update(task, completed=done, total=total, description=clean(Path(name).name))
 
         try:
-            yield tell
+            yield advance
         finally:
             is_over.set()

@@ -3,7 +3,9 @@
 import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import fields
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -29,6 +31,8 @@ from prompts import FALLBACK, languages
 Kind = TypeVar("Kind", bound=BaseSettings)
 TRACERS = ("LANGCHAIN_", "LANGSMITH_", "OTEL_")
 """How the variables begin by which LangSmith and OpenTelemetry are set."""
+ALIKE = 0.85
+"""How much of a name must be that of a setting to be taken for a slip, from 0 to 1."""
 PERMISSION = re.compile(r"[\w.:-]+")
 HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
@@ -269,6 +273,15 @@ def read(kind: type[Kind]) -> Kind:
         setting, *inside = map(str, first["loc"])
         name = " ".join([setting.upper(), ".".join(inside)]).strip()
         raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None
+
+
+def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
+    """Return a warning for each name in `.env` that is not quite the name of a setting of these kinds."""
+    names = {name.upper() for kind in kinds for name in kind.model_fields}
+    env_file = Path(str(Settings.model_config.get("env_file") or ""))
+    written = read_env(env_file).keys() if env_file.is_file() else ()
+    nearest = {name: get_close_matches(name.upper(), names, 1, ALIKE) for name in written if name.upper() not in names}
+    return [f"{env_file}: {name} is no setting; {near[0]} is" for name, near in nearest.items() if near]
 
 
 def _share(*beginnings: str) -> None:

@@ -34,7 +34,7 @@ from app.presentation.listing import deed_lines, note_lines, report_lines, usage
 from app.presentation.texts import say
 from app.presentation.tool_card import faults, warnings
 from app.security.audit import Audit
-from app.settings import Settings, read, read_settings
+from app.settings import Settings, misspelt, read, read_settings
 from app.telemetry import check_traces
 from app.usage.usage import Usage
 from prompts import PromptError, languages, observer_file, translated
@@ -140,7 +140,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
             passes()
     try:
         discovered, observers = discover()
-        for kind in [dialog.settings for dialog in dialogs_of().values() if dialog.settings]:
+        kinds = [dialog.settings for dialog in dialogs_of().values() if dialog.settings]
+        for kind in kinds:
             with _noting(problems):
                 read(kind)
     except (ContractError, PromptError) as broken:
@@ -158,7 +159,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         "tools": [_tool(tool) for tool in tools.values()],
         "models": models,
         "faults": problems,
-        "warnings": warnings(speakers, languages()),
+        "warnings": [*misspelt([Settings, *kinds]), *warnings(speakers, languages())],
     }
 
 

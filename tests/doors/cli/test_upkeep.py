@@ -66,6 +66,19 @@ def test_check_tells_faults(
     assert json.loads(capsys.readouterr().out) == found
 
 
+def test_check_names_the_setting_that_a_slip_meant(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """A name in `.env` that is nearly one of ours, or of a dialog's, is told; what is for others is not."""
+    (tmp_path / ".env").write_text("LLM_MODEL=local:rules\nREPLY_LENGHT=90\nSEARCH_TIMEOUTS=3\nOTEL_SERVICE_NAME=us\n")
+    monkeypatch.chdir(tmp_path)
+    assert command_line.main(["check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == [
+        ".env: REPLY_LENGHT is no setting; REPLY_LENGTH is",
+        ".env: SEARCH_TIMEOUTS is no setting; SEARCH_TIMEOUT is",
+    ]
+
+
 def said_here(path: Path, *turns: tuple[str, str]) -> None:
     """Let users say something in threads of a database."""
 

@@ -150,8 +150,8 @@ class Pattern:
     def _is_told(self, text: Spoken) -> bool:
         """Tell whether the text has a word of the phrase in the past: who says what happened wishes for nothing."""
         said = (f" {text.text[unit.start : unit.end]}" for unit in text.units if unit.stem in self.literals)
-        told = tuple(vocabulary(text.lang).phrases("answers.told"))
-        return any(word.endswith(told) and word[1:] not in words(self.example, 1) for word in said)
+        endings = tuple(vocabulary(text.lang).phrases("answers.told"))
+        return any(word.endswith(endings) and word[1:] not in words(self.example, 1) for word in said)
 
     def _when(self, raw: str, lang: str) -> str:
         """Return the words of a time; for "snooze" a length of time is the delay, and «напоминай» is no single time."""

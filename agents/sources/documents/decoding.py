@@ -16,9 +16,9 @@ def decoded(body: bytes) -> str:
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError as broken:
-        whole = broken.object[: broken.start]
-        if broken.end == len(broken.object) and not whole.isascii():
-            return whole.decode()  # The text was cut within a letter.
+        beginning = broken.object[: broken.start]
+        if broken.end == len(broken.object) and not beginning.isascii():
+            return beginning.decode()  # The text was cut within a letter.
         return body.decode(_likely_encoding(body[:SAMPLE]), "replace")
 
 

@@ -133,8 +133,7 @@ def discover_unshared() -> Speakers:
 
 def available_tools() -> Mapping[str, Sequence[BaseTool]]:
     """Return the tools that an agent can be given, by who has them."""
-    speakers = discover_unshared()
-    return {speaker.name: [tool for tool in speaker.tools if tool.name not in FINDING] for speaker in speakers}
+    return {owner.name: [tool for tool in owner.tools if tool.name not in FINDING] for owner in discover_unshared()}
 
 
 def dialog_of(name: str, agent: AgentFile) -> Agent:

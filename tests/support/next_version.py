@@ -29,8 +29,8 @@ CHANGES: Sequence[tuple[str, str, str]] = (
     ),
     (
         "app/assistant/turn_player.py",
-        "            for event in (TurnStart(text=entry.text, source=entry.source), ",
-        "            for event in (TurnStart(text=entry.text, source=entry.source), Mood(), ",
+        "            for event in (_start(entry), ",
+        "            for event in (_start(entry), Mood(), ",
     ),
     (
         "app/assistant/turn_player.py",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
+from agents.language.tool_ranker.ranker import ToolRanker
 from app.agent_files.mocks import Mock
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
@@ -166,8 +167,12 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await is_sound(page)
 
 
-async def test_a_card_while_it_is_written(assistant: Assistant, settings: Settings) -> None:
+async def test_a_card_while_it_is_written(
+    assistant: Assistant, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is typed into a card shows which requests find the tool now; the draft is kept."""
+    # A ranker that is trained briefly reads no more than the first examples of a card.
+    monkeypatch.setattr("app.lab.cards.ToolRanker", ToolRanker)
     async with browsing(assistant, WIDE, "en-US", is_dark=True, settings=settings) as page:
         await page.goto(re.sub("/lab.*", "/lab/tool?name=list_todos&lang=en", page.url))
         await expect(page.locator("#effect")).to_contain_text("Find it as before", timeout=120_000)

@@ -25,7 +25,7 @@ PACKAGES = (dialogs, observers)
 
 
 def written(read: Callable[[str], object]) -> BeforeValidator:
-    """Return what reads a setting that is written as a text; a value that is none stays as it is."""
+    """Return a validator that reads a setting from text; it leaves any other value as it is."""
     return BeforeValidator(lambda value: read(value) if isinstance(value, str) else value)
 
 

@@ -50,7 +50,7 @@ DEFAULT_THREAD = "me"
 
 
 def language_given(value: str | None) -> str | None:
-    """Return the code of a language that there are texts for. Raises BadParameter: there are none."""
+    """Return the code of a language. Raises BadParameter: the application has no texts in that language."""
     if value is not None and value not in languages():
         raise typer.BadParameter(f"there is no language {value!r}; there are: {', '.join(languages())}")
     return value

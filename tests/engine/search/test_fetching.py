@@ -117,8 +117,8 @@ async def test_a_page_becomes_text() -> None:
 @pytest.mark.parametrize("kind", ["text/html", "text/plain"])
 async def test_a_page_that_does_not_tell_its_encoding(kind: str, encoding: str) -> None:
     """It is read as what its letters are most like."""
-    said = "Беседочный узел держит петлю, и моряки ему доверяют. " * 5
-    body = f"<html><body><article><h1>Узлы</h1><p>{said}</p></article></body></html>"
+    russian_page = "Беседочный узел держит петлю, и моряки ему доверяют. " * 5
+    body = f"<html><body><article><h1>Узлы</h1><p>{russian_page}</p></article></body></html>"
     page = await page_text(Download("u", kind, body.encode(encoding)))
 
     assert "Беседочный узел держит петлю" in page.text

@@ -95,9 +95,8 @@ async def test_home_interrupts_whoever_speaks(chat: Chat, text: str, lang: str, 
     assert (state["is_active"], state["paused"]) == (True, ["profile"])
 
 
-@pytest.mark.needs("planner")
-async def test_stop_the_timer(chat: Chat) -> None:
-    """The one timer that runs is stopped; of two the user chooses; without one they are told so."""
+async def set_two_timers(chat: Chat) -> None:
+    """Let two timers run."""
     chat.expects(
         supervisor=[Call("plan_things", {"brief": "timers"})],
         planner=[
@@ -106,6 +105,12 @@ async def test_stop_the_timer(chat: Chat) -> None:
         ],
     )
     await chat.says("Two timers please, twenty and thirty minutes")
+
+
+@pytest.mark.needs("planner")
+async def test_stop_the_timer(chat: Chat) -> None:
+    """The one timer that runs is stopped; of two the user chooses; without one they are told so."""
+    await set_two_timers(chat)
 
     chat.expects(planner=[Call("stop_timer"), "Gone."])
     assert "interrupt: Which one do you mean? [timer: on " in await chat.says("stop the timer")
@@ -117,14 +122,7 @@ async def test_stop_the_timer(chat: Chat) -> None:
 @pytest.mark.needs("planner")
 async def test_a_shortcut_that_only_asks_has_written_nothing(chat: Chat) -> None:
     """Who takes its question back keeps what was written before."""
-    chat.expects(
-        supervisor=[Call("plan_things", {"brief": "timers"})],
-        planner=[
-            [Call("add_reminder", {"when": "in 20 minutes"}), Call("add_reminder", {"when": "in 30 minutes"})],
-            "Set.",
-        ],
-    )
-    await chat.says("Two timers please, twenty and thirty minutes")
+    await set_two_timers(chat)
 
     chat.expects(planner=[Call("stop_timer"), "They run on."])
     await chat.says("stop the timer")

@@ -24,7 +24,8 @@ import prompts
 from agents.discovery import load_each
 from agents.errors import ContractError
 from agents.memory.connection import Tables
-from agents.models.factory import Parameters
+from agents.models.factory import DEFAULT, FALLBACK, OBSERVER, Parameters
+from agents.state import SUPERVISOR
 from agents.state.message_notes import Forwarding
 from agents.toolkit.commands import SlashCommand
 from agents.toolkit.services import Services
@@ -144,6 +145,11 @@ def _misfit(agent: object) -> str:
     return ""
 
 
+def is_reserved(name: str) -> bool:
+    """Tell whether a name is a role of the settings, or an entry of LLM_PARAMETERS: no dialog may take it."""
+    return name.casefold() in (SUPERVISOR, OBSERVER, DEFAULT, FALLBACK)
+
+
 def input_keys(agent: Pregel[Any, Any, Any, Any]) -> set[str]:
     """Return the keys that a graph takes as its input."""
     # Its JSON schema names them, too, but is slow to make, and some types have none.
@@ -166,6 +172,8 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
     """
     dialogs = load_each(__name__, __path__, Dialog, prompts.OFF)
     for name, dialog in dialogs.items():
+        if is_reserved(name):
+            raise ContractError(f"dialogs/{name}.py: {name!r} is a name of the settings: rename the file")
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:
             raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")

@@ -40,7 +40,7 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(threads.system_messages, seat),
     *(demo.demo, setup.setup, installation.notes, installation.usage, installation.audit, ring),
     *(installation.graph, installation.calibrate, installation.check),
-    *(starter.new, migration.migrate, migration.rekey, worker),
+    *(starter.new, migration.migrate, migration.rekey, migration.compact, worker),
 )
 
 telegram = typer.Typer(name="telegram")

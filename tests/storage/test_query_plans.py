@@ -2,7 +2,6 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,12 @@ TALK = [
     "yes",
 ]
 FEW = ("forgettings", "newest", "seat_notes", "shop_customers", "shop_records")
-"""What has few rows however many people talk: wishes to be forgotten, calls for a person, the shop, a limited result."""
+"""What has few rows however many people talk: wishes to be forgotten, calls for a person, the shop, a short result."""
 READ = re.compile(r"\s*(SELECT|DELETE|UPDATE|WITH)\b", re.IGNORECASE)
 
 
 @pytest.fixture
-def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+def statements(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Gather every statement with its values, as SQLite runs it."""
     seen = set[str]()
 
@@ -43,7 +42,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
         return connection
 
     monkeypatch.setattr("app.composition.databases.driver_of", lambda *_: Driver(connect=watched))
-    yield seen
+    return seen
 
 
 async def test_every_statement_of_a_talk_uses_an_index(tmp_path: Path, statements: set[str]) -> None:

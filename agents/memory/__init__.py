@@ -198,8 +198,13 @@ async def open_memory(
                 copy = SqliteFile(_copy(path, stack), driver)
                 memory = await stack.enter_async_context(memory_in(copy, now, keep, tables))
         except (OSError, DatabaseError) as error:
-            raise UnusableDatabase(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
+            raise unusable(path, error) from error
         yield memory
+
+
+def unusable(path: Path, fault: object) -> UnusableDatabase:
+    """Return the error that says what is wrong with a database file, and what to do."""
+    return UnusableDatabase(f"DATABASE_URL: cannot use {path} ({fault}). {_hint(str(fault))}")
 
 
 def _hint(fault: str) -> str:

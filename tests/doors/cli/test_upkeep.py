@@ -89,6 +89,13 @@ def test_check_reads_the_database(
     assert "newer than this program" in json.loads(capsys.readouterr().out)["faults"][0]
 
 
+def test_a_name_brings_no_escapes_to_the_terminal(stage: Stage, capsys: Captured) -> None:
+    """Whatever a command tells, the terminal is left as it is."""
+    stage(lines=[line("user", "hi")])
+    assert command_line.main(["forget", "--thread", "me\x1b[2J", "--yes"]) == 0
+    assert capsys.readouterr().out == "Thread me is forgotten.\n"
+
+
 def test_check_names_the_setting_that_a_slip_meant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:

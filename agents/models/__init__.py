@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
+from agents.language.text.repetition import REPEATS
 from agents.models.window import Window
 
 Caching = Literal["none", "key", "marks"]
@@ -61,6 +62,7 @@ class Model:
     caching: Caching = "none"
     reply_length: int = MOST_CHARACTERS
     reply_seconds: float = LONGEST_REPLY
+    reply_repeats: int = REPEATS
     first_seconds: float = LONGEST_REPLY
     """Seconds until the first piece of a reply, with all that the provider's client tries again."""
     cold_seconds: float = 0

@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agents.errors import ConfigError
+from agents.language.text.repetition import REPEATS
 from agents.models import COLD, LIMITS, LONGEST_REPLY, MOST_CHARACTERS, RETRIED_FOR, Caching, Choice, Model, Models
 from agents.models.window import Window
 
@@ -135,6 +136,7 @@ class Endpoint:
     """Makes the model `local:rules`; without it there is no such model."""
     reply_length: int = MOST_CHARACTERS
     reply_seconds: float = LONGEST_REPLY
+    reply_repeats: int = REPEATS
 
 
 def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = None) -> Model:
@@ -167,6 +169,7 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         caching=caching,
         reply_length=endpoint.reply_length,
         reply_seconds=endpoint.reply_seconds,
+        reply_repeats=endpoint.reply_repeats,
         first_seconds=max(endpoint.timeout, RETRIED_FOR),
         cold_seconds=COLD,
         most_tokens=None if "max_tokens" in parameters.model_fields_set else MOST_TOKENS,

@@ -190,7 +190,8 @@ async def ask(
     prompt = [*map(_showing, prompt)] if model.sees else prompt
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
-    streamed = StreamedReply(_answer_text(model, messages, tools), longest=model.reply_length)
+    text = _answer_text(model, messages, tools)
+    streamed = StreamedReply(text, longest=model.reply_length, repeats=model.reply_repeats)
     silence = asyncio.timeout(model.patience)
     chunks = runnable.astream(prompt)
     try:

@@ -259,19 +259,22 @@ async def test_structured_output_is_written_in_words(
     assert (answers(chat), errors(chat)) == ([words], [])
 
 
+class Structured(MessagesState):
+    """A state with structured output."""
+
+    structured_response: Any
+
+
 async def test_words_beside_structured_output_are_kept(chat: Chat) -> None:
     """What the agent's model says beside the values stands before them."""
 
-    class State(MessagesState):
-        structured_response: Any
-
-    def answer(_: State) -> dict[str, Any]:
+    async def answer(_: Structured) -> dict[str, Any]:
         call = {"name": "Weather", "args": {"degrees": 5}, "id": "1"}
         said = AIMessage("Here it is.", tool_calls=[call])
         note = ToolMessage("Returning structured response: degrees=5", tool_call_id="1", name="Weather")
         return {"messages": [AIMessage("I look."), said, note], "structured_response": Plain(5)}
 
-    graph = StateGraph(State)
+    graph: Any = StateGraph(Structured)
     graph.add_node("a", answer)
     graph.add_edge(START, "a")
     seat(chat, graph.compile())

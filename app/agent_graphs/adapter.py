@@ -134,7 +134,7 @@ class AgentRun:
         await self.journal.aprune([self.thread])
         if self.reports.refused:
             return AIMessage(phrase("turn_spent", self.lang, most=turn.context.limits.turn_calls)), {}
-        return self._outcome(snapshot)
+        return await self._outcome(snapshot)
 
     async def _refuse(self, changed: str) -> None:
         """End a run that would go on with values of these keys that are not as they were; the next run begins anew."""
@@ -147,7 +147,7 @@ class AgentRun:
         is_stopped = bool(snapshot.tasks) and _about(snapshot).get("settled") == settled
         return is_stopped and says("go_on", self.turn.state["heard"]["text"] or "", self.lang)
 
-    def _outcome(self, snapshot: StateSnapshot) -> tuple[AIMessage, TalkUpdate]:
+    async def _outcome(self, snapshot: StateSnapshot) -> tuple[AIMessage, TalkUpdate]:
         """Return what a run has come to: questions, an answer, or a hand-off."""
         if snapshot.interrupts:
             return self._asking(snapshot), {}
@@ -165,7 +165,13 @@ class AgentRun:
         if not isinstance(last, AIMessage) and self.reports.passed_on:
             # No graph within this one has the agent that a tool of theirs has named.
             return _hand_back(self.reports.passed_on, self.turn.history), {}
-        text = "" if snapshot.tasks else answer.text()
+        try:
+            text = "" if snapshot.tasks else answer.text()
+        except GarbledReply:
+            # The same message begins a new run, unless a tool was called: what it did must not be done twice.
+            if not any(isinstance(message, ToolMessage) for message in answer.said):
+                await self.journal.adelete_thread(self.thread)
+            raise
         if not text:
             raise ContractError("stops without an answer")
         return AIMessage(text), self._own_keys(values if isinstance(values, Mapping) else {})

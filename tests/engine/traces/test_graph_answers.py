@@ -98,6 +98,27 @@ async def test_a_run_without_words_is_told(chat: Chat, last: AnyMessage) -> None
     assert answers(chat) == ["Still here."]
 
 
+@pytest.mark.parametrize(("is_done", "again"), [(False, ["Here."]), (True, [])], ids=["no tool", "a tool"])
+async def test_the_same_message_again_begins_anew(chat: Chat, is_done: bool, again: list[str]) -> None:
+    """A run that came to no words is made again, unless a tool was called: what it did is not done twice."""
+    runs: list[str] = []
+
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        runs.append("run")
+        done: list[AnyMessage] = [AIMessage("", tool_calls=[CALL]), ToolMessage("Paid.", tool_call_id="1")]
+        return {"messages": [*(done if is_done else []), AIMessage("Here." if len(runs) > 1 else "")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("a", answer)
+    graph.add_edge(START, "a")
+    seat(chat, graph.compile())
+    await chat.says("Pay Bob", id="1")
+    assert errors(chat) == ["garbled"]
+    await chat.says("Pay Bob", id="1")
+    assert answers(chat) == again
+    assert len(runs) == 1 + len(again)
+
+
 class Out(TypedDict):
     """An output without messages."""
 

@@ -76,7 +76,7 @@ class Count:
                 self.asked_again -= len(subjects)
             elif subjects and (outcome.fault or is_repeated):
                 self.refused += 1
-            elif outcome.fault:
+            elif outcome.fault and not outcome.doubled:
                 self.lost += 1
             else:
                 learnt.update(subjects)

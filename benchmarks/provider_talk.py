@@ -11,7 +11,7 @@ import os
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import aclosing, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -151,20 +151,18 @@ class Visit:
         return Outcome(said.name, next(filter(None, faults), ""), requests, doubled)
 
     async def _play(self, said: Said) -> tuple[bool, list[Event]]:
-        """Play a turn to its end; the one that is to be stopped only until its first words. Tell whether it was."""
+        """Play a turn to its end, or stop it at its first words where that is wanted; tell whether it was stopped."""
         turn = Turn(thread=self._thread, text=said.text.replace("(talk)", self._id))
         if said.kind == "picture":
             photo = Quoted(kind="photo", text="", by="photo", origin=Origin.FILE)
             shown = Contents([create_image_block(base64=PNG, mime_type="image/png")])
             turn = replace(turn, quoted=[photo], contents=shown)
-        events: list[Event] = []
-        playing = self._assistant.play(turn)
-        async with aclosing(playing):
-            async for event in playing:
-                events.append(event)
-                if said.kind == "stop" and isinstance(event, Token):
-                    return True, events
-        return False, events
+        events, stopped = list[Event](), False
+        async for event in self._assistant.play(turn):
+            events.append(event)
+            if said.kind == "stop" and isinstance(event, Token) and not stopped:
+                stopped = await self._assistant.stop(self._thread)
+        return stopped, events
 
     async def _todos(self) -> Counter[str]:
         items = await self._assistant.memory.store.asearch(("users", self._thread, "todos"), limit=1000)

@@ -41,7 +41,7 @@ from benchmarks.provider_journal import Journal
 from benchmarks.publishing import marked
 from benchmarks.report import Row, arguments, markdown, show
 from tests.support.places import ROOT
-from tests.support.strict_providers.kinds import strict_server
+from tests.support.strict_providers.kinds import PARAMETERS, strict_server
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,6 +49,7 @@ LONG = 30
 """Turns of the long end."""
 SHARED = ROOT.parent / "shared" / "tools"
 PAGE = ROOT / "docs" / "models.md"
+COMMAND = "benchmarks.providers"
 
 
 async def tried(form: Form, url: str, long: int, journal: Journal | None) -> Tried:
@@ -95,7 +96,10 @@ async def served(url: str | None, *, own: bool) -> AsyncIterator[Servers]:
     elif own or not (SHARED / "providers").is_dir():
         strict = strict_server()
         async with strict.open() as address:
-            yield Servers(address, [Form(name, "openai:m", f"/{name}/v1") for name in strict.forms], is_ours=True)
+            own_forms = [
+                Form(name, "openai:m", f"/{name}/v1", parameters=PARAMETERS.get(name, {})) for name in strict.forms
+            ]
+            yield Servers(address, own_forms, is_ours=True)
     else:
         async with command("providers", settings={"PYTHONPATH": f"{SHARED}:{ROOT}"}) as process:
             if process.stdout is None:
@@ -138,7 +142,7 @@ def main(options: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(options)
     rows = asyncio.run(try_all(chosen))
     if chosen.publish:
-        PAGE.write_text(marked(PAGE.read_text("utf-8"), "providers", markdown(rows)), "utf-8")
+        PAGE.write_text(marked(PAGE.read_text("utf-8"), "providers", markdown(rows), COMMAND), "utf-8")
     show(rows, as_json=chosen.json)
     return 0 if all(map(is_well, rows)) else FAILED
 

@@ -35,6 +35,8 @@ CHAT: Mapping[str, Rules] = {
     "nine-characters": Rules(call_id="[a-zA-Z0-9]{9}"),
 }
 """Chat completions, by what is strict about them."""
+PARAMETERS: Mapping[str, Mapping[str, object]] = {"responses": {"wire": "responses"}}
+"""The parameters of a model behind a form that is not asked by chat completions."""
 
 
 def forms() -> Mapping[str, Sequence[Form]]:

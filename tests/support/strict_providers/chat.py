@@ -41,13 +41,21 @@ class Rules:
     """What the ids of calls look like."""
     known_keys: Mapping[str, Sequence[str]] | None = None
     """The keys that a message of a role may have."""
+    filters: bool = False
+    """Whether a refusal is the filter's: an error in place of a reply."""
+    failing: Literal["error", "event", "end"] = "error"
+    """How an error in mid-stream is told: an object, an event with a name, a chunk that ends the reply."""
     error: Literal["nested", "list", "text", "detail"] = "nested"
+    overflow: str = (
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+    )
     words: str = "Unrecognized request argument supplied: {field}"
     """How it names a field that it does not take."""
 
 
 def _nested(refusal: Refusal) -> object:
-    return {"error": {"message": refusal.words, "type": "invalid_request_error", "param": None, "code": None}}
+    code = {"filter": "content_filter", "overflow": "context_length_exceeded"}.get(refusal.rule)
+    return {"error": {"message": refusal.words, "type": "invalid_request_error", "param": None, "code": code}}
 
 
 def _list(refusal: Refusal) -> object:
@@ -72,6 +80,11 @@ class ChatForm:
     rules: Rules = field(default_factory=Rules)
     path: str = "/v1/chat/completions"
     _ids: Iterator[int] = field(default_factory=count)
+
+    @property
+    def overflow(self) -> str:
+        """What it says of a prompt that is too long."""
+        return self.rules.overflow
 
     def check(self, body: dict[str, Any]) -> None:
         """Raise Refusal for what the form does not take."""
@@ -136,7 +149,10 @@ class ChatForm:
         called = [call["function"]["name"] for message in messages[last:] for call in message.get("tool_calls", ())]
         offered = [tool["function"]["name"] for tool in body.get("tools", ())]
         is_thinker = bool(self.rules.thinking or self.rules.details)
-        return script.reply(_words(messages[last]["content"]), offered, called, thinks=is_thinker)
+        reply = script.reply(_words(messages[last]["content"]), offered, called, thinks=is_thinker)
+        if reply.end == "refusal" and self.rules.filters:
+            raise Refusal("filter", "The response was filtered due to the prompt triggering our content policy.")
+        return reply
 
     def events(self, reply: Reply) -> Sequence[str]:
         """Return the reply as the events of a stream."""
@@ -168,7 +184,12 @@ class ChatForm:
 
     def broken(self) -> str:
         """Return the event that tells of an error in the middle of a stream."""
-        return _event({"error": {"message": "The server had an error", "type": "server_error"}})
+        error = {"message": "The server had an error", "type": "server_error", "code": 502}
+        if self.rules.failing == "end":
+            choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
+            return _event({"object": "chat.completion.chunk", "error": error, "choices": [choice]}) + _event("[DONE]")
+        name = "event: error\n" if self.rules.failing == "event" else ""
+        return f"{name}{_event({'error': error})}"
 
     def _end(self, reply: Reply) -> str:
         return "tool_calls" if reply.calls and reply.end == "whole" else ENDS[reply.end]

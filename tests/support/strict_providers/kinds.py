@@ -26,12 +26,17 @@ CHAT: Mapping[str, Rules] = {
     "old-limit": Rules(refused=OLD_LIMIT, error="list", words='Invalid JSON payload received. Unknown name "{field}"'),
     "no-null": Rules(null=False, error="detail"),
     "no-empty": Rules(empty=False, error="text"),
+    "short-words": Rules(error="text", overflow="This model's maximum prompt length is 8192 but the request is 9000."),
+    "other-words": Rules(error="list", overflow="<400> InternalError.Algo: Range of input length should be [1, 8192]"),
     "no-null-no-empty": Rules(null=False, empty=False),
     "thinking-in-the-turn": Rules(thinking="reasoning_content", wanted="turn"),
     "thinking-for-ever": Rules(thinking="reasoning_content", wanted="always"),
     "other-thinking": Rules(thinking="reasoning", wanted="turn"),
     "details": Rules(details=True),
     "signatures": Rules(signed=True, error="list"),
+    "filter": Rules(filters=True),
+    "named-error": Rules(failing="event"),
+    "error-end": Rules(failing="end", error="text"),
     "nine-characters": Rules(call_id="[a-zA-Z0-9]{9}"),
 }
 """Chat completions, by what is strict about them."""

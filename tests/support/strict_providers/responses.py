@@ -31,6 +31,7 @@ class ResponsesForm:
     """A server of responses that keeps none; its model thinks before each reply."""
 
     path: str = "/v1/responses"
+    overflow: str = "Your input exceeds the context window of this model. Please adjust your input and try again."
     _ids: Iterator[int] = field(default_factory=count)
 
     def check(self, body: dict[str, Any]) -> None:

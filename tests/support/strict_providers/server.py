@@ -30,6 +30,10 @@ class Form(Protocol):
     path: str
     """Where it is asked, below the form's name."""
 
+    @property
+    def overflow(self) -> str:
+        """What it says of a prompt that is too long."""
+
     def check(self, body: dict[str, Any]) -> None:
         """Raise Refusal for what the form does not take."""
 
@@ -97,7 +101,7 @@ class StrictServer:
             form.check(body)
             reply = form.reply(body, self._scripts.setdefault(name, Script()))
             if reply.trouble in STATUSES:
-                words = "Rate limit reached" if reply.trouble == "busy" else "maximum context length is 8192 tokens"
+                words = "Rate limit reached" if reply.trouble == "busy" else form.overflow
                 raise Refusal(reply.trouble, words, STATUSES[reply.trouble])
         except Refusal as refusal:
             is_rule = refusal.rule not in STATUSES

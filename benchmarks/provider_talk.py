@@ -54,7 +54,7 @@ class Outcome:
         return [request for request in self.requests if request.verdict == "refused"]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Setup:
     """What came of `setup --yes`."""
 
@@ -88,15 +88,16 @@ def set_up(form: Form, url: str, folder: Path) -> Setup:
     _enter(folder, {**form.environment(url), "OPENAI_API_KEY": KEY})
     address = form.address(url)
     arguments = ["setup", "--yes", "--model", form.model, *(["--base-url", address] if address else [])]
+    before = len(asyncio.run(_noted(url)))
     with redirect_stdout(io.StringIO()) as printed:
         code = command_line(arguments)
-    return asyncio.run(_noted(Setup(code, printed.getvalue()), url))
+    return Setup(code, printed.getvalue(), asyncio.run(_noted(url))[before:])
 
 
-async def _noted(outcome: Setup, url: str) -> Setup:
-    async with httpx.AsyncClient() as client:
-        outcome.requests = await Journal(url, client).new()
-    return outcome
+async def _noted(url: str) -> Sequence[Request]:
+    """Return all requests that the servers have noted."""
+    async with httpx.AsyncClient(timeout=60) as client:
+        return await Journal(url, client).new()
 
 
 def _enter(folder: Path, settings: dict[str, str]) -> None:

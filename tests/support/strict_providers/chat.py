@@ -46,9 +46,7 @@ class Rules:
     failing: Literal["error", "event", "end"] = "error"
     """How an error in mid-stream is told: an object, an event with a name, a chunk that ends the reply."""
     error: Literal["nested", "list", "text", "detail"] = "nested"
-    overflow: str = (
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
-    )
+    overflow: str = "This model's maximum context length is 8192 tokens. Please send a shorter prompt."
     words: str = "Unrecognized request argument supplied: {field}"
     """How it names a field that it does not take."""
 

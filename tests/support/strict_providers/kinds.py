@@ -26,7 +26,7 @@ CHAT: Mapping[str, Rules] = {
     "old-limit": Rules(refused=OLD_LIMIT, error="list", words='Invalid JSON payload received. Unknown name "{field}"'),
     "no-null": Rules(null=False, error="detail"),
     "no-empty": Rules(empty=False, error="text"),
-    "short-words": Rules(error="text", overflow="This model's maximum prompt length is 8192 but the request is 9000."),
+    "short-words": Rules(error="text", overflow="This model's maximum prompt length is 8192 tokens."),
     "other-words": Rules(error="list", overflow="<400> InternalError.Algo: Range of input length should be [1, 8192]"),
     "no-null-no-empty": Rules(null=False, empty=False),
     "thinking-in-the-turn": Rules(thinking="reasoning_content", wanted="turn"),

@@ -121,8 +121,10 @@ def name_rule(schema: Schema, root: Schema) -> Schema:
     return resolved(rule, root) if isinstance(rule, Mapping) else {}
 
 
-def resolved(schema: Schema, root: Schema) -> Schema:
-    """Return a schema with what its reference within the root stands for."""
+def resolved(schema: object, root: Schema) -> Schema:
+    """Return a schema with what its reference within the root stands for; `true` and `false` are no rules."""
+    if not isinstance(schema, Mapping):
+        return {}
     reference = schema.get("$ref", "")
     if not str(reference).startswith("#/"):
         return schema

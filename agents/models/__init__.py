@@ -153,7 +153,9 @@ class Model:
         if tools and self.parallel_tool_calls is not None:
             options["parallel_tool_calls"] = self.parallel_tool_calls
         if tools:
-            return self.chat.bind_tools(tools, **options)
+            # One client empties the parameters that it is given; they belong to all turns and models.
+            own = [{**tool, "function": {**tool["function"]}} for tool in tools]
+            return self.chat.bind_tools(own, **options)
         return self.chat.bind(**options) if options else self.chat
 
     def marked(self, prompt: list[AnyMessage]) -> list[AnyMessage]:

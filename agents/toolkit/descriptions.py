@@ -9,21 +9,20 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
-from agents.language.identifiers import MARK, Schema, name_rule, resolved, shown
+from agents.language.identifiers import shown
 from agents.models import ToolSchema
 from agents.state.talk import Json
+from agents.toolkit.notation import GIVEN_IDENTIFIER, Brief, notation
 from agents.toolkit.result import schema_of
+from agents.toolkit.schema import Translation
 from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, card, phrase
 
-_TEXTS = "texts"
+_TEXTS, _TRANSLATION = "texts", "translation"
+LONGEST_DESCRIPTION = 1024
+"""Characters of a tool's description; a provider takes no more."""
 IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
 IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
-WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
-DEEPEST = 4
-IDENTIFIER = "number"
-GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
-"""An identifier in an argument: its number, or itself as the user spelled it out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +86,26 @@ class Schemas:
 
 
 def _schema(tool: BaseTool, lang: str) -> ToolSchema:
-    schema = convert_to_openai_tool(tool)
-    function = schema["function"]
-    function["parameters"] = _described(shown(function.get("parameters", {}), is_argument=True))
-    function["description"] = cleandoc(texts_of(tool, lang)[0])
+    translation = translation_of(tool)
+    lines = [cleandoc(texts_of(tool, lang)[0]), translation.words]
     if result := schema_of(traits_of(tool).result):
-        function["description"] += f"\n{phrase('tool_returns', lang, result=notation(result))}"
+        lines.append(phrase("tool_returns", lang, result=notation(result)))
+    text = "\n".join(filter(None, lines))
+    text = text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
+    schema = convert_to_openai_tool({**translation.schema, "title": tool.name, "description": text})
+    schema["function"]["parameters"] = _described(schema["function"]["parameters"])
     return schema
+
+
+def translation_of(tool: BaseTool) -> Translation:
+    """Return a tool's parameters as a model sees them, and the way back; it is made once."""
+    kept: Translation | None = (tool.metadata or {}).get(_TRANSLATION)
+    if kept is None:
+        own = tool.tool_call_schema
+        schema = own if isinstance(own, dict) else convert_to_openai_tool(tool)["function"].get("parameters", {})
+        kept = Translation(shown(schema, is_argument=True))
+        tool.metadata = {**(tool.metadata or {}), _TRANSLATION: kept}
+    return kept
 
 
 def _described(parameters: ToolSchema) -> ToolSchema:
@@ -120,53 +132,12 @@ def _bare(schema: ToolSchema) -> ToolSchema:
 def signature(tool: BaseTool) -> str:
     """Return a tool's name, parameters and result; a `?` marks what may be left out."""
     schema = parameters(tool)
-    arguments, required = schema.get("properties", {}), schema.get("required", ())
-    brief = _Brief(schema, GIVEN_IDENTIFIER)
+    original = translation_of(tool).original
+    arguments, required = original.get("properties", {}), original.get("required", ())
+    brief = Brief(schema, GIVEN_IDENTIFIER)
     named = ", ".join(f"{name}{'' if name in required else '?'}: {brief(inner)}" for name, inner in arguments.items())
     back = schema_of(traits_of(tool).result)
     return f"{tool.name}({named}){f' -> {notation(back)}' if back else ''}"
-
-
-def notation(schema: Schema) -> str:
-    """Return the JSON schema of a result in short."""
-    return _Brief(schema, IDENTIFIER)(schema)
-
-
-@dataclass(frozen=True)
-class _Brief:
-    """Writes the schemas within a root in short."""
-
-    root: Schema
-    identifier: str
-    """What is written for an identifier."""
-
-    def __call__(self, schema: Schema, depth: int = 0) -> str:
-        schema = resolved(schema, self.root)
-        if MARK in schema:
-            return self.identifier
-        if brief := schema.get("$comment"):
-            return str(brief)
-        if depth > DEEPEST:
-            return "…"
-        if "enum" in schema:
-            return " | ".join(str(value) for value in schema["enum"])
-        if "const" in schema:
-            return str(schema["const"])
-        if branches := schema.get("anyOf") or schema.get("oneOf"):
-            return " | ".join(dict.fromkeys(self(branch, depth) for branch in branches if branch.get("type") != "null"))
-        match schema.get("type"):
-            case "array":
-                return f"[{self(schema.get('items', {}), depth + 1)}]"
-            case "object":
-                return f"{{{self._members(schema, depth + 1)}}}"
-        return WORDS.get(str(schema.get("type")), "any")
-
-    def _members(self, schema: Schema, depth: int) -> str:
-        if inner := schema.get("properties"):
-            return ", ".join(f"{name}: {self(member, depth)}" for name, member in inner.items())
-        if MARK in (names := name_rule(schema, self.root)):
-            return f"{self(names)}: {self(schema.get('additionalProperties', {}), depth)}"
-        return "…"
 
 
 def parameters(tool: BaseTool) -> Json:

@@ -21,7 +21,7 @@ from agents.state.message_notes import notes, notes_of
 from agents.state.talk import Json
 from agents.toolkit.agent_graph import ask_user
 from agents.toolkit.context import Runtime, emitter
-from agents.toolkit.descriptions import parameters, signature, texts_of
+from agents.toolkit.descriptions import signature, texts_of, translation_of
 from agents.toolkit.handover_tools import entry_of, form_tool, hand_back
 from agents.toolkit.help import HelpRequest
 from agents.toolkit.result import Misused
@@ -106,7 +106,7 @@ def card_of(tool: BaseTool) -> Card:
         name=tool.name,
         descriptions={FALLBACK: tool.description} | {lang: text for lang, (text, _) in texts.items() if text},
         examples={lang: examples for lang, (_, examples) in texts.items()},
-        parameters=list(parameters(tool).get("properties", {})),
+        parameters=list(translation_of(tool).schema["properties"]),
         shortcut=traits_of(tool).shortcut,
     )
 

@@ -29,7 +29,7 @@ from agents.state.talk import Json
 from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeated, started
 from agents.toolkit.confirmation import question_before
 from agents.toolkit.context import Context, ToolState, emitter
-from agents.toolkit.descriptions import parameters
+from agents.toolkit.descriptions import parameters, translation_of
 from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.rescue import add_help
@@ -136,14 +136,15 @@ def _real_args(call: Call) -> Json:
 
     Raises Misused if a model may not set an argument or an identifier is unknown, Refused without the permission.
     """
-    schema, lang = parameters(call.tool), call.lang
-    allowed = schema.get("properties", {})
-    if forged := sorted(set(call.raw["args"]) - set(allowed)):
-        raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=", ".join(allowed) or "-"))
+    translation, lang = translation_of(call.tool), call.lang
+    written = translation.restored(call.raw["args"])
+    if forged := translation.strange(written):
+        allowed = ", ".join(translation.schema["properties"]) or "-"
+        raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=allowed))
     if call.traits.permission and call.traits.permission not in call.context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
     try:
-        args: Json = call.state["aliases"].restore(call.raw["args"], schema, _said_by_user(call.state))
+        args: Json = call.state["aliases"].restore(written, parameters(call.tool), _said_by_user(call.state))
     except AliasError as wrong:
         numbers, given = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)
         # A number may be told again; what looks like an identifier stays hidden.

@@ -28,7 +28,7 @@ from app.composition import (
 )
 from app.composition.databases import check_database, open_database
 from app.composition.help_chain import check_help
-from app.composition.remote_tools import with_remote_tools
+from app.composition.remote_tools import tried, with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
 from app.presentation.listing import deed_lines, note_lines, report_lines, usage_lines
@@ -86,13 +86,16 @@ async def check() -> CommandResult:
         with _noting(result["faults"]):
             await check_database(settings.database_url, tables_of(dialogs_of()), settings.database_key)
     if not result["faults"]:
-        absent: list[ConfigError] = []
+        left_out: list[ConfigError] = []
         broken_files: list[str] = []
+        refused: list[str] = []
         with _noting(broken_files):
-            async with with_remote_tools(settings, discover()[0], absent.append) as speakers:
-                result = report(settings, speakers, complete=not absent)
-                result["warnings"] += (await fitting(speakers, make_models(settings, speakers), settings.app_lang))[1]
-        result["faults"] += [*map(str, absent), *broken_files]
+            async with with_remote_tools(settings, discover()[0], left_out.append, left_out.append) as speakers:
+                models = make_models(settings, speakers)
+                speakers, refused = tried(speakers, models, settings.app_lang)
+                result = report(settings, speakers, complete=not left_out and not refused)
+                result["warnings"] += (await fitting(speakers, models, settings.app_lang))[1]
+        result["faults"] += [*map(str, left_out), *refused, *broken_files]
     return CommandResult(result, report_lines(result, settings.app_lang), USAGE if result["faults"] else 0)
 
 

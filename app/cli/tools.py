@@ -138,14 +138,14 @@ async def edit(
 async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[Speakers, bool]]:
     """Yield all speakers and whether they have all tools: who asks for one that is here waits for no service.
 
-    A server that cannot be reached is told on stderr.
+    A server that cannot be reached, and a tool that no model can be shown, are told on stderr.
     """
     speakers, _ = discover()
     if not settings.has_remote_tools or name in owned_tools(speakers):
         yield speakers, not settings.has_remote_tools
         return
     absent: list[ConfigError] = []
-    async with with_remote_tools(settings, speakers, absent.append) as everyone:
+    async with with_remote_tools(settings, speakers, absent.append, absent.append) as everyone:
         for fault in absent:
             tell(str(fault))
         yield everyone, not absent

@@ -31,7 +31,7 @@ from app.composition.breaker import guarded
 from app.composition.databases import open_database
 from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
-from app.composition.remote_tools import note_changes, with_remote_tools
+from app.composition.remote_tools import note_changes, tried, with_remote_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
 from app.extensions import Extensions
@@ -156,12 +156,14 @@ async def open_parts(
 @asynccontextmanager
 async def _completed(settings: Settings, speakers: Speakers, models: Models) -> AsyncIterator[Speakers]:
     """Yield the speakers with their remote tools, as they fit into the windows of their models."""
-    async with with_remote_tools(settings, speakers) as everyone:
+    unfit: list[ConfigError] = []
+    async with with_remote_tools(settings, speakers, unfit=unfit.append) as everyone:
         if settings.has_remote_tools:
-            check_tools(everyone)
+            check_tools(everyone, complete=not unfit)
+        everyone, refused = tried(everyone, models, settings.app_lang)
         everyone, misfits = await fitting(everyone, models, settings.app_lang)
-        for misfit in misfits:
-            LOG.warning("%s", misfit)
+        for line in (*unfit, *refused, *misfits):
+            LOG.warning("%s", line)
         yield everyone
 
 

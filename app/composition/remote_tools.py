@@ -8,10 +8,12 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import NoReturn
 
+from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 
 from agents.errors import ConfigError
-from agents.toolkit.descriptions import from_source, own_texts
+from agents.models import Models
+from agents.toolkit.descriptions import Schemas, from_source, own_texts, signature
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.shelf import FINDING, bound_tools
 from agents.toolkit.speaker import Speaker, Speakers
@@ -23,6 +25,9 @@ from app.remote.secret import secrets_of
 from app.remote.yaml_file import Offer, fault, read_files
 from app.settings import Settings
 
+LONGEST_REASON = 300
+"""Characters of what a client says of a tool that it does not take."""
+
 
 def _refuse(error: ConfigError) -> NoReturn:
     raise error from None
@@ -30,11 +35,15 @@ def _refuse(error: ConfigError) -> NoReturn:
 
 @asynccontextmanager
 async def with_remote_tools(
-    settings: Settings, speakers: Speakers, absent: Callable[[ConfigError], None] = _refuse
+    settings: Settings,
+    speakers: Speakers,
+    absent: Callable[[ConfigError], None] = _refuse,
+    unfit: Callable[[ConfigError], None] = _refuse,
 ) -> AsyncIterator[Speakers]:
     """Yield the speakers with the tools of `REMOTE_TOOLS` and `MCP_SERVERS`, which work during the block.
 
-    `absent` is told of a server that cannot be reached; unless it raises, the others' tools are there.
+    `absent` is told of a server that cannot be reached, `unfit` of a tool that no model can be shown; unless they
+    raise, the other tools are there.
 
     Raises:
         ConfigError: something in a file is wrong, a secret is missing, or a server cannot be reached.
@@ -53,7 +62,7 @@ async def with_remote_tools(
             for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
                 templates = {n: s.env or s.headers for n, s in listed.servers.items()}
                 secrets = secrets_of(name, "servers", templates, environment)
-                offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets, absent))
+                offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets, absent, unfit))
                 speakers = reduce(partial(_with_tool, name), offers, speakers)
         yield speakers
 
@@ -73,6 +82,31 @@ def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
         return replace(speaker, tools=[*speaker.tools, offer.tool]) if speaker.name == offer.speaker else speaker
 
     return speakers.each(changed)
+
+
+def tried(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list[str]]:
+    """Return the speakers without the tools that their models cannot be given, and a line for each of those.
+
+    Every tool is tried as a turn shows it to a model. What a client refuses would take all turns of its speaker.
+    """
+    schemas, lines = Schemas(), list[str]()
+
+    def is_taken(tool: BaseTool, speaker: Speaker) -> bool:
+        try:
+            signature(tool)
+            for model in models.chain(speaker.name):
+                model.bound([schemas.of(tool, lang)], "")
+        except Exception as refusal:
+            reason = " ".join(str(refusal).split())[:LONGEST_REASON]
+            place = own_texts(tool).source or f"tool {tool.name}"
+            lines.append(f"{place}: no model of {speaker.name} gets it: {type(refusal).__name__}: {reason}")
+            return False
+        return True
+
+    def without_refused(speaker: Speaker) -> Speaker:
+        return replace(speaker, tools=[tool for tool in speaker.tools if is_taken(tool, speaker)])
+
+    return speakers.each(without_refused), lines
 
 
 SEEN_DESCRIPTIONS = ("application", "mcp")

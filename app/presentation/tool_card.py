@@ -13,8 +13,9 @@ from agents.errors import UsageError
 from agents.events.views import KINDS
 from agents.language.identifiers import Schema, shown
 from agents.state.talk import Json
-from agents.toolkit.descriptions import own_texts, parameters, texts_of
+from agents.toolkit.descriptions import LONGEST_DESCRIPTION, own_texts, parameters, texts_of, translation_of
 from agents.toolkit.handover_tools import hand_back
+from agents.toolkit.json_schema import SAFE_NAME
 from agents.toolkit.result import schema_of
 from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
@@ -86,7 +87,7 @@ def openings(speakers: Speakers, lang: str) -> list[str]:
 
 def slots(owned: Sequence[Owned]) -> list[str]:
     """Return what an example may have in braces: the parameters of the tools that share a card."""
-    return list(dict.fromkeys(name for _, tool in owned for name in parameters(tool).get("properties", {})))
+    return list(dict.fromkeys(name for _, tool in owned for name in translation_of(tool).schema["properties"]))
 
 
 def _card(owned: Sequence[Owned], languages: Sequence[str], *, passing: bool) -> ToolCard:
@@ -100,7 +101,7 @@ def _card(owned: Sequence[Owned], languages: Sequence[str], *, passing: bool) ->
         traits=traits,
         descriptions={lang: description or tool.description for lang, (description, _) in texts.items()},
         examples={lang: [*examples] for lang, (_, examples) in texts.items() if examples},
-        parameters=_together([shown(parameters(tool), is_argument=True) for _, tool in owned]),
+        parameters=_together([translation_of(tool).schema for _, tool in owned]),
         result=shown(schema_of(traits.result)),
     )
 
@@ -108,16 +109,12 @@ def _card(owned: Sequence[Owned], languages: Sequence[str], *, passing: bool) ->
 def _together(schemas: Sequence[Schema]) -> Schema:
     """Return a schema with the properties of all; what one of them does without is not required."""
     merged = {name: value for name, value in schemas[0].items() if name not in ("title", "description", "required")}
-    for key in ("properties", "$defs"):
-        members = {name: value for schema in schemas for name, value in schema.get(key, {}).items()}
-        merged |= {key: members} if members or key == "properties" else {}
+    merged["properties"] = {name: value for schema in schemas for name, value in schema["properties"].items()}
     first, *others = [schema.get("required", ()) for schema in schemas]
     required = [name for name in first if all(name in other for other in others)]
     return {**merged, "required": required} if required else merged
 
 
-LONGEST_DESCRIPTION = 1024
-"""Characters; a provider takes no more."""
 AT_TIMES = (*FINDING, "call_a_person")
 """Tools that there are only where they are needed, or where a setting allows them."""
 LONGEST_EXAMPLE = 200
@@ -253,6 +250,10 @@ def _of_tool(tool: BaseTool) -> Iterator[str]:
     traits = traits_of(tool)
     if tool.name in FINDING:
         yield f"tool {tool.name}: the name is taken by a tool that finds tools; choose another one"
+    if not SAFE_NAME.fullmatch(tool.name):
+        yield f"tool {tool.name}: not every provider takes this name: a letter, then letters, digits, _ or -, 64 at most"
+    if fault := translation_of(tool).fault:
+        yield f"tool {tool.name}: {fault}"
     if unknown := sorted(set(traits.key) - set(tool.args)):
         yield f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}"
     if traits.shortcut and (needed := parameters(tool).get("required")):
@@ -273,8 +274,15 @@ def _twice(speakers: Speakers) -> Iterator[str]:
 
 
 def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
-    """Return a line for every text that is missing, with the file to write."""
-    return [line for lang in langs for line in _missing(speakers, lang)]
+    """Return a line for every rule that no model is told, and for every text that is missing, with its file."""
+    return [*_untold(speakers), *(line for lang in langs for line in _missing(speakers, lang))]
+
+
+def _untold(speakers: Speakers) -> Iterator[str]:
+    """Yield the rules of parameters that no model is told: the tool itself refuses what breaks them."""
+    for tool in {id(tool): tool for speaker in speakers for tool in speaker.tools}.values():
+        for rule in dict.fromkeys(translation_of(tool).untold):
+            yield f"{own_texts(tool).source or f'tool {tool.name}'}: no model is told of a rule: {rule}"
 
 
 MOST_NAMED = 12

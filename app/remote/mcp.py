@@ -11,10 +11,12 @@ from langchain_core.tools import BaseTool
 from mcp.types import CallToolResult, EmbeddedResource, Tool
 
 from agents.errors import ConfigError
-from agents.language.identifiers import MARK, Schema
+from agents.language.identifiers import MARK, Schema, resolved
 from agents.language.text.clean import clean
 from agents.state.talk import Json
 from agents.toolkit.context import Runtime
+from agents.toolkit.descriptions import translation_of
+from agents.toolkit.json_schema import UNTOLD, safe_names
 from agents.toolkit.result import LONGEST_OBJECT, Answer, Failed
 from app.remote.answer import NoAnswer, answer_of, is_shallow, notice, refusal, tool_of
 from app.remote.files import OWN, McpFile, ServerTool
@@ -32,8 +34,8 @@ DEEPEST = 12  # Levels of a schema.
 Several = TypeVar("Several", bound=Collection[object])
 TEXTS = ("title", "description")
 BY_NAME = ("properties", "$defs", "definitions")
-INNER = ("items", "additionalProperties", "not", "contains")
-LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
+INNER = ("items", "additionalItems", "additionalProperties")
+LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 VALUES = frozenset(
     (
         *("enum", "const", "default", "type", "required", "$ref", "format", "pattern", "uniqueItems"),
@@ -41,19 +43,28 @@ VALUES = frozenset(
         *("minLength", "maxLength", "minItems", "maxItems"),
     )
 )
+SET_BY_LANGCHAIN = ("self", "runtime", "config", "run_manager")
+"""Names of parameters that would not reach a function."""
 
 
 @asynccontextmanager
 async def open_servers(
-    name: str, file: McpFile, secrets: Mapping[str, Mapping[str, str]], absent: Callable[[ConfigError], None]
+    name: str,
+    file: McpFile,
+    secrets: Mapping[str, Mapping[str, str]],
+    absent: Callable[[ConfigError], None],
+    unfit: Callable[[ConfigError], None],
 ) -> AsyncIterator[list[Offer]]:
-    """Hold the servers of a file during the block; yield their tools. `absent` is told of one that is not there.
+    """Hold the servers of a file during the block; yield their tools.
+
+    `absent` is told of a server that is not there, `unfit` of a tool that no model can be shown; both are left out.
 
     Raises:
         ConfigError: a server does not offer what the file takes.
     """
     async with AsyncExitStack() as stack:
         offers: list[Offer] = []
+        names = safe_names([tool for server in file.servers.values() for tool in server.tools], "tool")
         for label, server in file.servers.items():
             held = HeldServer(label, server, secrets[label])
             stack.push_async_callback(held.close)
@@ -64,32 +75,36 @@ async def open_servers(
                 continue
             for offered_name, texts in server.tools.items():
                 where, spec = f"servers.{label}.tools.{offered_name}", texts or ServerTool()
-                tool = _offered_tool(offered, offered_name, name, where)
-                check_fits(name, where, tool, spec)
-                hiding = masks(spec, server.env or server.headers, secrets[label])
-                made_tool = _tool(held, tool, spec, hiding, foreign=server.foreign)
+                if offered_name not in offered:
+                    there_are = clean(", ".join(sorted(offered)))[:LONGEST_DESCRIPTION]
+                    raise fault(name, where, f"the server has no such tool; it has {there_are}")
+                hiding, own_name = masks(spec, server.env or server.headers, secrets[label]), names[offered_name]
+                try:
+                    tool = trimmed(offered[offered_name])
+                    check_fits(name, where, tool, spec)
+                    made_tool = _tool(held, tool, spec, hiding, name=spec.name or own_name, foreign=server.foreign)
+                    if wrong := translation_of(made_tool).fault:
+                        raise ValueError(wrong)
+                except ConfigError:
+                    raise
+                except Exception as odd:
+                    # A schema that nobody thought of costs the server's other tools nothing.
+                    unfit(fault(name, where, str(odd) if isinstance(odd, ValueError) else f"its schema ({odd!r:.200})"))
+                    continue
                 offers.append(Offer(server.speaker, made_tool, where, fingerprint(offered[offered_name])))
         yield offers
 
 
-def _offered_tool(offered: Mapping[str, Tool], name: str, file: str, where: str) -> Tool:
-    """Return a tool that a file takes, trimmed. Raises ConfigError: the server has none, or one that is not sound."""
-    if name not in offered:
-        there_are = clean(", ".join(sorted(offered)))[:LONGEST_DESCRIPTION]
-        raise fault(file, where, f"the server has no such tool; it has {there_are}")
-    try:
-        return trimmed(offered[name])
-    except ValueError as wrong:
-        raise fault(file, where, str(wrong)) from None
-
-
-def _tool(held: HeldServer, tool: Tool, spec: ServerTool, hiding: tuple[Mask, Mask], *, foreign: bool) -> BaseTool:
-    wrapped, name = is_wrapped(tool), spec.name or tool.name
+def _tool(
+    held: HeldServer, tool: Tool, spec: ServerTool, hiding: tuple[Mask, Mask], *, name: str, foreign: bool
+) -> BaseTool:
+    wrapped, renamed = is_wrapped(tool), {here: there for there, here in _renamed(tool).items()}
     again = not spec.writes or bool(spec.key)
     unsecret, unseen = hiding
 
     async def call(runtime: Runtime, **args: object) -> Answer:
-        values, lang = {**args, **spec.set_values(runtime)}, runtime.state["lang"]
+        given, lang = {renamed.get(here, here): value for here, value in args.items()}, runtime.state["lang"]
+        values = {**given, **spec.set_values(runtime)}
         try:
             answer = await held.call(tool.name, values, again=again)
             words, data = _words(answer), answer.structuredContent
@@ -172,12 +187,15 @@ def _trimmed(schema: object, left: int) -> object:
             bounded[keyword] = clean(value)[:LONGEST_PART]
         elif keyword in BY_NAME and isinstance(value, Mapping):
             bounded[keyword] = {_unchanged(name): _trimmed(inner, left - 1) for name, inner in _few(value).items()}
-        elif keyword in INNER:
-            bounded[keyword] = _trimmed(value, left - 1)
         elif keyword in LISTED and isinstance(value, list):
             bounded[keyword] = [_trimmed(inner, left - 1) for inner in _few(value)]
+        elif keyword in INNER:
+            bounded[keyword] = _trimmed(value, left - 1)
         elif keyword in VALUES:
             bounded[keyword] = _unchanged(value)
+        elif keyword in UNTOLD:
+            # A model is told nothing of it; that there was such a rule is told by `check`.
+            bounded[keyword] = {}
     return bounded
 
 
@@ -208,7 +226,7 @@ def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
         place = f"{where}.parameters.{name}"
         if name not in own:
             raise fault(file, place, f"the tool has no such parameter; {there_are}")
-        kind = own[name].get("type", "string")
+        kind = resolved(own[name], tool.inputSchema).get("type", "string")
         if parameter.trusted and kind != "string":
             raise fault(file, place, f"only a string is trusted, this is of type {kind}")
         if parameter.opaque and kind != "string":
@@ -221,15 +239,26 @@ def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
 
 def arguments(tool: Tool, spec: ServerTool) -> Json:
     """Return the schema of what the model gives: without what the system sets, identifiers marked."""
-    schema = tool.inputSchema
+    schema, renamed = tool.inputSchema, _renamed(tool)
     shown = {name: body for name, body in schema.get("properties", {}).items() if name not in spec.hidden}
     for name, parameter in spec.parameters.items():
         if name in shown:
             described = {"description": parameter.description} if parameter.description else {}
             mark = {MARK: parameter.opaque} if parameter.opaque else {}
-            shown[name] = {**shown[name], **described, **mark}
+            shown[name] = {**resolved(shown[name], schema), **described, **mark}
     required = [name for name in schema.get("required", []) if name not in spec.hidden]
-    return {**schema, "type": "object", "properties": shown, "required": required}
+    return {
+        **schema,
+        "properties": {renamed.get(name, name): body for name, body in shown.items()},
+        "required": [renamed.get(name, name) for name in required],
+    }
+
+
+def _renamed(tool: Tool) -> dict[str, str]:
+    """Return other names for the parameters whose own would not reach a function."""
+    own = tool.inputSchema.get("properties", {})
+    others = {name: [f"{name}{'_' * count}" for count in range(1, len(own) + 2)] for name in SET_BY_LANGCHAIN}
+    return {name: next(other for other in others[name] if other not in own) for name in others if name in own}
 
 
 def result(tool: Tool, spec: ServerTool) -> Schema | None:

@@ -13,11 +13,12 @@ import prompts
 from agents.conversation.prompt import Prompting
 from agents.errors import ContractError
 from agents.language.identifiers import ARGUMENT
+from agents.toolkit.descriptions import LONGEST_DESCRIPTION
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits, with_traits
 from app.cli.installation import report
 from app.composition import check_tools, discover, open_assistant
-from app.presentation.tool_card import LONGEST_DESCRIPTION, LONGEST_EXAMPLE, ToolCard, cards, faults, warnings
+from app.presentation.tool_card import LONGEST_EXAMPLE, ToolCard, cards, faults, warnings
 from app.settings import Settings
 from prompts import card, card_file, languages
 from tests.support import shop_tools

@@ -16,6 +16,20 @@ Way = Callable[[Any], Any]
 WRITTEN = "arguments"
 """The parameter in which a model writes the arguments of a tool that takes any."""
 
+PASSED = {name: f"{name} (given)" for name in ("self", "config", "run_manager", "runtime")}
+"""How arguments are called on their way through LangChain, which sets these names itself."""
+RECEIVED = {passed: name for name, passed in PASSED.items()}
+
+
+def passed(args: Json) -> Json:
+    """Return arguments under names that LangChain does not set."""
+    return {PASSED.get(name, name): value for name, value in args.items()}
+
+
+def received(args: Json) -> Json:
+    """Return arguments that were `passed` under their own names."""
+    return {RECEIVED.get(name, name): value for name, value in args.items()}
+
 
 def json_of(value: object) -> object:
     """Return the object or list that a text holds as JSON; anything else as it is."""

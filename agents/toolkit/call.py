@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from agents.events import ToolStart
 from agents.state.message_notes import notes_of
 from agents.state.talk import Json
+from agents.toolkit.argument_forms import passed
 from agents.toolkit.context import Runtime, ToolState
 from agents.toolkit.result import Refused, ToolResult
 from agents.toolkit.shelf import meant
@@ -84,10 +85,13 @@ class Call:
 
     async def run(self) -> Outcome:
         """Run the tool itself; a hand-off of another library becomes the name of who leads next."""
+        request = self.request
+        if isinstance(self.tool.args_schema, dict):
+            request = request.override(tool_call={**self.raw, "args": passed(self.raw["args"])})
         try:
-            answer = await self.execute(self.request)
-        except ParentCommand as passed:
-            return Outcome(handed_off(passed.args[0], self.raw))
+            answer = await self.execute(request)
+        except ParentCommand as gone:
+            return Outcome(handed_off(gone.args[0], self.raw))
         if isinstance(answer, Command) and (answer.goto or answer.graph):
             return Outcome(handed_off(answer, self.raw))
         update = dict(answer.update or {}) if isinstance(answer, Command) else {"messages": [answer]}

@@ -174,10 +174,11 @@ class Translation:
             return None
         node, place = plain
         self._parts += 1
-        if place.depth > DEEPEST or self._parts > MOST_PARTS or CUT in place.refs:
-            return self._written(node)
         if values := values_of(node):
             return _choice(node, values)
+        if place.depth > DEEPEST or self._parts > MOST_PARTS or CUT in place.refs:
+            has_form = kinds_of(node) in (["object"], ["array"]) and not choices(node)
+            return self._written(node) if has_form else self._anything(node)
         if branches := choices(node):
             return self._union(node, branches, place)
         match kinds_of(node):
@@ -204,7 +205,7 @@ class Translation:
     def _written(self, node: Schema) -> Part:
         """Return a text in which the model writes the value as JSON."""
         values = node.get("additionalProperties")
-        is_map = isinstance(values, Mapping) and not {"properties", "propertyNames"} & node.keys()
+        is_map = isinstance(values, Mapping) and not node.get("properties") and "propertyNames" not in node
         brief = f"{{…: {self._brief(values)}}}" if is_map else self._brief(node)
         return Part({"type": "string", **described(node, f"JSON text: {brief}")}, json_of)
 
@@ -238,7 +239,8 @@ class Translation:
         if not parts and place.depth:
             return self._written(node)
         if not parts and isinstance(rest, Mapping):
-            return Part({"type": "object", "properties": {WRITTEN: self._written(node).schema}}, spread)
+            written = self._written({key: value for key, value in node.items() if key != "description"})
+            return Part({"type": "object", "properties": {WRITTEN: written.schema}}, spread)
         if isinstance(rest, Mapping):
             self.untold.append(f"{place.name or ALL}: additionalProperties")
         keys = safe_names(parts, "field")

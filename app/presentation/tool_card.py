@@ -251,7 +251,7 @@ def _of_tool(tool: BaseTool) -> Iterator[str]:
     if tool.name in FINDING:
         yield f"tool {tool.name}: the name is taken by a tool that finds tools; choose another one"
     if not SAFE_NAME.fullmatch(tool.name):
-        yield f"tool {tool.name}: not every provider takes this name: a letter, then letters, digits, _ or -, 64 at most"
+        yield f"tool {tool.name}: not every provider takes this name; write a letter, then letters, digits, _ or -"
     if fault := translation_of(tool).fault:
         yield f"tool {tool.name}: {fault}"
     if unknown := sorted(set(traits.key) - set(tool.args)):

@@ -14,6 +14,7 @@ from agents.errors import ConfigError
 from agents.language.identifiers import MARK, Schema, resolved
 from agents.language.text.clean import clean
 from agents.state.talk import Json
+from agents.toolkit.argument_forms import received
 from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import translation_of
 from agents.toolkit.json_schema import UNTOLD, safe_names
@@ -30,7 +31,7 @@ LONGEST_DESCRIPTION = 1_000  # Characters of a server's own words on a tool.
 LONGEST_PART = 300  # Characters of its words on a parameter, and of a name or a value in a schema.
 LARGEST_SCHEMA = 20_000  # Characters of a schema as JSON.
 MOST_VALUES = 200  # Values that a schema lists, and parts that it combines.
-DEEPEST = 12  # Levels of a schema.
+DEEPEST = 40  # Levels of a schema; a model is shown fewer.
 Several = TypeVar("Several", bound=Collection[object])
 TEXTS = ("title", "description")
 BY_NAME = ("properties", "$defs", "definitions")
@@ -43,8 +44,6 @@ VALUES = frozenset(
         *("minLength", "maxLength", "minItems", "maxItems"),
     )
 )
-SET_BY_LANGCHAIN = ("self", "runtime", "config", "run_manager")
-"""Names of parameters that would not reach a function."""
 
 
 @asynccontextmanager
@@ -98,13 +97,12 @@ async def open_servers(
 def _tool(
     held: HeldServer, tool: Tool, spec: ServerTool, hiding: tuple[Mask, Mask], *, name: str, foreign: bool
 ) -> BaseTool:
-    wrapped, renamed = is_wrapped(tool), {here: there for there, here in _renamed(tool).items()}
+    wrapped = is_wrapped(tool)
     again = not spec.writes or bool(spec.key)
     unsecret, unseen = hiding
 
     async def call(runtime: Runtime, **args: object) -> Answer:
-        given, lang = {renamed.get(here, here): value for here, value in args.items()}, runtime.state["lang"]
-        values = {**given, **spec.set_values(runtime)}
+        values, lang = {**received(args), **spec.set_values(runtime)}, runtime.state["lang"]
         try:
             answer = await held.call(tool.name, values, again=again)
             words, data = _words(answer), answer.structuredContent
@@ -239,7 +237,7 @@ def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
 
 def arguments(tool: Tool, spec: ServerTool) -> Json:
     """Return the schema of what the model gives: without what the system sets, identifiers marked."""
-    schema, renamed = tool.inputSchema, _renamed(tool)
+    schema = tool.inputSchema
     shown = {name: body for name, body in schema.get("properties", {}).items() if name not in spec.hidden}
     for name, parameter in spec.parameters.items():
         if name in shown:
@@ -247,18 +245,7 @@ def arguments(tool: Tool, spec: ServerTool) -> Json:
             mark = {MARK: parameter.opaque} if parameter.opaque else {}
             shown[name] = {**resolved(shown[name], schema), **described, **mark}
     required = [name for name in schema.get("required", []) if name not in spec.hidden]
-    return {
-        **schema,
-        "properties": {renamed.get(name, name): body for name, body in shown.items()},
-        "required": [renamed.get(name, name) for name in required],
-    }
-
-
-def _renamed(tool: Tool) -> dict[str, str]:
-    """Return other names for the parameters whose own would not reach a function."""
-    own = tool.inputSchema.get("properties", {})
-    others = {name: [f"{name}{'_' * count}" for count in range(1, len(own) + 2)] for name in SET_BY_LANGCHAIN}
-    return {name: next(other for other in others[name] if other not in own) for name in others if name in own}
+    return {**schema, "properties": shown, "required": required}
 
 
 def result(tool: Tool, spec: ServerTool) -> Schema | None:

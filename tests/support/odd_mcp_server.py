@@ -81,7 +81,7 @@ TOOLS = {
     ),
     # Enums
     "numbers": taking({"size": 2}, size={"type": "integer", "enum": [1, 2, 3]}),
-    "mixture": taking({"a": None, "b": "", "c": True}, **dict.fromkeys("abc", {"enum": ["x", "", 7, None, True]})),
+    "mixture": taking({"a": None, "b": "", "c": True}, **{key: {"enum": ["x", "", 7, None, True]} for key in "abc"}),
     "nullable_enum": taking({"a": None}, a={"type": ["string", "null"], "enum": ["x", None]}),
     "constants": taking({"a": 5, "b": "v1"}, a={"const": 5}, b={"const": "v1"}),
     "titled": taking({"a": 2}, a={"oneOf": [{"const": 1, "title": "One"}, {"const": 2, "title": "Two"}]}),
@@ -164,8 +164,10 @@ async def serve(log: Path) -> None:
 
     @server.list_tools()  # type: ignore[no-untyped-call,untyped-decorator]
     async def listed() -> list[types.Tool]:
-        words = "It is odd. " * (300 if len(TOOLS) else 1)
-        return [types.Tool(name=name, description=words, inputSchema=odd.schema) for name, odd in TOOLS.items()]
+        return [
+            types.Tool(name=name, description="It is odd. " * 300, inputSchema=odd.schema)
+            for name, odd in TOOLS.items()
+        ]
 
     @server.call_tool(validate_input=False)  # type: ignore[untyped-decorator]
     async def called(name: str, args: dict[str, Any]) -> list[types.TextContent]:

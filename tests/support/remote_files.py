@@ -45,8 +45,10 @@ def shop(url: str, **service: Any) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, speakers: Speakers, *, http: Any = None, servers: Any = None) -> AsyncIterator[Speakers]:
-    """Yield the speakers with the tools that these files describe."""
+async def opened(
+    folder: Path, speakers: Speakers, *, http: Any = None, servers: Any = None, **told: Any
+) -> AsyncIterator[Speakers]:
+    """Yield the speakers with the tools that these files describe; `told` are those who hear what is left out."""
     settings = Settings(_env_file=None)
     for field, body in (("remote_tools", http), ("mcp_servers", servers)):
         if body is not None:
@@ -55,7 +57,7 @@ async def opened(folder: Path, speakers: Speakers, *, http: Any = None, servers:
                 body if isinstance(body, str) else yaml.safe_dump(body, allow_unicode=True, sort_keys=False), "utf-8"
             )
             settings = settings.model_copy(update={field: path})
-    async with with_remote_tools(settings, speakers) as extended:
+    async with with_remote_tools(settings, speakers, **told) as extended:
         yield extended
 
 

@@ -86,7 +86,7 @@ def gemini(body: Mapping[str, Any]) -> Iterator[str]:
             yield f"{tool['name']}: name"
         for node in _nodes(tool.get("parameters") or {}):
             kind = str(node.get("type", "")).upper()
-            if unknown := node.keys() - GEMINI:
+            if unknown := {_camel(key) for key in node} - GEMINI:
                 yield f"{tool['name']}: unknown {sorted(unknown)}"
             if kind == "ARRAY" and "items" not in node:
                 yield f"{tool['name']}: items: missing field"
@@ -100,9 +100,15 @@ def gemini(body: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{tool['name']}: required: property is not defined"
 
 
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
 def _nodes(schema: Any) -> Iterator[Any]:
     yield schema
     if isinstance(schema, Mapping):
-        inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", ()), *schema.get("prefixItems", ())]
+        inner = [rule for key in ("anyOf", "any_of", "prefixItems") for rule in schema.get(key, ())]
+        inner += schema.get("properties", {}).values()
         for rule in (*inner, *([schema["items"]] if "items" in schema else [])):
             yield from _nodes(rule)

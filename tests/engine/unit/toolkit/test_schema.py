@@ -1,6 +1,5 @@
 """Any legal schema of parameters becomes one that every provider takes, and every argument comes back as it was."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,10 +7,9 @@ import jsonschema
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from agents.toolkit.argument_forms import fits
-from agents.toolkit.json_schema import safe_names
 from agents.toolkit.schema import Translation
 from tests.support.tool_dialects import common
+from tests.support.written_arguments import written
 
 KEYS = ("id", "type", "self", "$top", "user name", "город", "9lives", "x" * 80, "a.b", "é")
 WORDS = st.text("abc 1", max_size=4)
@@ -69,7 +67,7 @@ ROOTS = st.one_of(
 ).map(lambda schema: {**schema, "$defs": DEFS})
 
 
-def value(draw: st.DrawFn, schema: Any, left: int = 5) -> Any:
+def value(draw: st.DrawFn, schema: Any, left: int = 5) -> Any:  # noqa: C901  # a line for each keyword
     """Draw a value that follows a schema."""
     if not isinstance(schema, Mapping):
         return draw(st.sampled_from([1, True, "a", [1], {"k": "v"}]))
@@ -78,8 +76,7 @@ def value(draw: st.DrawFn, schema: Any, left: int = 5) -> Any:
     if "allOf" in schema:
         return value(draw, schema["allOf"][0], left)
     if "anyOf" in schema:
-        inner = value(draw, draw(st.sampled_from(schema["anyOf"])), left)
-        return inner
+        return value(draw, draw(st.sampled_from(schema["anyOf"])), left)
     if "const" in schema or "enum" in schema:
         return draw(st.sampled_from(schema.get("enum", [schema.get("const")])))
     kind = schema.get("type")
@@ -107,43 +104,6 @@ def value(draw: st.DrawFn, schema: Any, left: int = 5) -> Any:
         case "null":
             return None
     return draw(st.sampled_from([1, False, "a", "1", [1, "x"], {"k": [None]}]))
-
-
-def written(given_: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a value as a model writes it that reads the translated schema. Raises ValueError: it cannot."""
-    if "anyOf" in schema:
-        for branch in sorted(schema["anyOf"], key=lambda branch: branch["type"] == "string"):
-            try:
-                return written(given_, branch)
-            except ValueError:
-                continue
-        if given_ is None:
-            # Not every client shows a choice with null; a model may write it all the same.
-            return None
-        raise ValueError(f"{given_!r} has no branch")
-    if "enum" in schema:
-        text = given_ if isinstance(given_, str) and given_ else json.dumps(given_)
-        if text not in schema["enum"]:
-            raise ValueError(f"{text} is not listed")
-        return text
-    match schema["type"]:
-        case "object" if isinstance(given_, dict):
-            keys = {
-                name: name if name in schema["properties"] else safe_names([name], "field")[name] for name in given_
-            }
-            if missing := {*keys.values()} - schema["properties"].keys():
-                raise ValueError(f"no {missing}")
-            made = {keys[name]: written(inner, schema["properties"][keys[name]]) for name, inner in given_.items()}
-            if not set(schema.get("required", ())) <= made.keys():
-                raise ValueError("something is missing")
-            return made
-        case "array" if isinstance(given_, list):
-            return [written(entry, schema["items"]) for entry in given_]
-        case "string" if isinstance(given_, dict | list) and "JSON text" in schema.get("description", ""):
-            return json.dumps(given_)
-    if not fits(given_, schema):
-        raise ValueError(f"{given_!r} is no {schema['type']}")
-    return given_
 
 
 @settings(

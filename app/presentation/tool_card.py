@@ -254,7 +254,7 @@ def _of_tool(tool: BaseTool) -> Iterator[str]:
         yield f"tool {tool.name}: not every provider takes this name; write a letter, then letters, digits, _ or -"
     if fault := translation_of(tool).fault:
         yield f"tool {tool.name}: {fault}"
-    if unknown := sorted(set(traits.key) - set(tool.args)):
+    if unknown := sorted(set(traits.key) - parameters(tool).get("properties", {}).keys()):
         yield f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}"
     if traits.shortcut and (needed := parameters(tool).get("required")):
         yield f"tool {tool.name}: a shortcut must not need arguments, this one needs {', '.join(needed)}"

@@ -1,13 +1,15 @@
 """JSON schemas in short, as models read them."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from agents.language.identifiers import ARGUMENT, MARK, Schema, name_rule, resolved
 
 WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
 DEEPEST = 4
+MOST_STEPS = 500
+"""Parts of a schema that are written; references can make a small one endless."""
 IDENTIFIER = "number"
 GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
 """An identifier in an argument: its number, or itself as the user spelled it out."""
@@ -25,6 +27,7 @@ class Brief:
     root: Schema
     identifier: str
     """What is written for an identifier."""
+    steps: Iterator[int] = field(default_factory=lambda: iter(range(MOST_STEPS)))
 
     def __call__(self, schema: object, depth: int = 0) -> str:
         """Return a schema within the root in short."""
@@ -33,7 +36,7 @@ class Brief:
             return self.identifier
         if brief := schema.get("$comment"):
             return str(brief)
-        if depth > DEEPEST:
+        if depth > DEEPEST or next(self.steps, None) is None:
             return "…"
         if isinstance(values := schema.get("enum"), list):
             return " | ".join(map(_value, values))
@@ -41,7 +44,7 @@ class Brief:
             return _value(schema["const"])
         if branches := schema.get("anyOf") or schema.get("oneOf"):
             alternatives = [resolved(branch, self.root) for branch in branches]
-            briefs = (self(branch, depth) for branch in alternatives if branch.get("type") != "null")
+            briefs = (self(branch, depth + 1) for branch in alternatives if branch.get("type") != "null")
             return " | ".join(dict.fromkeys(briefs))
         match schema.get("type"):
             case "array":

@@ -42,8 +42,11 @@ from agents.toolkit.json_schema import (
 )
 from agents.toolkit.notation import GIVEN_IDENTIFIER, Brief
 
-DEEPEST, MOST_PARTS = 8, 1_000
-"""Levels and parts of a schema that a model is shown; what lies below is written as JSON text."""
+DEEPEST, MOST_PARTS, MOST_STEPS = 8, 1_000, 10_000
+"""Levels and parts of a schema that a model is shown, and steps that are taken to read it; what lies below is written
+as JSON text. References can make a small schema endless."""
+LONGEST_BRIEF = 300
+"""Characters of a schema in short."""
 CUT = "$cut"
 """Stands among the references of a schema that holds itself, where it is not unrolled further."""
 ALL = "all parameters"
@@ -97,7 +100,7 @@ class Translation:
     """A tool's parameters as a model sees them."""
 
     def __init__(self, schema: Schema) -> None:
-        self._root, self._parts = schema, 0
+        self._root, self._parts, self._steps = schema, 0, 0
         self.untold: list[str] = []
         """The rules that a model is not told, each with its place."""
         united, self.words = self._united(schema, Place())
@@ -123,6 +126,9 @@ class Translation:
         """Return a schema without references and `allOf`, and its place behind them; None if nothing fits it."""
         if schema is False:
             return None
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            return {}, replace(place, refs=(CUT,))
         node = as_map(schema)
         while isinstance(reference := node.pop("$ref", None), str):
             named, is_cut = target(reference, self._root), place.refs.count(reference) > 1
@@ -200,7 +206,8 @@ class Translation:
                 )
 
     def _brief(self, schema: object) -> str:
-        return Brief(self._root, GIVEN_IDENTIFIER)(schema)
+        brief = Brief(self._root, GIVEN_IDENTIFIER)(schema)
+        return brief if len(brief) <= LONGEST_BRIEF else f"{brief[: LONGEST_BRIEF - 1]}…"
 
     def _written(self, node: Schema) -> Part:
         """Return a text in which the model writes the value as JSON."""

@@ -12,6 +12,8 @@ from agents.language.identifiers import MARK
 from agents.memory import open_memory
 from agents.state import SUPERVISOR
 from agents.toolkit.descriptions import from_source
+from agents.toolkit.notation import notation
+from agents.toolkit.schema import Translation
 from agents.toolkit.speaker import Speaker, Speakers
 from app.composition.remote_tools import note_changes
 from app.remote.files import ServerTool
@@ -117,6 +119,34 @@ def test_what_cannot_be_cut_is_a_fault(properties: dict[str, Any]) -> None:
     """A name or a value would be another one if it were cut or cleaned: such a tool is not taken."""
     with pytest.raises(ValueError, match="its schema"):
         trimmed(offered("Find.", None, **properties))
+
+
+FORKS: dict[str, Any] = {
+    "properties": lambda ref: {"type": "object", "properties": {"a": ref, "b": ref}},
+    "choices": lambda ref: {"anyOf": [ref, ref]},
+    "parts": lambda ref: {"allOf": [ref, ref]},
+    "lists": lambda ref: {"type": "array", "prefixItems": [ref, ref]},
+}
+
+
+@pytest.mark.parametrize("fork", FORKS)
+@pytest.mark.parametrize("root", FORKS)
+def test_references_make_no_schema_endless(root: str, fork: str) -> None:
+    """Each of fifty schemas names the next one twice, and the last one the first: what is shown stays small."""
+    names = {f"d{n}": {"$ref": f"#/$defs/d{(n + 1) % 50}"} for n in range(50)}
+    schema = {
+        **FORKS[root](names["d0"]),
+        "properties": names,
+        "$defs": {n: FORKS[fork](ref) for n, ref in names.items()},
+    }
+    for parameters in (
+        schema,
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/d7"}}, "$defs": schema["$defs"]},
+    ):
+        tool = Tool(name="find", description="Find.", inputSchema=parameters, outputSchema=schema)
+        given = trimmed(tool)
+        assert len(json.dumps(Translation(arguments(given, ServerTool())).schema)) < 40 * LARGEST_SCHEMA
+        assert len(notation(given.outputSchema or {})) < LARGEST_SCHEMA
 
 
 CHANGES: dict[str, Tool] = {

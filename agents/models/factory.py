@@ -14,7 +14,9 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agents.errors import ConfigError
-from agents.models import COLD, LIMITS, LONGEST_REPLY, MOST_CHARACTERS, RETRIED_FOR, Caching, Choice, Model, Models
+from agents.models import COLD, LONGEST_REPLY, MOST_CHARACTERS, Caching, Choice, Model, Models
+from agents.models.attempts import RETRIED_FOR
+from agents.models.request_form import LIMITS, RequestForm
 from agents.models.window import Window
 
 SPELLINGS: Mapping[str, Sequence[str]] = {
@@ -39,6 +41,10 @@ OBSERVER = "observer"
 MOST_TOKENS, MOST_JUDGED = 1024, 256
 """Tokens of a reply where `max_tokens` is not set: of a speaker, and of an observer."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
+NO_RETRIES: Mapping[str, int] = {"google_genai": 1}
+"""What tells a class to ask once, if that is not 0: one of them counts tries, and takes 0 for its default."""
+FORMS: dict[str, RequestForm] = {}
+"""What this process has learnt of the requests that a model at an address takes."""
 
 
 class Parameters(BaseModel):
@@ -61,6 +67,8 @@ class Parameters(BaseModel):
     """An endpoint of the role's own; it is asked without the key of the others."""
     slot: int | None = Field(default=None, ge=0)
     """The slot of llama.cpp's server that keeps the role's prompts."""
+    without: tuple[str, ...] = ()
+    """What the model's server refuses, by the names of fields as they stand in requests; more is learnt."""
 
     def over(self, default: Self) -> Self:
         """Return these parameters, and the default's where nothing is said; `null` takes a default back."""
@@ -123,6 +131,7 @@ def _first_sentence(failure: Exception) -> str:
 class Endpoint:
     """How models are asked. `timeout` is in seconds, per attempt and per silent gap of a stream.
 
+    Both are counted here, and so are `retries`: the clients differ in units and in what they ask for again.
     Key and address are those of "openai:" models; the other providers read their own environment variables.
     """
 
@@ -156,7 +165,7 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
     if options := parameters.options(chat, name):
         chat = _chat(kind, bare, endpoint, options)
     caching = CACHING.get(kind, "none") if endpoint.caching else "none"
-    return Model(
+    model = Model(
         name,
         chat,
         parallel_tool_calls=parameters.parallel_tool_calls,
@@ -167,10 +176,15 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         caching=caching,
         reply_length=endpoint.reply_length,
         reply_seconds=endpoint.reply_seconds,
+        gap_seconds=endpoint.timeout,
+        retries=endpoint.retries,
         first_seconds=max(endpoint.timeout, RETRIED_FOR),
         cold_seconds=COLD,
         most_tokens=None if "max_tokens" in parameters.model_fields_set else MOST_TOKENS,
     )
+    form = FORMS.setdefault(model.place, RequestForm())
+    form.without.update(parameters.without)
+    return replace(model, form=form)
 
 
 def make_models(
@@ -196,16 +210,15 @@ def make_models(
 
 def _chat(kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:
     if kind != "openai":
-        return make_chat(kind, name, timeout=endpoint.timeout, max_retries=endpoint.retries, **options)
+        return make_chat(kind, name, max_retries=NO_RETRIES.get(kind, 0), **options)
     if endpoint.key is None and endpoint.base_url is None:
         raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")
     settings: dict[str, object] = {
         "model": name,
         "api_key": (None if "base_url" in options else endpoint.key) or SecretStr("none"),
         "base_url": endpoint.base_url,
-        "timeout": endpoint.timeout,
-        "stream_chunk_timeout": endpoint.timeout,
-        "max_retries": endpoint.retries,
+        "stream_chunk_timeout": None,
+        "max_retries": 0,
         "stream_usage": True,
     }
     # The client takes a second to load, and `local:rules` needs none.

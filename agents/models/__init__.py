@@ -117,6 +117,11 @@ class Model:
         """Seconds until the first piece of a reply: a server that was slow once may be so again."""
         return max(self.first_seconds, 3 * self.habits["slowest"] if self.has_begun else self.cold_seconds)
 
+    @property
+    def sends_window(self) -> bool:
+        """Whether its server loads as large a window as each request says: Ollama's own form."""
+        return "num_ctx" in type(self.chat).model_fields
+
     def outgrow(self) -> bool:
         """Remember that the model thinks first; tell whether that is new, and a reply had a limit of ours."""
         is_new = self.most_tokens is not None and "thoughtful" not in self.habits
@@ -151,7 +156,7 @@ class Model:
         update = self.form.omitted(self.chat)
         if limit := self._most(is_word=bool(words)):
             update |= self._limit(limit, self._body(update))
-        if self.window.size and "num_ctx" in type(self.chat).model_fields:
+        if self.window.size and self.sends_window:
             # Ollama would load less, and cut a longer prompt without a word.
             update["num_ctx"] = self.window.size
         if words and self.choice and self.choice not in self.form.without:

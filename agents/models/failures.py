@@ -64,6 +64,8 @@ LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")
 """Where a sentence may begin to repeat the request; lists of numbers and of names do not."""
 READS = re.compile(r"chunk|response|event|decod|delta|usage|loads|_iter|__stream__", re.IGNORECASE)
 """What the functions are called in which clients read replies."""
+OURS = frozenset(("agents", "app", "dialogs", "observers", "prompts", "tests", "langchain", "langgraph", "pydantic"))
+"""Packages whose exceptions come from no client of a provider."""
 BUSY = (408, 409, 425, 429)
 """Statuses of a server that takes the same request later; so do all from 500 on."""
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
@@ -77,10 +79,17 @@ STREAM = "openai._streaming"
 
 def is_failure(failure: Exception) -> bool:
     """Tell whether an exception that came out of a model's call is the provider's, and not an error of ours."""
-    packages = {kind.__module__.partition(".")[0] for kind in type(failure).__mro__}
-    integrations = {package for package in packages if package.startswith("langchain_")} - {"langchain_core"}
-    is_transport = isinstance(failure, OSError) or bool(packages & TRANSPORT or integrations)
-    return is_models(failure) or is_transport or status(failure) is not None
+    return is_models(failure) or _is_transport(failure) or status(failure) is not None or bool(_clients(failure))
+
+
+def _is_transport(failure: Exception) -> bool:
+    return isinstance(failure, OSError) or bool(_clients(failure) & TRANSPORT)
+
+
+def _clients(failure: Exception) -> set[str]:
+    """Return the packages that an exception is of, without those that are no client of a provider."""
+    packages = {kind.__module__.partition(".")[0].removesuffix("_core") for kind in type(failure).__mro__}
+    return packages - sys.stdlib_module_names - OURS
 
 
 def is_models(failure: Exception) -> bool:
@@ -106,7 +115,7 @@ def is_passing(failure: Exception) -> bool:
     """Tell whether the same request may well be answered soon: the server is busy, or the connection was lost."""
     if not is_failure(failure) or broke(failure, begun=False) or overflow_of(failure):
         return False
-    is_lost = isinstance(failure, ModelConnectionError) or status(failure) is None
+    is_lost = isinstance(failure, ModelConnectionError) or (_is_transport(failure) and status(failure) is None)
     return is_lost or diagnose(failure) == "busy"
 
 
@@ -144,7 +153,7 @@ def fault_of_ours(failure: Exception) -> str | None:
 
     What is behind the client's own function says which: it was still writing the request, or already reading.
     """
-    if not isinstance(failure, NONSENSE) or is_failure(failure):
+    if is_models(failure) or _is_transport(failure) or status(failure) is not None:
         return None
     names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(failure.__traceback__)]
     writes = [place for place, name in enumerate(names) if name in STREAMS]

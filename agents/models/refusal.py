@@ -71,7 +71,7 @@ class Refusal:
         elif key in SENTENCES:
             inner = _json_in(text)
             if inner is None or not text.lstrip().startswith(("{", "[")):
-                words = " ".join(_MARKUP.sub(" ", text).split())
+                words = " ".join((_MARKUP.sub(" ", text) if text.lstrip().startswith("<") else text).split())
                 self.sentences += [words] if words and words not in self.sentences else []
             if inner is not None:
                 self.take(inner, key, depth - 1)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import pytest
 from dotenv import dotenv_values
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Reply, ToolCall
+from llmock.scenarios import Match, Reply, ToolCall
 from pydantic_settings import BaseSettings
 
 from agents.errors import ConfigError, ContractError, UsageError
@@ -22,6 +22,7 @@ from app.composition import dialogs_of
 from app.process.files import read_env, write_env
 from app.settings import Settings, read, read_settings
 from dialogs import Dialog
+from tests.support.endpoint_talk import calm
 from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, Chunk, call, refuse, words
 from tests.support.small_window import SmallServer
@@ -240,9 +241,10 @@ async def test_the_environment_counts_more(monkeypatch: pytest.MonkeyPatch, caps
 
 
 def strict(body: dict[str, Any]) -> Sequence[Chunk] | bytes:
-    """Answer what a strict chat template takes: a system message, then a user's."""
+    """Answer what a strict chat template takes: a system message, a user's, then a call and its result."""
     roles = [message["role"] for message in body["messages"]]
-    return CALLS if roles == ["system", "user"] else refuse(400, {"message": "Conversation roles must alternate"})
+    is_taken = roles == ["system", "user", "assistant", "tool"][: max(2, len(roles))]
+    return CALLS if is_taken else refuse(400, {"message": "Conversation roles must alternate"})
 
 
 async def test_a_strict_template_takes_the_trial(home: Path, capsys: Captured) -> None:
@@ -379,7 +381,7 @@ async def test_a_model_of_any_provider_can_be_set_up(
     home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, llmock: LLMock
 ) -> None:
     """It is named as LLM_MODEL names it, or asked for; its key goes into its provider's variable."""
-    llmock.reset().add(Reply(tool_calls=(ToolCall("current_time", {}),), times=None))
+    calm(llmock).add(Reply(tool_calls=(ToolCall("current_time", {}),), times=None, match=Match(tools=True)))
     monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.env()["ANTHROPIC_BASE_URL"])
     monkeypatch.setenv("ANTHROPIC_API_KEY", "set-already")
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
@@ -14,7 +14,8 @@ from pydantic import SecretStr
 
 from agents.models.attempts import Attempts
 from agents.models.refusal import Refusal
-from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content
+from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
+from agents.models.thinking import FIELDS
 from agents.models.window import Window
 
 Caching = Literal["none", "key", "marks"]
@@ -76,9 +77,11 @@ class Model:
     choice: Choice | None = None
     """How its server is told that a reply is one of some words; None: it is not."""
     form: RequestForm = field(default_factory=RequestForm, compare=False, repr=False)
+    other: Callable[[], BaseChatModel] | None = field(default=None, compare=False, repr=False)
+    """Makes the model in the other one of OpenAI's two forms."""
     habits: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
     """What its replies have shown of it: "headless" is whether its texts begin inside the thinking, "thoughtful"
-    whether it thinks at all, "slowest" the seconds until a piece.
+    whether it thinks at all, "slowest" the seconds until a piece, "says_why" whether it has said why a reply ended.
     "endless" counts its last replies that came to no end. "slots" is how many prompts its server keeps, if known."""
 
     @property
@@ -122,6 +125,23 @@ class Model:
         """Whether its server loads as large a window as each request says: Ollama's own form."""
         return "num_ctx" in type(self.chat).model_fields
 
+    @property
+    def wire(self) -> Literal["responses", "chat"]:
+        """Which of OpenAI's two forms requests have, if they have one."""
+        return "responses" if getattr(self.chat, "use_responses_api", False) else "chat"
+
+    @property
+    def in_form(self) -> Self:
+        """The model in the form that its server takes."""
+        return replace(self, chat=self.other(), other=None) if self.other and self.wire in self.form.without else self
+
+    def change_form(self) -> Collection[str]:
+        """Ask in the other form from now on; return the name of this one, if there is another."""
+        if self.other is None:
+            return ()
+        self.form.without.add(self.wire)
+        return {self.wire}
+
     def outgrow(self) -> bool:
         """Remember that the model thinks first; tell whether that is new, and a reply had a limit of ours."""
         is_new = self.most_tokens is not None and "thoughtful" not in self.habits
@@ -134,6 +154,9 @@ class Model:
         `before` is what that request did without. Of the names of a limit one is given up at a time: the server may
         know another.
         """
+        if (wanted := wanted_field(refusal)) and wanted not in self.form.wanted:
+            self.form.wanted.add(wanted)
+            return {f"replies that lack {wanted}"}
         spelling = next((name for name in self._spellings if name not in before), None)
         names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | ({spelling} if spelling else set())
         names |= (
@@ -141,6 +164,7 @@ class Model:
         )
         names |= {"parallel_tool_calls"} if self.parallel_tool_calls is not None else set()
         names |= {self.choice} if self.choice else set()
+        names |= {name for message in prompt for name in message.additional_kwargs.get(FIELDS, ())}
         learnt = refused(refusal, names - {*before}) or refused_content(refusal, prompt, before)
         self.form.without |= learnt
         return learnt
@@ -175,6 +199,8 @@ class Model:
     def _spellings(self) -> Sequence[str]:
         """The names under which the limit may go to the server, the first one first."""
         fields, field = type(self.chat).model_fields, self._field
+        if self.wire == "responses":
+            return ["max_output_tokens"]
         if field is None or "extra_body" not in fields:
             return [field] if field else []
         # Servers of OpenAI's kind know the older name, and not all know the newer one.

@@ -56,6 +56,9 @@ NO_KEY = re.compile(
     re.IGNORECASE,
 )
 """How servers and clients say, with another status or with none, that the key is wrong or missing."""
+RESPONSES = re.compile(r"v1/responses|responses (api|endpoint)|not a chat model", re.IGNORECASE)
+COMPLETIONS = re.compile(r"chat[/ ._]completions?", re.IGNORECASE)
+"""How a server says that it has a model, or takes a request like this, only in the other form."""
 MOST_SAID, QUOTED = 200, 16
 """Characters of a server's words that an operator reads, and those in a row that are a quotation of a message."""
 QUOTE = re.compile(r"[\"'`“‘«]([^\"'`”’»]{2,})")
@@ -174,6 +177,17 @@ def broke(failure: Exception, *, begun: bool) -> bool:
     in_stream = isinstance(failure, TimeoutError) or _was_streaming(failure)
     is_nonsense = isinstance(failure, NONSENSE) and not is_failure(failure)
     return is_nonsense or in_stream or (begun and is_failure(failure))
+
+
+def is_other_form(failure: Exception, wire: str) -> bool:
+    """Tell whether a server refuses a request since it takes the other one of OpenAI's two forms than `wire`."""
+    if status(failure) not in (400, 404, 405, 422):
+        return False
+    words = refusal_of(failure).words
+    if wire == "chat":
+        return RESPONSES.search(words) is not None
+    is_no_path = status(failure) in (404, 405) and "model" not in words.lower()
+    return is_no_path or COMPLETIONS.search(words) is not None
 
 
 def leaves_no_room(overflow: Overflow) -> bool:

@@ -23,6 +23,7 @@ from agents.models.failures import (
     diagnose,
     fault_of_ours,
     is_failure,
+    is_other_form,
     leaves_no_room,
     overflow_of,
     server_words,
@@ -99,10 +100,11 @@ async def _first_sound(
     chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
 ) -> AIMessage:
     tries = _Tries(chain[0].patience)
-    for model in chain:
+    for first in chain:
         left = TRIES
         while left:
-            asked, before = model, frozenset(model.form.without)
+            asked = model = first.in_form
+            before = frozenset(model.form.without)
             if tries.troubles:
                 listener.emit(Error(code=RETRY, text=""))
                 # What fails late must not be waited for anew.
@@ -178,7 +180,9 @@ class _Tries:
             model.window.size = overflow.window or model.window.size
             _learn(model, prompt, tools, overflow.prompt)
             return leaves_no_room(overflow) and self._learns(model, model.give_up_limit(before))
-        learnt = model.learn(refusal_of(failure), prompt, before) if status(failure) in TEACHING else ()
+        learnt: Collection[str] = model.change_form() if is_other_form(failure, model.wire) else ()
+        if not learnt and status(failure) in TEACHING:
+            learnt = model.learn(refusal_of(failure), prompt, before)
         can_be_blind = model.sees and status(failure) in REFUSED and any(map(_pictures, messages))
         return self._learns(model, learnt) or can_be_blind
 
@@ -216,11 +220,16 @@ async def ask(
         UselessReply: the model refuses, says nothing, or does not come to an end.
         Exception: the provider's client raised it, and there is no reply.
     """
-    prompt = model.form.filled(model.marked(in_order(messages, model.name)))
+    prompt = model.form.fitted(model.form.filled(model.marked(in_order(messages, model.name))))
     prompt = [*map(_showing, prompt)] if model.sees else prompt
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
-    streamed = StreamedReply(_answer_text(model, messages, tools), longest=model.reply_length)
+    streamed = StreamedReply(
+        _answer_text(model, messages, tools),
+        longest=model.reply_length,
+        model=model.name,
+        says_why="says_why" in model.habits,
+    )
     first_word = _now() + model.patience
     silence = asyncio.timeout_at(first_word)
     chunks: AsyncIterator[object] | None = None
@@ -232,7 +241,9 @@ async def ask(
             listener.hear(rest)
         if not listener.words:
             model.habits["endless"] = (model.habits.get("endless", 0) + 1) * streamed.is_endless
-        message = streamed.message(model.name)
+        message = streamed.message()
+        if streamed.says_why:
+            model.habits["says_why"] = True
         if streamed.text.unopened or (streamed.text.answer and model.is_headless):
             model.habits["headless"] = streamed.text.thought
     except (Exception, asyncio.CancelledError) as failure:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage
 
 from agents.models.refusal import Refusal
+from agents.models.thinking import FIELDS
 
 LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
 """How LangChain's classes call the most tokens of a reply."""
@@ -32,6 +33,13 @@ KEPT = re.compile(
     r"^(model|model_name|output_version)$|api_key|api_base|base_url|timeout|retries|client|profile|stream"
 )
 """Fields of LangChain's classes that are no part of a request."""
+WANTED = re.compile(
+    r"\b((?:reasoning|thinking)\w*).{0,60}(?:must be passed|is required)|missing\W*((?:reasoning|thinking)\w*)",
+    re.IGNORECASE,
+)
+"""How a server says that replies lack a field of thinking."""
+BLANK = " "
+"""What stands in such a field of a reply that another model made. An empty text counts as none."""
 ADVICE = re.compile(
     r"(?<!not )(?<!not a )(?<!n't )"
     r"\b(use|did you mean|expected|known|valid|allowed|accepted|available|permitted|supported)\b",
@@ -45,7 +53,9 @@ class RequestForm:
     """What the requests to a model at an address do without; all that ask there share one."""
 
     without: set[str] = field(default_factory=set)
-    """Names of fields, as they stand in requests, and of contents that are not taken."""
+    """Names of fields, as they stand in requests, and of contents and forms that are not taken."""
+    wanted: set[str] = field(default_factory=set)
+    """Names of fields that every reply in a request must have."""
 
     def omitted(self, chat: BaseChatModel) -> dict[str, Any]:
         """Return the fields of a chat model that have to change, the limit of a reply apart."""
@@ -69,6 +79,20 @@ class RequestForm:
             return prompt
         return [message if message.content else message.model_copy(update={"content": filler}) for message in prompt]
 
+    def fitted(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
+        """Return the prompt with the fields of replies that the server wants, and without those that it refuses."""
+        blank = dict.fromkeys(self.wanted, BLANK)
+        fitted = list[AnyMessage]()
+        for message in prompt:
+            given = message.additional_kwargs.get(FIELDS, {})
+            if isinstance(message, AIMessage) and (blank or self.without & given.keys()):
+                fields = {name: value for name, value in {**blank, **given}.items() if name not in self.without}
+                message = message.model_copy(
+                    update={"additional_kwargs": {**message.additional_kwargs, FIELDS: fields}}
+                )
+            fitted.append(message)
+        return fitted
+
 
 def extras_of(chat: BaseChatModel) -> set[str]:
     """Return the names of what a chat model sends beside the model's name, the messages and the tools."""
@@ -80,6 +104,12 @@ def extras_of(chat: BaseChatModel) -> set[str]:
         elif value is not None and not KEPT.search(name):
             names.add(name)
     return names | ({"stream_options"} if getattr(chat, "stream_usage", False) else set())
+
+
+def wanted_field(refusal: Refusal) -> str:
+    """Return the name of the field that a refusal wants in every reply, or nothing."""
+    wanted = WANTED.search(refusal.words)
+    return (wanted[1] or wanted[2]) if wanted else ""
 
 
 def refused(refusal: Refusal, names: Iterable[str]) -> set[str]:

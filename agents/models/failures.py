@@ -109,7 +109,7 @@ def diagnose(failure: Exception) -> Trouble:
     number, is_retryable = status(failure), getattr(failure, "is_retryable", False)
     if number in (401, 403) or (number in (None, 400, 422) and NO_KEY.search(f"{failure} {refusal_of(failure).words}")):
         return "key_refused"
-    if _is_openai(failure) or is_retryable:
+    if is_retryable:
         return "busy" if is_retryable and not isinstance(failure, ModelConnectionError) else "unavailable"
     return "busy" if number is not None and (number in BUSY or number >= 500) else "unavailable"
 

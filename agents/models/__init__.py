@@ -148,7 +148,7 @@ class Model:
         self.habits["thoughtful"] = True
         return is_new
 
-    def learn(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> Collection[str]:
+    def learn(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
         """Return the names of what a refusal is about and the request had, and do without it from now on.
 
         `before` is what that request did without. Of the names of a limit one is given up at a time: the server may
@@ -169,7 +169,7 @@ class Model:
         self.form.without |= learnt
         return learnt
 
-    def give_up_limit(self, before: Collection[str]) -> Collection[str]:
+    def give_up_limit(self, before: Collection[str]) -> set[str]:
         """Do without any limit from now on; return its names if that is new to a request that did without `before`."""
         spellings = {*self._spellings} if self._most(is_word=False) else set()
         self.form.without |= spellings

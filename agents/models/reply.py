@@ -42,6 +42,8 @@ BREATH = 16
 """Chunks after which everything else in the process has its turn."""
 NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
+GIVEN = frozenset(["temperature", "reasoning_effort", "reasoning", "parallel_tool_calls", "id_slot", "grammar", "guided_choice"])
+"""What is in requests only if the operator says so."""
 TEACHING = (400, 422)
 """The HTTP statuses of servers that do not take something in a request."""
 REFUSED = (400, 413, 415, 422)
@@ -190,7 +192,8 @@ class _Tries:
         """Tell the operator what is left out from now on; tell whether there is anything."""
         self.has_learnt = bool(names)
         if names:
-            LOG.warning("%s: from now on it is asked without %s", model.place, ", ".join(sorted(names)))
+            though = ", although LLM_PARAMETERS sets it" if GIVEN & {*names} else ""
+            LOG.warning("%s: from now on it is asked without %s%s", model.place, ", ".join(sorted(names)), though)
         return self.has_learnt
 
     def _note(self, trouble: Trouble, model: Model, cause: str) -> None:

@@ -80,9 +80,9 @@ async def verdict(models: Models) -> Verdict:
     with silence():
         try:
             answer = await reply(models.chain("setup"), prompt, tools, listener)
-            calls = answer.tool_calls or [ToolCall(name=current_time.name, args={}, id="callofnow", type="tool_call")]
-            results = [ToolMessage("It is ten.", tool_call_id=call["id"] or "") for call in calls]
-            called = AIMessage(answer.text, tool_calls=calls, additional_kwargs=answer.additional_kwargs)
+            call = ToolCall(name=current_time.name, args={}, id="callofnow", type="tool_call")
+            called = answer if answer.tool_calls else AIMessage("", tool_calls=[call])
+            results = [ToolMessage("It is ten.", tool_call_id=call["id"] or "") for call in called.tool_calls]
             for chain, history, offered, speaker in (
                 (models.chain("setup"), [*prompt, called, *results], tools, listener),
                 (models.chain(OBSERVER), [prompt[0], HumanMessage("Answer with one word: stay")], [], watching),

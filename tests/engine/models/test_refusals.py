@@ -213,7 +213,7 @@ class Faulty(LocalChat):
             _convert_chunk({"number": "my pin"})
         if self.fault == "option" and "parallel_tool_calls" in options:
             _create(parallel_tool_calls=options["parallel_tool_calls"])  # type: ignore[call-arg]
-        yield ChatGenerationChunk(message=AIMessageChunk("Hello", response_metadata={"finish_reason": "stop"}))
+        yield ChatGenerationChunk(message=AIMessageChunk(content="Hello", response_metadata={"finish_reason": "stop"}))
 
 
 def _request_of(given: dict[str, object]) -> Part:
@@ -269,7 +269,7 @@ class Failing(LocalChat):
     async def _astream(self, *args: Any, **options: Any) -> AsyncIterator[ChatGenerationChunk]:
         if self.failures:
             raise self.failures.pop(0)
-        yield ChatGenerationChunk(message=AIMessageChunk("Hello", response_metadata={"finish_reason": "stop"}))
+        yield ChatGenerationChunk(message=AIMessageChunk(content="Hello", response_metadata={"finish_reason": "stop"}))
 
 
 @pytest.mark.parametrize(

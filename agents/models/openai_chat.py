@@ -58,8 +58,8 @@ class CompatibleChat(ChatOpenAI):
                 for choice in (piece.get("choices") or [] if price else piece["choices"])[:1]:
                     if reason := choice.get("finish_reason"):
                         metadata["finish_reason"] = reason
-                    delta = choice.get("delta") or {} if reason else choice["delta"]
-                    yield ChatGenerationChunk(message=_chunk(delta, piece.get("id")))
+                    delta = choice.get("delta", {})
+                    yield ChatGenerationChunk(message=_chunk({} if reason and not delta else delta, piece.get("id")))
         last = AIMessageChunk(content="", response_metadata=metadata, usage_metadata=_usage(usage) if usage else None)
         yield ChatGenerationChunk(message=last)
 
@@ -96,6 +96,8 @@ async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
                 elif not line and data:
                     yield b"\n".join(data)
                     data = []
+        if last := b"\n".join([*data, rest.strip().removeprefix(b"data:").strip()]).strip():
+            yield last
     except Exception as lost:
         # What carries requests has errors of its own; this one says that a stream broke off.
         raise APIError("the stream broke off", response.http_request, body=None) from lost

@@ -23,7 +23,7 @@ from langchain_core.exceptions import (
 )
 from pydantic import ValidationError
 
-from agents.errors import Overflow, Trouble
+from agents.errors import DialogSupervisorError, Overflow, Trouble
 from agents.models.refusal import refusal_of
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
@@ -156,7 +156,8 @@ def fault_of_ours(failure: Exception) -> str | None:
 
     What is behind the client's own function says which: it was still writing the request, or already reading.
     """
-    if is_models(failure) or _is_transport(failure) or status(failure) is not None:
+    is_ours = isinstance(failure, DialogSupervisorError)
+    if is_ours or is_models(failure) or _is_transport(failure) or status(failure) is not None:
         return None
     names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(failure.__traceback__)]
     writes = [place for place, name in enumerate(names) if name in STREAMS]

@@ -42,7 +42,7 @@ BREATH = 16
 """Chunks after which everything else in the process has its turn."""
 NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
-GIVEN = frozenset("temperature reasoning_effort reasoning parallel_tool_calls id_slot grammar".split())
+GIVEN = frozenset(["temperature", "reasoning_effort", "reasoning", "parallel_tool_calls", "id_slot", "grammar"])
 """What is in requests only if the operator says so."""
 TEACHING = (400, 422)
 """The HTTP statuses of servers that do not take something in a request."""

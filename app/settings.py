@@ -133,6 +133,7 @@ class Settings(Extensions):
     model_rest: float = Field(default=30, gt=0)
     reply_length: int = Field(default=200_000, ge=1_000)
     reply_seconds: float = Field(default=600, gt=0)
+    reply_repeats: int = Field(default=100, ge=0)
     rules_length: int = Field(default=1_000, ge=100, le=4_000)
     database_url: str = "sqlite:///var/dialogs.db"
     database_key: Annotated[SecretStr | None, AfterValidator(_as_sqlcipher_takes_it)] = None
@@ -232,6 +233,7 @@ class Settings(Extensions):
             rules=partial(make_chat, self.rules_length),
             reply_length=self.reply_length,
             reply_seconds=self.reply_seconds,
+            reply_repeats=self.reply_repeats,
         )
         roles = {**({"observer": self.observer_model} if self.observer_model else {}), **self.role_models}
         if override:

@@ -12,7 +12,7 @@ from benchmarks.taken import Run
 DOCS = Path(__file__).parent.parent / "docs"
 PEERS = ("langchain", "langgraph-swarm", "langgraph-supervisor")
 """The packages of the peers, whose versions a run tells."""
-BEGIN, END = "<!-- {name}: written by make bench -->", "<!-- end of {name} -->"
+BEGIN, END = "<!-- {name}: written by {by} -->", "<!-- end of {name} -->"
 
 
 def publish(run: Run, docs: Path = DOCS) -> None:
@@ -28,13 +28,13 @@ def publish(run: Run, docs: Path = DOCS) -> None:
     page.write_text(text, "utf-8")
 
 
-def marked(text: str, name: str, table: str) -> str:
-    """Return the text with `table` between the marks of that name.
+def marked(text: str, name: str, table: str, by: str = "make bench") -> str:
+    """Return the text with `table` between the marks of that name, which say by what it is written.
 
     Raises:
         ValueError: the marks are not there.
     """
-    begin, end = BEGIN.format(name=name), END.format(name=name)
+    begin, end = BEGIN.format(name=name, by=by), END.format(name=name)
     head, opening, rest = text.partition(begin)
     _, closed, tail = rest.partition(end)
     if not opening or not closed:

@@ -7,9 +7,10 @@ It defines `dialog`. The name of the file or the folder is the dialog's name; it
 import pkgutil
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from inspect import getclosurevars, isfunction, signature
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,13 +25,17 @@ import prompts
 from agents.discovery import load_each
 from agents.errors import ContractError
 from agents.memory.connection import Tables
-from agents.models.factory import Parameters
+from agents.models.factory import DEFAULT, FALLBACK, OBSERVER, Parameters
+from agents.state import SUPERVISOR
 from agents.state.message_notes import Forwarding
 from agents.toolkit.commands import SlashCommand
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Resume, Speaker
 from agents.toolkit.traits import Traits, traits_of
 from prompts import variables
+
+PREVIOUS = "__previous__"
+"""The channel in which LangGraph's `entrypoint` keeps what it returned."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +141,31 @@ def _misfit(agent: object) -> str:
         return "must take `messages` as its input"
     if agent.interrupt_before_nodes or agent.interrupt_after_nodes:
         return "has breakpoints (`interrupt_before`, `interrupt_after`): let a node call `interrupt()` instead"
-    inner = [graph for _, graph in agent.get_subgraphs(recurse=True) if isinstance(graph, Pregel)]
-    nodes = [node.bound for graph in (agent, *inner) for node in graph.nodes.values()]
-    tools = [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
-    if name := next((tool.name for tool in tools if _promises(traits_of(tool))), ""):
+    graphs = graphs_in(agent)
+    if graph := next((graph for graph in graphs if graph.checkpointer), None):
+        place = "is" if graph is agent else f"has a graph inside ({graph.get_name()}) that is"
+        return f"{place} compiled with a `checkpointer` of its own: leave it out, a dialog's memory is the assistant's"
+    if any(map(_reads_previous, graphs)):
+        return "reads `previous`, which a dialog does not keep: take a key of the input instead"
+    if name := next((tool.name for graph in graphs for tool in _tools_of(graph) if _promises(traits_of(tool))), ""):
         return f"calls {name}, whose traits promise what holds in `Dialog(tools=…)` alone: leave them out in a graph"
     return ""
+
+
+def is_reserved(name: str) -> bool:
+    """Tell whether a name is a role of the settings, or an entry of LLM_PARAMETERS: no dialog may take it."""
+    return name.casefold() in (SUPERVISOR, OBSERVER, DEFAULT, FALLBACK)
+
+
+def graphs_in(agent: Pregel[Any, Any, Any, Any]) -> list[Pregel[Any, Any, Any, Any]]:
+    """Return a graph and the graphs within it: its nodes, and those that the functions of its tools name."""
+    graphs = [agent]
+    # The list grows while it is gone through.
+    for graph in graphs:
+        named = [value for tool in _tools_of(graph) for value in _named_in(tool)]
+        inner = [*(inner for _, inner in graph.get_subgraphs()), *named]
+        graphs += [it for it in inner if isinstance(it, Pregel) and not any(it is other for other in graphs)]
+    return graphs
 
 
 def input_keys(agent: Pregel[Any, Any, Any, Any]) -> set[str]:
@@ -149,7 +173,33 @@ def input_keys(agent: Pregel[Any, Any, Any, Any]) -> set[str]:
     # Its JSON schema names them, too, but is slow to make, and some types have none.
     if isinstance(agent, CompiledStateGraph):
         return {*agent.builder.schemas[agent.builder.input_schema]}
-    return {*agent.get_input_jsonschema().get("properties", {})}
+    schema = agent.get_input_jsonschema()
+    schema = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
+    return {*schema.get("properties", {})}
+
+
+def _tools_of(graph: Pregel[Any, Any, Any, Any]) -> list[BaseTool]:
+    nodes = [node.bound for node in graph.nodes.values()]
+    return [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
+
+
+def _named_in(tool: BaseTool) -> list[object]:
+    """Return what the functions of a tool name outside themselves."""
+    functions = [getattr(tool, name, None) for name in ("func", "coroutine")]
+    named = list[object]()
+    for function in filter(isfunction, functions):
+        # A variable that has no value yet raises ValueError.
+        with suppress(ValueError):
+            names = getclosurevars(function)
+            named += (*names.nonlocals.values(), *names.globals.values())
+    return named
+
+
+def _reads_previous(graph: Pregel[Any, Any, Any, Any]) -> bool:
+    """Tell whether a graph is a function (`entrypoint`) that wants what it returned in the run before."""
+    bound = [node.bound for node in graph.nodes.values() if PREVIOUS in graph.channels]
+    functions = [getattr(node, name, None) for node in bound for name in ("func", "afunc")]
+    return any("previous" in signature(function).parameters for function in functions if callable(function))
 
 
 def _promises(traits: Traits) -> bool:
@@ -166,6 +216,8 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
     """
     dialogs = load_each(__name__, __path__, Dialog, prompts.OFF)
     for name, dialog in dialogs.items():
+        if is_reserved(name):
+            raise ContractError(f"dialogs/{name}.py: {name!r} is a name of the settings: rename the file")
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:
             raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")

@@ -5,9 +5,9 @@ screen is in `agents.events.views`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from agents.errors import Trouble
@@ -25,6 +25,11 @@ itself, or by a filter."""
 Step = Literal["choose", "collect", "check", "rank", "cut", "answer"]
 EVENTS: dict[str, "type[Event]"] = {}
 """All classes of events, by their names."""
+
+
+MOST_COUNTED = 1 << 40
+Count = Annotated[int, AfterValidator(lambda number: max(0, min(number, MOST_COUNTED)))]
+"""Tokens as a provider counts them: whatever number comes, a database can keep it."""
 
 
 class Event(BaseModel):
@@ -268,9 +273,9 @@ class ModelEnd(Event, type="model.end"):
 
     speaker: str
     model: str
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cached_tokens: Count = 0
     ms: int = 0
     ok: bool = True
 

@@ -31,6 +31,8 @@ from agents.memory.updates import Updates
 PREFIX = "sqlite:///"
 PARTS = (transcript, gate_log, updates, store, ledger, undo_log, notes, notices, feedback)
 TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES)),)
+SMALL = 4_096
+"""Pages of a file that forgetting writes anew: 16 MB, a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
 HINTS = {
@@ -196,8 +198,13 @@ async def open_memory(
                 copy = SqliteFile(_copy(path, stack), driver)
                 memory = await stack.enter_async_context(memory_in(copy, now, keep, tables))
         except (OSError, DatabaseError) as error:
-            raise UnusableDatabase(f"DATABASE_URL: cannot use {path} ({error}). {_hint(str(error))}") from error
+            raise unusable(path, error) from error
         yield memory
+
+
+def unusable(path: Path, fault: object) -> UnusableDatabase:
+    """Return the error that says what is wrong with a database file, and what to do."""
+    return UnusableDatabase(f"DATABASE_URL: cannot use {path} ({fault}). {_hint(str(fault))}")
 
 
 def _hint(fault: str) -> str:
@@ -291,8 +298,13 @@ class SqliteFile(Storage):
             raise FileNotFoundError(f"{self.path} was deleted or replaced while it was in use; start again")
 
     async def scrub(self, connection: Connection) -> bool:
-        """Write the file anew without what was deleted, and empty the log."""
-        await connection.execute("VACUUM")
+        """Empty the log, and write a small file anew; in a large one deleted rows are overwritten where they stood.
+
+        SQLite leaves pieces of rows that it once moved within a page. `compact` takes them out of a large file.
+        """
+        [(pages,)] = await connection.execute("PRAGMA page_count")
+        if pages <= SMALL:
+            await connection.execute("VACUUM")
         return await connection.truncate()
 
 

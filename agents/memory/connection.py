@@ -76,18 +76,12 @@ def migrate(tables: Tables, database: Session) -> None:
         ConfigError: the tables were made by a newer version of this program.
     """
     database.execute(OWNERS)
-    (version,) = database.execute(VERSION, (tables.owner,)).fetchone() or (0,)
-    newest = len(tables.steps)
-    if version > newest:
-        raise ConfigError(
-            f"DATABASE_URL: the tables of {tables.owner!r} have version {version}, newer than this program,"
-            f" which knows {newest}; update the program or name another file."
-        )
-    if version == newest:
+    steps, newest = missing_steps(tables, database), len(tables.steps)
+    if not steps:
         return
     try:
         # A script commits a transaction that was begun before it.
-        database.executescript(";\n".join(["BEGIN IMMEDIATE", *tables.steps[version:]]))
+        database.executescript(";\n".join(["BEGIN IMMEDIATE", *steps]))
         database.execute(SET_VERSION, (tables.owner, newest))
         if tables.owner == ENGINE:
             database.execute(f"PRAGMA user_version = {newest}")
@@ -95,6 +89,18 @@ def migrate(tables: Tables, database: Session) -> None:
     except BaseException:
         database.rollback()
         raise
+
+
+def missing_steps(tables: Tables, database: Session) -> Sequence[str]:
+    """Return the steps that an owner's tables lack. Raises ConfigError: a newer version of this program made them."""
+    (version,) = database.execute(VERSION, (tables.owner,)).fetchone() or (0,)
+    newest = len(tables.steps)
+    if version > newest:
+        raise ConfigError(
+            f"DATABASE_URL: the tables of {tables.owner!r} have version {version}, newer than this program,"
+            f" which knows {newest}; update the program or name another file."
+        )
+    return tables.steps[version:]
 
 
 T = TypeVar("T")

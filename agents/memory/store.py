@@ -27,9 +27,9 @@ CREATE TABLE store (
 GET = "SELECT value, created_at, updated_at FROM store WHERE prefix = ? AND key = ?"
 # "/" is the character that follows the full stop.
 BELOW = "(prefix = :prefix OR (prefix > :prefix || '.' AND prefix < :prefix || '/'))"
-SEARCH = f"""
-SELECT prefix, key, value, created_at, updated_at FROM store WHERE :prefix = '' OR {BELOW} ORDER BY updated_at DESC
-"""
+ALL = "SELECT prefix, key, value, created_at, updated_at FROM store"
+# One statement for everything and for one namespace would be served by no index.
+SEARCH_ALL, SEARCH = (f"{ALL} {where}ORDER BY updated_at DESC" for where in ("", f"WHERE {BELOW} "))
 PUT = """
 INSERT INTO store (prefix, key, value, created_at, updated_at) VALUES (?, ?, ?, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)
 ON CONFLICT (prefix, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
@@ -112,7 +112,8 @@ def _value(text: str) -> dict[str, object] | None:
 def _found(op: SearchOp, database: Session) -> list[SearchItem]:
     if op.query:
         raise NotImplementedError("items cannot be searched by meaning")
-    rows = database.execute(SEARCH, {"prefix": ".".join(op.namespace_prefix)})
+    prefix = ".".join(op.namespace_prefix)
+    rows = database.execute(SEARCH, {"prefix": prefix}) if prefix else database.execute(SEARCH_ALL, ())
     items = (
         SearchItem(tuple(prefix.split(".")), key, value, created, updated)
         for prefix, key, text, created, updated in rows

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
+from agents.language.text.repetition import REPEATS
 from agents.models.attempts import Attempts
 from agents.models.refusal import Refusal
 from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
@@ -61,6 +62,7 @@ class Model:
     caching: Caching = "none"
     reply_length: int = MOST_CHARACTERS
     reply_seconds: float = LONGEST_REPLY
+    reply_repeats: int = REPEATS
     gap_seconds: float | None = None
     """Seconds that a try may take until its first piece, and a reply between two pieces; None: as the client does."""
     retries: int = 0

@@ -230,6 +230,7 @@ async def ask(
     streamed = StreamedReply(
         _answer_text(model, messages, tools),
         longest=model.reply_length,
+        repeats=model.reply_repeats,
         model=model.name,
         says_why="says_why" in model.habits,
     )

@@ -17,6 +17,7 @@ from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.tool import ToolCall, ToolCallChunk
 
 from agents.errors import BrokenReply, GarbledReply, UselessReply
+from agents.language.text.repetition import REPEATS, Repetition
 from agents.models import MOST_CHARACTERS
 from agents.models.answer import AnswerText
 from agents.models.finish_reason import ENDED, PRICED, Ending, accept, ending_in, is_known
@@ -30,10 +31,6 @@ CUT = "cut"
 """Metadata of a message whose text is not whole: the code of the `error` event that says so."""
 LOOP: Literal["loop"] = "loop"
 """What ends a reply that repeats itself."""
-REPEATED = 480
-"""Characters in a row that repeat what stands before them, three times in all; they end a reply. Of letters beyond
-ASCII it takes half as many, since weak models spend a token or two on each."""
-_STEP, _MOST_REPEATED = 64, 1000
 
 
 @dataclass
@@ -89,7 +86,7 @@ def _tool_call(call: _Call) -> ToolCall:
 
 
 class StreamedReply:
-    """Takes the chunks of a reply into `text`. `longest` is how many characters it may have.
+    """Takes the chunks of a reply into `text`. It may have `longest` characters, and say the same `repeats` times.
 
     `model` is the name of who makes it; `says_why`: this model has said before why its replies ended.
     """
@@ -99,11 +96,13 @@ class StreamedReply:
         text: AnswerText | None = None,
         *,
         longest: int = MOST_CHARACTERS,
+        repeats: int = REPEATS,
         model: str = "",
         says_why: bool = False,
     ) -> None:
         self._longest, self._model, self._kind = longest, model, model.partition(":")[0]
         self.says_why = says_why
+        self._repetition = Repetition(repeats)
         self.text = text or AnswerText()
         self.has_thoughts = False
         self.is_done = False
@@ -114,9 +113,9 @@ class StreamedReply:
         self._usage: UsageMetadata | None = None
         self.ending: Ending | Literal["loop"] | None = None
         """How it ended, as the provider says, or as it was ended here."""
-        self._refusal = self._half = self._tail = ""
+        self._refusal = self._half = ""
         self._id: str | None = None
-        self._size = self._unseen = 0
+        self._size = 0
         self._has_text = self._has_ended = self._is_priced = False
 
     def take(self, chunk: AIMessageChunk) -> str:
@@ -143,12 +142,8 @@ class StreamedReply:
         self._size += thoughts + len(text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
         if self._size > self._longest:
             self.cut()
-        self._tail, self._unseen = (self._tail + text)[-3 * _MOST_REPEATED :], self._unseen + len(text)
-        if self._unseen >= _STEP:
-            self._unseen = 0
-            # A verse comes again with more or fewer blank lines.
-            if repeated(self._tail) or repeated(" ".join(self._tail.split())):
-                self.cut(LOOP)
+        if self._repetition.feed(text):
+            self.cut(LOOP)
         return shown
 
     def cut(self, ending: Literal["cut", "loop"] = "cut") -> None:
@@ -191,8 +186,6 @@ class StreamedReply:
                 raise UselessReply("cut_length", "the length limit was reached first", wants_room=wants_room)
             is_garbled = self.ending == LOOP or self.text.is_over
             raise GarbledReply("it says nothing") if is_garbled else BrokenReply("the reply is empty")
-        if self.ending == LOOP and (period := repeated(text)):
-            text = _once(text, period)
         code = f"cut_{'filter' if self.ending == 'refused' else LOOP if self.ending == LOOP else 'length'}"
         message = AIMessage(
             text,
@@ -244,22 +237,3 @@ class StreamedReply:
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
         return _whole_characters(text)
-
-
-def repeated(text: str) -> int:
-    """Return how many characters the end of a text says again and again; 0 if it does not."""
-    end = len(text) - _STEP
-    place = text.rfind(text[end:], max(0, end - _MOST_REPEATED), len(text) - 1) if end > 0 else -1
-    period = end - place if place >= 0 else 0
-    unit = text[-period:]
-    least = REPEATED if unit.isascii() or not any(map(str.isalpha, unit)) else REPEATED // 2
-    run = max(least, 3 * period) - period
-    return period if period and len(text) >= run + period and text[-run:] == text[-run - period : -period] else 0
-
-
-def _once(text: str, period: int) -> str:
-    """Return a text that ends with the first of what it says again and again."""
-    end = len(text)
-    while end > period and text[end - 1] == text[end - 1 - period]:
-        end -= 1
-    return text[:end].rstrip()

@@ -34,6 +34,8 @@ class Talk(TypedDict, total=False):
     """The dialog's `version` when this talk was last used."""
     inside: Json
     """The values of the own keys of an agent graph."""
+    packed: dict[str, list[str]]
+    """The values of those of its keys that are not plain JSON, as the graph's journal packs them."""
     offered: bool
     """Whether the user was already asked if this paused dialog goes on."""
     settled: str

@@ -6,18 +6,30 @@ from pathlib import Path
 from typing import Annotated
 
 from langchain_core.tools import BaseTool
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from agents.errors import ContractError
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
 from app.agent_files.mocks import Mock, mocked, stand_in
 from app.remote.yaml_file import NO_EXAMPLES, ByLanguage, Examples, Part, ToolName, read_files, text_in
-from dialogs import Dialog
+from dialogs import Dialog, is_reserved
 
 SHARED = Path("agents") / "shared"
 """Where, in the lab's folder, the agents stand that are dialogs for everybody."""
 OBSERVERS = ("supervisor", "finished")
+TUNABLE = frozenset({"temperature", "reasoning_effort", "max_tokens", "parallel_tool_calls"})
+"""The parameters of a model that say how it answers; all others belong to the operator's settings."""
+
+
+def _tunable(parameters: Parameters) -> Parameters:
+    if foreign := sorted(parameters.model_fields_set - TUNABLE):
+        raise ValueError(f"only the settings say {foreign[0]}; here are: {', '.join(sorted(TUNABLE))}")
+    return parameters
+
+
+Tuning = Annotated[Parameters, AfterValidator(_tunable)]
+"""The parameters that whoever may not change the settings gives to a model: no address, and nothing of its server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +52,7 @@ class AgentFile(Part):
     examples: Examples = NO_EXAMPLES
     """What people say who want it."""
     model: str = ""
-    parameters: Parameters = Parameters()
+    parameters: Tuning = Parameters()
     resume: Resume = "ask"
     maker: str = ""
     """Who has made it."""
@@ -91,12 +103,12 @@ def shared_agents(
 
     Raises:
         ConfigError: a file is wrong.
-        ContractError: a dialog has its name, or it names a tool or an observer that there is not.
+        ContractError: its name is taken or unfit, or it names a tool or an observer that there is not.
     """
     agents: dict[str, Agent] = {}
     for path in sorted((folder / SHARED).glob("*.yaml")):
-        if path.stem in dialogs or not path.stem.isidentifier():
-            raise ContractError(f"{path}: {path.stem!r} is a dialog's name already, or no name: rename the file")
+        if path.stem in dialogs or is_reserved(path.stem) or not path.stem.isidentifier():
+            raise ContractError(f"{path}: {path.stem!r} cannot be the name of an agent: rename the file")
         agents[path.stem] = read_agent(path).dialog(path.stem, tools_of(dialogs, *tools), observers)
     return agents
 

@@ -6,11 +6,12 @@ two runs the state of the conversation keeps the values of the graph's own keys.
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import Context as Variables
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -25,7 +26,7 @@ from agents.errors import ContractError, GarbledReply, ModelUnavailable
 from agents.language.text.vocabulary import says
 from agents.memory.checkpointer import WITHIN, Saver
 from agents.memory.undo_log import ToolWrite
-from agents.models.answer import AnswerText, answer_in
+from agents.models.answer import AnswerText
 from agents.models.failures import diagnose, is_models
 from agents.models.message_order import in_order
 from agents.models.text_calls import Offer
@@ -36,7 +37,9 @@ from agents.state.talk import Json, TalkUpdate
 from agents.toolkit.agent_graph import ASK, AgentGraphs, AgentTurn
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.tool_code import handed_off, prompt_of
+from app.agent_graphs.answer import HEARD, STRUCTURED, RunAnswer
 from app.agent_graphs.interrupts import questions, resumed
+from app.agent_graphs.journal import Journal, changed_in, is_plain, unkept
 from app.agent_graphs.reports import Bound, Reports, UsedUp
 from dialogs import input_keys
 from prompts import phrase
@@ -60,13 +63,16 @@ class AgentRun:
         self.turn, self.name, self.lang = turn, turn.speaker.name, turn.state["lang"]
         agent = turn.speaker.agent
         assert isinstance(agent, Pregel)  # `Dialog` takes no other one
-        self.graph, self.saver = agent.copy({"checkpointer": saver}), saver
+        self.journal = Journal(saver, agent)
+        self.graph = agent.copy({"checkpointer": self.journal})
         self.thread = WITHIN.join((turn.context.thread, turn.context.user, self.name))
         self.reports = Reports(self.name, turn.emit, turn.context.spent, turn.context.limits)
         self.heard = heard_by(turn)
         self._offer = Offer((), "\n".join(message.text for message in self.heard))
         self._texts: dict[str | None, AnswerText] = {}
-        self._values: Json = {}
+        self._values: object = None
+        self._inner: object = None
+        """The structured output of a graph within this one."""
         here = copy_context()
         self._hear: Callable[[str], None] = lambda text: here.run(turn.hear, text)
 
@@ -84,6 +90,8 @@ class AgentRun:
             return await task
         except GarbledReply as garbled:
             raise ModelUnavailable("garbled", f"agent of {self.name}", str(garbled)) from None
+        except ContractError as broken:
+            raise ContractError(f"the agent of {self.name} {broken} (docs/langgraph-agents.md)") from broken
         except Exception as failure:
             if not is_models(failure):
                 raise
@@ -109,44 +117,64 @@ class AgentRun:
             answers = self._answers(snapshot)
             if not answers:
                 return self._asking(snapshot), {}
+            await self._refuse(changed_in(_about(snapshot)))
             step = Command(resume=answers)
         elif _about(snapshot).get("run") != run and not self._goes_on(snapshot, settled):
-            await self.saver.adelete_thread(self.thread)
-            step = {**talk.get("inside", {}), "messages": self.heard}
+            await self.journal.adelete_thread(self.thread)
+            packed = {key: self.journal.unpacked(value) for key, value in talk.get("packed", {}).items()}
+            step = {**talk.get("inside", {}), **packed, "messages": self.heard}
+        elif snapshot.tasks:
+            await self._refuse(changed_in(_about(snapshot)))
         if step is not None or snapshot.tasks:
-            try:
-                await self._stream(step, config)
-            except ParentCommand as passed:
-                return _hand_back(passed.args[0], turn.history), {}
-            except UsedUp:
-                pass
-            except Exception as failure:
-                if not is_invalid_resume(failure):
-                    raise
+            if passed := await self._go(step, config):
+                return _hand_back(passed, turn.history), {}
             snapshot = await self.graph.aget_state(config)
-        await self.saver.aprune([self.thread])
+            if snapshot.tasks:
+                await self._refuse(self.journal.changed)
+        await self.journal.aprune([self.thread])
         if self.reports.refused:
             return AIMessage(phrase("turn_spent", self.lang, most=turn.context.limits.turn_calls)), {}
-        return self._outcome(snapshot)
+        return await self._outcome(snapshot)
+
+    async def _refuse(self, changed: str) -> None:
+        """End a run that would go on with values of these keys that are not as they were; the next run begins anew."""
+        if changed:
+            await self.journal.adelete_thread(self.thread)
+            raise unkept(changed)
 
     def _goes_on(self, snapshot: StateSnapshot, settled: str) -> bool:
         """Tell whether the user wants a run to go on that has stopped at a node: the turn's calls were used up."""
         is_stopped = bool(snapshot.tasks) and _about(snapshot).get("settled") == settled
         return is_stopped and says("go_on", self.turn.state["heard"]["text"] or "", self.lang)
 
-    def _outcome(self, snapshot: StateSnapshot) -> tuple[AIMessage, TalkUpdate]:
+    async def _outcome(self, snapshot: StateSnapshot) -> tuple[AIMessage, TalkUpdate]:
         """Return what a run has come to: questions, an answer, or a hand-off."""
         if snapshot.interrupts:
             return self._asking(snapshot), {}
         # What was stored has lost the types that nobody has declared; what was streamed has them.
-        values = {**snapshot.values, **self._values}
-        [*_, last] = values.get("messages") or [HumanMessage("")]
+        values = snapshot.values if self._values is None else self._values
+        if isinstance(values, Mapping) and isinstance(snapshot.values, Mapping):
+            values = {**snapshot.values, **values}
+        outputs = self.graph.output_channels
+        own = (
+            {*([outputs] if isinstance(outputs, str) else outputs)} - input_keys(self.graph) - {"messages", STRUCTURED}
+        )
+        ran = [done.id for done in self.reports.done]
+        answer = RunAnswer(values, self._offer, self.lang, outputs=sorted(own), inner=self._inner, ran=ran)
+        last = answer.said[-1] if answer.said else None
         if not isinstance(last, AIMessage) and self.reports.passed_on:
             # No graph within this one has the agent that a tool of theirs has named.
             return _hand_back(self.reports.passed_on, self.turn.history), {}
-        if snapshot.tasks or isinstance(last, HumanMessage):
-            raise self._broken("stops without an answer")
-        return AIMessage(answer_in(last.text, self._offer)), {"inside": self._own_keys(values)}
+        try:
+            text = "" if snapshot.tasks else answer.text()
+        except GarbledReply:
+            # The same message begins a new run, unless a tool was called: what it did must not be done twice.
+            if not any(isinstance(message, ToolMessage) for message in answer.said):
+                await self.journal.adelete_thread(self.thread)
+            raise
+        if not text:
+            raise ContractError("stops without an answer")
+        return AIMessage(text), self._own_keys(values if isinstance(values, Mapping) else {})
 
     def _answers(self, snapshot: StateSnapshot) -> dict[str, object]:
         """Return the values for the interrupts that the user has answered."""
@@ -159,6 +187,20 @@ class AgentRun:
         values = {asked.id: resumed(asked, answers.get(asked.id, ()), self.lang) for asked in snapshot.interrupts}
         return {id: value for id, value in values.items() if value is not None}
 
+    async def _go(self, step: Json | Command[Any] | None, config: RunnableConfig) -> Command[Any] | None:
+        """Let the graph run until it stops; return the command by which it has left for a dialog."""
+        try:
+            await self._stream(step, config)
+        except ParentCommand as passed:
+            command: Command[Any] = passed.args[0]
+            return command
+        except UsedUp:
+            pass
+        except Exception as failure:
+            if not is_invalid_resume(failure):
+                raise
+        return None
+
     async def _stream(self, step: Json | Command[Any] | None, config: RunnableConfig) -> None:
         modes: list[StreamMode] = ["messages", "values"]
         parts = self.graph.astream(
@@ -169,41 +211,46 @@ class AgentRun:
                 self._take(part[0])
             elif not place:
                 self._values = part
+            elif isinstance(part, Mapping) and part.get(STRUCTURED) is not None:
+                self._inner = part[STRUCTURED]
         for text in self._texts.values():
-            self._hear(text.rest())
+            self._show(text, text.rest)
 
     def _take(self, piece: object) -> None:
         if isinstance(piece, AIMessage) and piece.text:
             text = self._texts.setdefault(piece.id, AnswerText(offer=self._offer))
-            self._hear(text.feed(piece.text))
+            self._show(text, partial(text.feed, piece.text))
+
+    def _show(self, text: AnswerText, read: Callable[[], str]) -> None:
+        """Show what is read of a text, unless it may be structured output, or is nothing that a user could read."""
+        with suppress(GarbledReply):
+            piece = read()
+            if not text.answer.startswith(("{", "[")):
+                self._hear(piece)
 
     def _asking(self, snapshot: StateSnapshot) -> AIMessage:
         """Return calls that ask the user what the graph waits for; each id begins with that of the interrupt."""
         calls, most = list[ToolCall](), self.turn.context.limits.calls_per_reply
         for waiting in snapshot.interrupts:
-            try:
-                asked = questions(waiting, self.lang)
-            except ContractError as broken:
-                raise self._broken(str(broken)) from None
-            for place, question in enumerate(asked):
+            for place, question in enumerate(questions(waiting, self.lang)):
                 id = f"{waiting.id}.{place}.{len(self.turn.history)}"
                 calls.append(ToolCall(name=ASK, args={"question": question}, id=id, type="tool_call"))
         if len(calls) > most:
-            raise self._broken(f"asks {len(calls)} questions at once, and {most} is the most")
+            raise ContractError(f"asks {len(calls)} questions at once, and {most} is the most")
         return AIMessage("", id=str(_about(snapshot).get("run")), tool_calls=calls)
 
-    def _own_keys(self, values: Json) -> Json:
+    def _own_keys(self, values: Mapping[str, object]) -> TalkUpdate:
         """Return the values of the keys that the graph takes as its input, but for the messages."""
-        kept: Json = {}
-        for key in values.keys() & input_keys(self.graph) - {"messages"}:
-            kept[key] = value = values[key]
-            try:
-                is_json = json.loads(json.dumps(value)) == value
-            except (TypeError, ValueError):
-                is_json = False
-            if not is_json:
-                raise self._broken(f"keeps under {key!r} what is not plain JSON")
-        return kept
+        plain, packed = dict[str, object](), dict[str, list[str]]()
+        for key in values.keys() & input_keys(self.graph) - {"messages", STRUCTURED}:
+            if is_plain(values[key], messages=False):
+                plain[key] = values[key]
+            elif (texts := self.journal.packed(values[key])) is not None:
+                packed[key] = texts
+            else:
+                kind = type(values[key]).__name__
+                raise ContractError(f"keeps under {key!r} what is not plain JSON and would come back changed ({kind})")
+        return {"inside": plain, "packed": packed}
 
     async def _note_writes(self) -> None:
         """Enter the tool calls in the undo log, where nothing can take them back: the user is told so."""
@@ -212,9 +259,6 @@ class AgentRun:
         if context.undo is not None:
             for done in self.reports.done:
                 await context.undo.note(ToolWrite(**place, tool=done.tool, call=done.id), {"args": {**done.args}})
-
-    def _broken(self, rule: str) -> ContractError:
-        return ContractError(f"the agent of {self.name} {rule} (docs/langgraph-agents.md)")
 
 
 def _about(snapshot: StateSnapshot) -> Mapping[str, object]:
@@ -239,7 +283,7 @@ def heard_by(turn: AgentTurn) -> list[AnyMessage]:
             spoken.append(message)
     role = notes(lang=lang, forwarding="custom") if turn.speaker.is_custom else {}
     _, *heard = in_order([SystemMessage("", additional_kwargs={**role}), *spoken])
-    return heard
+    return [message.model_copy(update={"id": f"{HEARD}{place}"}) for place, message in enumerate(heard)]
 
 
 def _run_answered(history: Sequence[AnyMessage]) -> str:

@@ -33,7 +33,7 @@ def questions(waiting: Interrupt[Any], lang: str) -> list[Json | str]:
     try:
         value = jsonable(waiting.value)
     except ValueError:
-        raise ContractError("it interrupts with a value that is not JSON") from None
+        raise ContractError("interrupts with a value that is not JSON") from None
     reviews = _reviews(waiting)
     if not reviews:
         return [value if isinstance(value, str | dict) else json.dumps(value, ensure_ascii=False)]

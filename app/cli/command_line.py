@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from agents.errors import BrokenState, ContractError, DatabaseError, UnusableDatabase
-from agents.language.text.clean import safe_json
+from agents.language.text.clean import clean, safe_json
 from agents.toolkit.commands import CommandResult
 from app.assistant.assistant import STORAGE
 from app.cli import demo, installation, lab, migration, setup, starter, talk, threads, tools
@@ -40,7 +40,7 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(threads.system_messages, seat),
     *(demo.demo, setup.setup, installation.notes, installation.usage, installation.audit, ring),
     *(installation.graph, installation.calibrate, installation.check),
-    *(starter.new, migration.migrate, migration.rekey, worker),
+    *(starter.new, migration.migrate, migration.rekey, migration.compact, worker),
 )
 
 telegram = typer.Typer(name="telegram")
@@ -138,7 +138,7 @@ def _run(arguments: Sequence[str]) -> int:
         with results_alone() if invocation.as_json else nullcontext():
             outcome = asyncio.run(_until_terminated(outcome))
     if isinstance(outcome, CommandResult):
-        text = safe_json(outcome.object) if invocation.as_json else "\n".join(outcome.lines)
+        text = safe_json(outcome.object) if invocation.as_json else clean("\n".join(outcome.lines))
         sys.stdout.write(f"{text}\n" if text else "")
         return outcome.exit_code
     return outcome or 0

@@ -24,8 +24,9 @@ from app.composition import (
     load_thresholds,
     make_models,
     open_assistant,
+    tables_of,
 )
-from app.composition.databases import open_database
+from app.composition.databases import check_database, open_database
 from app.composition.help_chain import check_help
 from app.composition.remote_tools import with_remote_tools
 from app.composition.windows import fitting
@@ -81,6 +82,9 @@ async def check() -> CommandResult:
     """Show everything that is discovered; exit 2 if something is wrong."""
     settings = read_settings()
     result = report(settings)
+    if not result["faults"]:
+        with _noting(result["faults"]):
+            await check_database(settings.database_url, tables_of(dialogs_of()), settings.database_key)
     if not result["faults"]:
         absent: list[ConfigError] = []
         broken_files: list[str] = []

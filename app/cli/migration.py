@@ -1,4 +1,4 @@
-"""`migrate` and `rekey`: an installation moves to another database, or an encrypted one gets another key."""
+"""`migrate`, `rekey` and `compact`: a database moves, gets another key, or is written anew."""
 
 import sys
 from importlib import import_module
@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from agents.errors import ConfigError, UsageError
 from agents.toolkit.commands import CommandResult
 from app.cli.progress import progress_bar
-from app.composition.databases import connected
+from app.composition.databases import connected, is_postgres
 from app.composition.migration import copy
 from app.presentation.texts import say
 from app.security.encryption import change_key, read_key
@@ -82,3 +82,22 @@ async def rekey(new: NewKey) -> None:
     # The file must open with the new key before anybody is told so.
     async with connected(settings.database_url, new):
         sys.stdout.write(say("rekeyed", settings.app_lang) + "\n")
+
+
+async def compact() -> CommandResult:
+    """Write the database file anew, without remains of what was forgotten; others wait meanwhile.
+
+    Raises:
+        ConfigError: the database cannot be used, or its server does this by itself.
+    """
+    settings = read_settings()
+    if is_postgres(settings.database_url):
+        raise ConfigError("DATABASE_URL: PostgreSQL does this by itself; VACUUM FULL does it at once.")
+    async with connected(settings.database_url, settings.database_key) as connection:
+        [(before,)] = await connection.execute("PRAGMA page_count")
+        await connection.execute("VACUUM")
+        await connection.truncate()
+        [(after,)] = await connection.execute("PRAGMA page_count")
+        [(size,)] = await connection.execute("PRAGMA page_size")
+    facts = {"before": before * size, "after": after * size}
+    return CommandResult(facts, [say("compacted", settings.app_lang, **{k: f"{v:,}" for k, v in facts.items()})])

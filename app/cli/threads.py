@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from agents.errors import UsageError
-from agents.language.text.clean import safe_json
+from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TOLD
 from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
@@ -133,7 +133,7 @@ async def forget(
             raise UsageError(say("forget.nothing", lang, user=user))
         if sys.stdin.isatty() and not yes and not context.obj.as_json:
             question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
-            if (await asyncio.to_thread(_typed, question)) not in ("y", "yes", say("setup.yes", lang)):
+            if (await asyncio.to_thread(_typed, clean(question))) not in ("y", "yes", say("setup.yes", lang)):
                 return CommandResult({}, [say("forget.left", lang)], FAILED)
         async with assistant.services.get(Audit).deed(login(), "forget", thread or "", user or ""):
             if scope == "person":

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from agents.errors import ConfigError, UnusableDatabase
-from agents.memory import Memory, database_path, open_memory
+from agents.errors import ConfigError, DatabaseError, UnusableDatabase
+from agents.memory import TABLES, Memory, database_path, open_memory, unusable
 from agents.memory.checkpointer import KEPT_TURNS, Keep
-from agents.memory.connection import Connection, Tables, connect
+from agents.memory.connection import Connection, Tables, connect, missing_steps
 from app.process.extras import load_extra
 from app.security.encryption import driver_of
 
@@ -56,6 +56,29 @@ async def connected(url: str, key: SecretStr | None = None) -> AsyncIterator[Con
         opening = connect(str(path), driver=driver_of(path, key))
     async with opening as connection:
         yield connection
+
+
+async def check_database(url: str, tables: Sequence[Tables], key: SecretStr | None = None) -> None:
+    """Read a database that is there as far as a turn could, and change nothing; a new one is made later.
+
+    Raises:
+        ConfigError: it cannot be used, is damaged, or a newer version of this program has made its tables.
+    """
+    if is_postgres(url):
+        async with connected(url, key):
+            return
+    path = database_path(url)
+    if not path.is_file() or not path.stat().st_size:
+        return
+    try:
+        async with connected(url, key) as connection:
+            verdicts = await connection.execute("PRAGMA quick_check(1)")
+            if verdicts != [("ok",)]:
+                raise unusable(path, f"malformed: {verdicts[0][0]}")
+            if await connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'owners'"):
+                await connection.read(lambda session: [missing_steps(each, session) for each in (*TABLES, *tables)])
+    except DatabaseError as fault:
+        raise unusable(path, fault) from fault
 
 
 def is_postgres(url: str) -> bool:

@@ -23,6 +23,7 @@ from app.lab.folder import LabFolder, written
 from app.remote.yaml_file import validated
 from app.replay.stage import staged
 from app.settings import Settings
+from dialogs import is_reserved
 from prompts import languages
 
 LONGEST_NAME = 40
@@ -62,11 +63,11 @@ class Workshop:
         """Keep an agent as its next version, once it is found to work, and return it.
 
         Raises:
-            UsageError: its name is no name, or a dialog has it that is not this agent, shared.
+            UsageError: its name is not fit for a dialog, is reserved, or is a dialog's that is not this agent, shared.
             ContractError: a tool, an observer or a rule of dialogs is broken.
         """
-        if _named(name) in discover_unshared().dialogs:
-            raise UsageError(f"a dialog is called {name!r}: choose another name")
+        if _named(name) in discover_unshared().dialogs or is_reserved(name):
+            raise UsageError(f"{name!r} is taken: choose another name")
         version = max(self.versions(name), default=0) + 1
         kept = agent.model_copy(update={"maker": self.maker, "version": version})
         check_tools(with_agent(discover_unshared(), name, dialog_of(name, kept)))

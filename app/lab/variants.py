@@ -11,6 +11,7 @@ from agents.errors import UsageError
 from agents.models.answer import answer_in
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Speaker, Speakers
+from app.agent_files import Tuning
 from app.agent_files.mocks import Mock, with_mocks
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
@@ -24,7 +25,7 @@ class Variant(Part):
 
     model: str = ""
     """The model of every role, such as `openai:gpt-5-mini`; empty: as it is set."""
-    parameters: Parameters = Parameters()
+    parameters: Tuning = Parameters()
     """Of every role's model."""
     prompts: Mapping[str, ByLanguage] = Field(default_factory=dict)
     """By dialog: the prompt that takes the place of its own."""

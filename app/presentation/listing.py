@@ -127,9 +127,9 @@ def card_lines(card: ToolCard) -> list[str]:
 
 def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
     """Return a talk as it was held, with the people's ids if there are several; further lines are indented."""
-    shown = []
+    shown, is_named = [], _are_several(lines)
     for line in lines:
-        who, text, stopped = _said(line, lines, lang)
+        who, text, stopped = _said(line, lang, is_named=is_named)
         text = indent(clean(text).strip(), "    ").strip()
         shown.append(f"{moment(line.at_ms)}  {clean(who)}: {text}{stopped and f'  {stopped}'}")
     return shown
@@ -137,9 +137,9 @@ def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
 
 def markdown_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
     """Return the lines of a talk as paragraphs of Markdown: who said it and when, and what, as a quotation."""
-    parts = []
+    parts, is_named = [], _are_several(lines)
     for line in lines:
-        who, text, stopped = _said(line, lines, lang)
+        who, text, stopped = _said(line, lang, is_named=is_named)
         quoted = "\n".join(f"> {row}".rstrip() for row in text.split("\n"))
         parts.append(f"**{who}** · {moment(line.at_ms)}{stopped and f' · {stopped}'}\n\n{quoted}")
     return parts
@@ -160,13 +160,17 @@ def conversation_markdown(
     return clean("\n\n".join(parts)) + "\n"
 
 
-def _said(line: TranscriptLine, lines: Sequence[TranscriptLine], lang: str) -> tuple[str, str, str]:
+def _are_several(lines: Sequence[TranscriptLine]) -> bool:
+    return len(writers_of(lines)) > 1
+
+
+def _said(line: TranscriptLine, lang: str, *, is_named: bool) -> tuple[str, str, str]:
     """Return who said a line of a talk, what with its sources, and a mark if it was stopped.
 
-    A user is "you", or called by their id if several people took part.
+    A user is "you", or is called by their id: `is_named`, where several people took part.
     """
     who = line.speaker or SUPERVISOR
-    if line.role == "user" and len(writers_of(lines)) <= 1:
+    if line.role == "user" and not is_named:
         who = say("you", lang)
     text = with_list(line.text.strip(), line.metadata.get("citations", []))
     return who, text, f"⏹ {say('stopped', lang)}" if line.metadata.get("interrupted") else ""

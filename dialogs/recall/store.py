@@ -23,6 +23,8 @@ TABLES = Tables(
         id INTEGER PRIMARY KEY, owner TEXT NOT NULL, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT NOT NULL,
         turn INTEGER NOT NULL, since INTEGER NOT NULL, lang TEXT NOT NULL, write_id INTEGER NOT NULL, due_ms INTEGER,
         tries INTEGER NOT NULL DEFAULT 0, UNIQUE (thread, user, message))""",
+        """CREATE INDEX recall_entries_user ON recall_entries (user);
+        CREATE INDEX recall_ends_user ON recall_ends (user)""",
     ),
 )
 ITEMS, SUMMARY = "recall", "summary"

@@ -17,6 +17,8 @@ from tests.support.places import ROOT
 PEERS = ("langchain", "langgraph-checkpoint-postgres", "langgraph-supervisor", "langgraph-swarm")
 WORKERS = ("procrastinate", "psycopg")
 """What our own workers need, who are measured beside the peers."""
+CLASSES = ("anthropic", "deepseek", "google-genai", "groq", "mistralai", "ollama", "openrouter", "xai")
+"""The providers that are asked by their own classes."""
 
 
 def pinned(name: str) -> set[str]:
@@ -32,7 +34,10 @@ def test_nobody_needs_the_peers_to_run_or_test_the_application() -> None:
     assert set(PEERS) <= pinned("requirements-bench.txt")
     assert pinned("requirements.txt") < pinned("requirements-bench.txt")
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]["bench"]
-    assert {re.split(r"[\[>=<]", requirement)[0] for requirement in declared} == {*PEERS, *WORKERS, "jinja2"}
+    assert {re.split(r"[\[>=<]", requirement)[0] for requirement in declared} == {
+        *(*PEERS, *WORKERS, "jinja2"),
+        *(f"langchain-{name}" for name in CLASSES),
+    }
 
 
 def test_only_the_adapters_import_the_peers() -> None:

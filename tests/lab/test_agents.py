@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
@@ -19,6 +20,8 @@ from app.lab.drawing import drawing
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data
 from app.lab.live import OpenTalks
+from app.lab.variants import Variant
+from app.remote.yaml_file import Part
 from app.replay.stage import play
 from app.settings import Settings
 
@@ -228,3 +231,23 @@ def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.Capture
     assert command_line.main(["lab", "agent", "save", "planner", str(file)]) == 2
     assert command_line.main(["lab", "agent", "delete", "clerk"]) == 0
     assert command_line.main(["lab", "agent", "changes", "clerk", "1", "2"]) == 2
+
+
+@pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback"])
+def test_no_agent_takes_a_name_of_the_settings(settings: Settings, workshop: Workshop, name: str) -> None:
+    """Such an agent would speak for everybody: it is neither saved nor, put there by hand, loaded."""
+    with pytest.raises(UsageError, match="is taken"):
+        workshop.save(name, CLERK)
+    LabFolder(settings.lab_folder / "agents").write("shared", name, CLERK)
+    with pytest.raises(ContractError, match="cannot be the name of an agent"):
+        discover_checked(settings)
+
+
+@pytest.mark.parametrize("part", [AgentFile, Variant])
+@pytest.mark.parametrize("own", [{"base_url": "http://127.0.0.1:1/v1"}, {"slot": 1}, {"window": 4096}, {"slots": 1}])
+def test_an_address_belongs_to_the_settings(part: type[Part], own: dict[str, object]) -> None:
+    """Whoever may only use the lab names no address of a model, and nothing of its server."""
+    file = CLERK.model_dump(exclude_unset=True) if part is AgentFile else {}
+    with pytest.raises(ValidationError, match=f"only the settings say {next(iter(own))}"):
+        part.model_validate({**file, "parameters": own})
+    assert part.model_validate({**file, "parameters": {"temperature": 1}})

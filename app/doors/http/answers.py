@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Self
 
 from agents.errors import UsageError
-from agents.events import Error, Event
+from agents.events import CUT, REBUILT, RETRY, Error, Event
 from agents.memory.inbox import storable
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
@@ -44,6 +44,13 @@ class Answer:
         answer.events = [event.model_copy(update={"seq": place}) for place, event in enumerate(events, 1)]
         answer.is_over = True
         return answer
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it ended in an error, so that its message is still to be answered."""
+        mended = (RETRY, REBUILT, *CUT)
+        errors = (event for event in self.events if isinstance(event, Error))
+        return self.is_over and any(error.code not in mended for error in errors)
 
     async def read(self) -> AsyncIterator[Event]:
         """Yield the events, those to come as they come."""
@@ -104,21 +111,26 @@ class Answers:
         return sum(not answer.is_over for answer in self._answers.values())
 
     async def to(self, turn: Turn) -> Answer:
-        """Return the answer to a message, which begins if it is not being made already.
+        """Return the answer to a message, which begins if it is neither kept nor being made.
 
+        An answer that failed is made again, and so is one whose message was forgotten, here or by another process.
         An answer that nobody reads is stopped after a while.
 
         Raises:
             Busy: no further turn of the user is taken on now.
-            UsageError: the message's id belongs to another text.
+            UsageError: the message's id belongs to another text, or to somebody else's message.
         """
         stored = await self._assistant.message(turn.thread, turn.id)
-        running = self._answers.get((turn.thread, turn.id))
-        texts = [message.text for message in (stored, running.turn if running else None) if message]
+        kept = self._answers.get((turn.thread, turn.id))
+        if kept and kept.is_over and (kept.has_failed or stored is None):
+            kept = None
+        if kept and kept.turn.owner != turn.owner:
+            raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
+        texts = [message.text for message in (stored, kept.turn if kept else None) if message]
         # A text is stored without the signs that the database cannot keep.
         if any((text and storable(text)) != (turn.text and storable(turn.text)) for text in texts):
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
-        return running or self._begun(turn)
+        return kept or self._begun(turn)
 
     def of(self, thread: str, id: str) -> Answer | None:
         """Return the answer to a message; None if it was not made here, or is no longer kept."""
@@ -141,11 +153,6 @@ class Answers:
     def keep(self, answer: Answer) -> None:
         """Keep the answer to a message that is not played."""
         self._answers[answer.turn.thread, answer.turn.id] = answer
-
-    def drop(self, thread: str, id: str) -> None:
-        """Drop an answer that is over, so that its message is tried again."""
-        if (answer := self.of(thread, id)) and answer.is_over:
-            del self._answers[thread, id]
 
     async def close(self) -> None:
         """Give the answers that run a while, then break them off: their messages are answered when they come again."""

@@ -91,7 +91,7 @@ TASK = re.compile(
     r"|analyze this conversation and provide:)",
     re.DOTALL | re.IGNORECASE,
 )
-FIRST_WORDS = re.compile(r"^\s*(?:user|human)\s*:\s*((?:\S+[ \t]*){1,5})", re.MULTILINE | re.IGNORECASE)
+FIRST_WORDS = re.compile(r"^[ \t]*(?:user|human)[ \t]*:[ \t]*((?:\S+[ \t]*){1,5})", re.MULTILINE | re.IGNORECASE)
 NOTHING_SAID = "💬"
 Keep = Callable[[str], Awaitable[None]]
 """Notes what was answered."""

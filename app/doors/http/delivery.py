@@ -53,9 +53,10 @@ class Delivery:
         """
         owner = self.key.user(user)
         turn = Turn(thread=self.name, text=text, user=owner, lang=lang, id=id, source=source, device=DEVICE)
-        # An answer that begins now, as after a restart, numbers its events anew.
-        after = self.last_event_id if self.answers.of(turn.thread, turn.id) else 0
+        kept = self.answers.of(turn.thread, turn.id)
         answer = await self.answers.to(turn)
+        # An answer that begins now, as after a restart, numbers its events anew.
+        after = self.last_event_id if answer is kept else 0
         headers = {"X-Message-Id": quote(turn.id)}
         if STREAM in self.accept:
             return streamed(_frames(answer, self.thread, after), headers)

@@ -18,7 +18,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from pydantic.json_schema import models_json_schema
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -50,6 +50,7 @@ MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
 LABELS = ("method", "path", "status")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The methods that are counted by name; a client may send any word for one."""
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?", re.ASCII)
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -81,7 +82,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = Headers(scope=scope)
         sent_id = headers.get("x-request-id", "")
         id = sent_id if _ID.fullmatch(sent_id) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = id
@@ -111,15 +112,16 @@ class Gate:
             self._requests.labels(method, path, str(status)).inc()
             self._seconds.observe(time.monotonic() - begun)
 
-    def _problem(self, headers: dict[str, str], most: int) -> tuple[int, str] | None:
+    def _problem(self, headers: Headers, most: int) -> tuple[int, str] | None:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > most:
             return 413, f"A body may have {most} bytes."
-        host = headers.get("host", "")
+        host = ",".join(headers.getlist("host"))
+        name = _HOST.fullmatch(host)
         if "origin" in headers and headers["origin"].partition("://")[2] != host:
             return 403, "A page of another site may not call."
         # Where no key is asked for, a page could reach this machine under a name of its own.
-        if self._is_local and not any(_is_loopback(name.strip("[]")) for name in (host, host.rpartition(":")[0])):
+        if self._is_local and not (name and _is_loopback(name[1].strip("[]"))):
             return 403, "Without keys only this machine is served, by the names localhost, 127.0.0.1 and ::1."
         return None
 

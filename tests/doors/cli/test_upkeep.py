@@ -66,6 +66,36 @@ def test_check_tells_faults(
     assert json.loads(capsys.readouterr().out) == found
 
 
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.95])
+def test_check_reads_the_database(
+    share: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """A file that was cut short, or that a newer version has made, is a fault, and stays as it was."""
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'd.db'}")
+    assert command_line.main(["ask", "hello", "--thread", "t"]) == 0
+    assert command_line.main(["check", "--json"]) == 0
+    file = tmp_path / "d.db"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(len(whole) * share)])
+    capsys.readouterr()
+    assert command_line.main(["check", "--json"]) == 2
+    assert "cannot use" in json.loads(capsys.readouterr().out)["faults"][0]
+
+    file.write_bytes(whole)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("UPDATE owners SET version = 99")
+        database.commit()
+    assert command_line.main(["check", "--json"]) == 2
+    assert "newer than this program" in json.loads(capsys.readouterr().out)["faults"][0]
+
+
+def test_a_name_brings_no_escapes_to_the_terminal(stage: Stage, capsys: Captured) -> None:
+    """Whatever a command tells, the terminal is left as it is."""
+    stage(lines=[line("user", "hi")])
+    assert command_line.main(["forget", "--thread", "me\x1b[2J", "--yes"]) == 0
+    assert capsys.readouterr().out == "Thread me is forgotten.\n"
+
+
 def test_check_names_the_setting_that_a_slip_meant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:

@@ -159,6 +159,9 @@ async def test_a_body_of_unknown_length_is_bounded(client: httpx.AsyncClient) ->
         ({"host": "evil.example:8000"}, 403),
         ({"host": "localhost:8000"}, 200),
         ({"host": "[::1]:8000"}, 200),
+        ({"host": "127.0.0.1:x.evil.example"}, 403),
+        ({"host": "localhost:80@evil.example"}, 403),
+        ({"host": "[::1"}, 403),
     ],
 )
 async def test_pages_of_other_sites(client: httpx.AsyncClient, headers: dict[str, str], status: int) -> None:

@@ -25,7 +25,7 @@ from app.standin import make_chat
 from prompts import sentence
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
-from tests.support.odd_provider import Provider, end, words
+from tests.support.odd_provider import Chunk, Provider, delta, end, words
 from tests.support.scripted_assistant import ROLES, stage
 
 MODEL = "dialog-supervisor"
@@ -110,10 +110,20 @@ async def test_several_messages_of_one_answer(openai_client: AsyncOpenAI, script
         assert "".join([chunk.choices[0].delta.content or "" async for chunk in stream]) == answer
 
 
-@pytest.mark.parametrize("reason", ["length", "content_filter"])
-async def test_why_an_answer_ended(tmp_path: Path, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("middle", "end_reason", "reason", "sentence"),
+    [
+        ([], "length", "length", "length limit"),
+        ([], "content_filter", "content_filter", "filter"),
+        ([delta(content="We go on.\n")] * 200, "stop", "length", "it began to repeat itself. Ask me to go on."),
+    ],
+    ids=["length", "filter", "circle"],
+)
+async def test_why_an_answer_ended(
+    tmp_path: Path, middle: list[Chunk], end_reason: str, reason: str, sentence: str
+) -> None:
     """A client is told that an answer was cut, and by what; the words that there are stay."""
-    cut = [*words("Once upon a time")[:-1], end(reason)]
+    cut = [*words("Once upon a time")[:-1], *middle, end(end_reason)]
     async with (
         Provider.open(cut) as provider,
         talk(tmp_path, provider.url) as assistant,
@@ -124,6 +134,8 @@ async def test_why_an_answer_ended(tmp_path: Path, reason: str) -> None:
             body = {"model": "dialog-supervisor", "messages": [{"role": "user", "content": "hi"}], "stream": stream}
             answer = (await client.post("/chat/completions", json=body)).text.replace('": "', '":"')
             assert "Once" in answer
+            assert answer.count("We go on.") >= min(len(middle), 99)
+            assert sentence in answer
             assert f'"finish_reason":"{reason}"' in answer
 
 

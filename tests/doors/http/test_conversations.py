@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import httpx
 import pytest
 
+from agents.errors import ModelUnavailable
 from agents.models.script import Call, Script
 from app.assistant import Assistant
 from tests.support.http_door import events_of, served, streamed
@@ -48,6 +50,43 @@ async def test_the_same_id_repeats_the_outcome(client: httpx.AsyncClient, script
     assert first.headers["x-message-id"] == again.headers["x-message-id"] == "m"
     other = await client.post(TURNS, json={"text": "good bye", "id": "m"})
     assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+
+
+async def test_a_failed_answer_is_made_again(client: httpx.AsyncClient, script: Script) -> None:
+    """The same id asks the model once more after a failure, and no more after an answer."""
+    script.add(supervisor=[ModelUnavailable("busy", "openai:gpt", "503"), "Here I am."])
+    answers = [(await client.post(TURNS, json={"text": "hello", "id": "m"})).json() for _ in range(3)]
+    assert [answer["message"] for answer in answers] == ["", "Here I am.", "Here I am."]
+    assert "error" in {event["type"] for event in answers[0]["events"]}
+
+
+async def test_a_message_that_was_not_stored_can_come_again(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the database failed, the user is told to send the message again; the same id is then answered."""
+    script.add(supervisor=["Hello."])
+    with monkeypatch.context() as patched:
+        patched.setattr(assistant.memory.storage, "check", Mock(side_effect=FileNotFoundError("gone")))
+        failed = (await client.post(TURNS, json={"text": "hello", "id": "m"})).json()
+    assert [event["code"] for event in failed["events"] if event["type"] == "error"] == ["storage"]
+    assert (await client.post(TURNS, json={"text": "hello", "id": "m"})).json()["message"] == "Hello."
+
+
+async def test_a_forgotten_answer_is_not_told(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
+    """The same id after the thread was forgotten, here or elsewhere, is a new message."""
+    script.add(supervisor=["The code is 4711.", "Which code?"])
+    await client.post(TURNS, json={"text": "the code?", "id": "m"})
+    await assistant.forgetting.thread("ann")
+    assert (await client.post(TURNS, json={"text": "the code?", "id": "m"})).json()["message"] == "Which code?"
+
+
+async def test_an_answer_belongs_to_its_user(client: httpx.AsyncClient, script: Script) -> None:
+    """Somebody else in the thread who sends the same id and text does not read the answer."""
+    script.add(supervisor=["The code is 4711."])
+    await client.post(TURNS, json={"text": "the code?", "id": "m", "user": "ann"})
+    other = await client.post(TURNS, json={"text": "the code?", "id": "m", "user": "bob"})
+    assert other.status_code == 409
+    assert "4711" not in other.text
 
 
 @pytest.mark.parametrize(("raw", "kept"), [("he\0llo", "hello"), ("hello \ud800", "hello \ufffd")])

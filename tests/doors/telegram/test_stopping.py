@@ -3,6 +3,7 @@
 import pytest
 
 from agents.models.script import Script
+from prompts import phrase
 from tests.support.telegram_people import ANN, BOB, GROUP, Holding, Open, labels
 from tests.support.telegram_server import BotApi
 
@@ -72,6 +73,19 @@ async def test_what_was_stopped_is_tried_again(door: Open, world: BotApi, script
         world.taps(world.sent[-1], "🔁 Try again")
         assert (await world.until_sent(ANN, 3))[2] == "One two three four"
         assert script.asked[-1].messages[-1].text.endswith("count")
+
+
+async def test_an_answer_in_a_circle_goes_on(door: Open, world: BotApi, script: Script) -> None:
+    """What was shown stays, the sentence below it has a button, and the button asks for more."""
+    script.add(supervisor=["We can go to the blue house.\n" * 300, "The end."])
+    async with door():
+        world.says(ANN, "tell me a story")
+        shown, note = await world.until_sent(ANN, 2)
+        assert shown.count("We can go to the blue house.") > 90
+        assert note == phrase("cut_loop", "en")
+        assert labels(world.sent[1]) == [["▶ Continue"]]
+        world.taps(world.sent[1], "▶ Continue")
+        assert (await world.until_sent(ANN, 3))[2] == "The end."
 
 
 async def test_a_group_has_a_button_that_stops(

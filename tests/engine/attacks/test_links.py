@@ -8,6 +8,7 @@ from rich.console import Console
 
 from agents.events.views import CardList, Entry, Link, Unshowable, View, is_web
 from agents.toolkit.result import Question
+from app.doors.http.page.markup import site
 from app.doors.telegram.delivery.buttons import link_buttons
 from app.doors.telegram.delivery.pages import pages
 from app.doors.terminal.views import drawn
@@ -111,10 +112,11 @@ def test_a_button_says_whose_page_it_opens() -> None:
     ],
 )
 def test_a_host_that_looks_like_another_is_told_as_it_is_asked_for(url: str, sent: str) -> None:
-    """In a chat and in a terminal, also where the words of the link are that address."""
+    """In a chat, on the page and in a terminal, also where the words of the link are that address."""
     assert in_full(url) == f"{url} ({sent})"
     assert not is_told_by(url, url)
     assert f"({sent})" in pages(f"[{url}]({url})")[0].text
+    assert site(url).endswith(f" ({sent})")
     console = Console(width=300, file=io.StringIO(), record=True)
     for part in drawn(Link(url=url, title="x")):
         console.print(part)

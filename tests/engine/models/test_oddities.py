@@ -15,7 +15,8 @@ from agents.events import Error, Event, Message, Token
 from agents.models.reply import Listener, reply
 from agents.models.streamed_reply import CUT
 from app.doors.terminal.screens import JsonLines
-from tests.support.endpoint_talk import TEXT, endpoint_model, errors, talk, tools, turn
+from prompts import phrase
+from tests.support.endpoint_talk import TEXT, endpoint_model, errors, heard, talk, tools, turn
 from tests.support.loopback import listening
 from tests.support.odd_provider import Chunk, Provider, call, delta, end, usage, words
 from tests.support.scripted_assistant import said, todos
@@ -49,6 +50,19 @@ async def test_a_cut_answer_is_said_to_be_cut(tmp_path: Path, reason: str, code:
         assert errors(events) == [code]
         assert note in next(event.text for event in events if isinstance(event, Error))
         assert len(server.bodies) == 1
+
+
+async def test_a_reply_in_a_circle_stays_and_goes_on(tmp_path: Path) -> None:
+    """What was shown of it is the answer, a sentence below offers to go on, and the user can."""
+    circle = [delta(content="Here it is:\n"), *[delta(content="We can go to the blue house.\n")] * 300, end("stop")]
+    async with Provider.open(circle, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "tell me a story")
+        shown = "".join(event.text for event in events if isinstance(event, Token))
+        assert (said(events), errors(events)) == ([shown], ["cut_loop"])
+        assert 90 < len(shown.splitlines()) < 110
+        assert phrase("cut_loop", "en") == next(event.text for event in events if isinstance(event, Error))
+        assert said(await turn(assistant, "go on")) == [TEXT]
+        assert heard(server.bodies[-1], "assistant") == [shown.strip()]
 
 
 async def test_the_words_of_a_refusal_are_the_answer(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def markdown(text: str, citations: Sequence[Citation] = ()) -> Markup:
 
 def site(url: str) -> str:
     """Return the host of an address; one whose letters may only look like others also as it is asked for."""
-    return urlsplit(in_full(url)).netloc
+    return urlsplit(url).netloc + in_full(url).removeprefix(url)
 
 
 def _finished(value: object) -> object:

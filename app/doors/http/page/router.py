@@ -140,7 +140,10 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
     async def answer(talk: Talking, id: str) -> Response:
         """Stream an answer as HTML; whoever comes late gets it from its beginning."""
         turn = await talk.turn(id)
-        return streamed(talk.frames(await talk.answers.to(turn)) if turn else _nothing())
+        if turn is None:
+            return streamed(_nothing())
+        # A page that connects again only reads: a failed answer is made again when somebody asks for it.
+        return streamed(talk.frames(talk.answers.of(talk.thread, id) or await talk.answers.to(turn)))
 
     @routes.post(f"{path}/messages")
     async def say(talk: Talking, form: Sent, id: NewId, reader: Reader) -> str:
@@ -165,7 +168,6 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         turn = await talk.turn(id)
         if turn is None:
             raise HTTPException(404)
-        talk.answers.drop(talk.thread, id)
         return await talk.begin(turn)
 
     @routes.post(f"{path}/stop")

@@ -41,6 +41,17 @@ class TestForget:
         assert b"apple" in left
         assert await memory.forget("pomegranate") is False
 
+    async def test_a_large_file_is_not_written_anew(
+        self, path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Forgetting frees the pages of a thread and overwrites them; the rest of a large file is left alone."""
+        monkeypatch.setattr("agents.memory.SMALL", 0)
+        await memory.transcript.accept(letter(text="pomegranate " * 2000, thread="gone"))
+        await memory.transcript.accept(letter(text="apple", thread="kept"))
+        await memory.forget("gone")
+        assert await memory.database.execute("PRAGMA freelist_count") != [(0,)]
+        assert b"pomegranate" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
+
     @pytest.mark.parametrize("others", [[], ["u"], ["v"], ["u", "v"]])
     async def test_a_persons_data_go_with_a_thread_of_their_own(self, memory: Memory, others: list[str]) -> None:
         """Whatever other threads there are, and who else writes there; the other threads stay."""

@@ -23,6 +23,7 @@ from agents.language.tool_ranker.linear_model import features
 from agents.memory import Memory, memory_in
 from agents.memory.connection import connect
 from agents.models import Models
+from agents.models.factory import FORMS
 from agents.models.script import Line, Script
 from agents.state.limits import Limits
 from agents.toolkit.help import HelpChain
@@ -236,6 +237,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_learnt() -> None:
+    """Forget what a test has learnt of a server: the next one may have the same port."""
+    FORMS.clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

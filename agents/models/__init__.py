@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
@@ -13,6 +13,10 @@ from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 from agents.language.text.repetition import REPEATS
+from agents.models.attempts import Attempts
+from agents.models.refusal import Refusal
+from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
+from agents.models.thinking import FIELDS
 from agents.models.window import Window
 
 Caching = Literal["none", "key", "marks"]
@@ -27,14 +31,10 @@ MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
 LONGEST_REPLY = 600.0
 """Seconds a reply may take in all: some streams never end, and a provider's timeout only counts silence."""
-RETRIED_FOR = 25.0
-"""Seconds within which tries are made again. The user waits for the first words meanwhile."""
 COLD = 300.0
 """Seconds until the first piece of a model that has not answered yet: a server may have to read the whole prompt."""
 FEW, THOUGHTFUL = 32, 16_384
 """Tokens of a reply that is one word, and of one by a model that thinks first."""
-LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
-"""How LangChain's classes call the most tokens of a reply."""
 HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECASE)
 """Names of models whose chat template opens the thinking, so that their text begins inside it."""
 
@@ -63,6 +63,10 @@ class Model:
     reply_length: int = MOST_CHARACTERS
     reply_seconds: float = LONGEST_REPLY
     reply_repeats: int = REPEATS
+    gap_seconds: float | None = None
+    """Seconds that a try may take until its first piece, and a reply between two pieces; None: as the client does."""
+    retries: int = 0
+    """Times that a server is asked again that is busy or cannot be reached."""
     first_seconds: float = LONGEST_REPLY
     """Seconds until the first piece of a reply, with all that the provider's client tries again."""
     cold_seconds: float = 0
@@ -74,9 +78,12 @@ class Model:
     window: Window = field(default_factory=Window, compare=False, repr=False)
     choice: Choice | None = None
     """How its server is told that a reply is one of some words; None: it is not."""
+    form: RequestForm = field(default_factory=RequestForm, compare=False, repr=False)
+    other: Callable[[], BaseChatModel] | None = field(default=None, compare=False, repr=False)
+    """Makes the model in the other one of OpenAI's two forms."""
     habits: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
     """What its replies have shown of it: "headless" is whether its texts begin inside the thinking, "thoughtful"
-    whether it thinks at all, "unlimited" whether its server takes no limit, "slowest" the seconds until a piece.
+    whether it thinks at all, "slowest" the seconds until a piece, "says_why" whether it has said why a reply ended.
     "endless" counts its last replies that came to no end. "slots" is how many prompts its server keeps, if known."""
 
     @property
@@ -115,34 +122,114 @@ class Model:
         """Seconds until the first piece of a reply: a server that was slow once may be so again."""
         return max(self.first_seconds, 3 * self.habits["slowest"] if self.has_begun else self.cold_seconds)
 
-    def outgrow(self, habit: Literal["thoughtful", "unlimited"]) -> bool:
-        """Remember that our limit does not suit the model; tell whether that is new, and a reply had one."""
-        is_new = self.most_tokens is not None and habit not in self.habits
-        self.habits[habit] = True
+    @property
+    def sends_window(self) -> bool:
+        """Whether its server loads as large a window as each request says: Ollama's own form."""
+        return "num_ctx" in type(self.chat).model_fields
+
+    @property
+    def wire(self) -> Literal["responses", "chat"]:
+        """Which of OpenAI's two forms requests have, if they have one."""
+        return "responses" if getattr(self.chat, "use_responses_api", False) else "chat"
+
+    @property
+    def in_form(self) -> Self:
+        """The model in the form that its server takes."""
+        return replace(self, chat=self.other(), other=None) if self.other and self.wire in self.form.without else self
+
+    def change_form(self) -> Collection[str]:
+        """Ask in the other form from now on; return the name of this one, if there is another."""
+        if self.other is None:
+            return ()
+        self.form.without.add(self.wire)
+        return {self.wire}
+
+    def outgrow(self) -> bool:
+        """Remember that the model thinks first; tell whether that is new, and a reply had a limit of ours."""
+        is_new = self.most_tokens is not None and "thoughtful" not in self.habits
+        self.habits["thoughtful"] = True
         return is_new
 
+    def learn(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
+        """Return the names of what a refusal is about and the request had, and do without it from now on.
+
+        `before` is what that request did without. Of the names of a limit one is given up at a time: the server may
+        know another.
+        """
+        if (wanted := wanted_field(refusal)) and wanted not in self.form.wanted:
+            self.form.wanted.add(wanted)
+            return {f"replies that lack {wanted}"}
+        spelling = next((name for name in self._spellings if name not in before), None)
+        names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | ({spelling} if spelling else set())
+        names |= (
+            {"prompt_cache_key"} if self.caching == "key" else {"cache_control"} if self.caching == "marks" else set()
+        )
+        names |= {"parallel_tool_calls"} if self.parallel_tool_calls is not None else set()
+        names |= {self.choice} if self.choice else set()
+        names |= {name for message in prompt for name in message.additional_kwargs.get(FIELDS, ())}
+        learnt = refused(refusal, names - {*before}) or refused_content(refusal, prompt, before)
+        self.form.without |= learnt
+        return learnt
+
+    def give_up_limit(self, before: Collection[str]) -> set[str]:
+        """Do without any limit from now on; return its names if that is new to a request that did without `before`."""
+        spellings = {*self._spellings} if self._most(is_word=False) else set()
+        self.form.without |= spellings
+        return spellings - {*before}
+
     def limited(self, words: Sequence[str]) -> Self:
-        """Return the model with the limits of a reply, as far as it takes any; `words`: one of them is wanted."""
-        update = self._limit(is_word=bool(words))
-        if words and self.choice:
-            extra = update.get("extra_body") or getattr(self.chat, "extra_body", None) or {}
-            update["extra_body"] = {**extra, **_choice(self.choice, words)}
+        """Return the model as its server takes it, with the limits of a reply; `words`: one of them is wanted."""
+        update = self.form.omitted(self.chat)
+        if limit := self._most(is_word=bool(words)):
+            update |= self._limit(limit, self._body(update))
+        if self.window.size and self.sends_window:
+            # Ollama would load less, and cut a longer prompt without a word.
+            update["num_ctx"] = self.window.size
+        if words and self.choice and self.choice not in self.form.without:
+            update["extra_body"] = {**self._body(update), **_choice(self.choice, words)}
         return replace(self, chat=self.chat.model_copy(update=update)) if update else self
 
-    def _limit(self, *, is_word: bool) -> dict[str, Any]:
-        field = next((field for field in LIMITS if field in type(self.chat).model_fields), None)
-        if self.most_tokens is None or field is None or self.habits.get("unlimited"):
-            return {}
+    def _body(self, update: Mapping[str, Any]) -> Mapping[str, object]:
+        return update.get("extra_body", getattr(self.chat, "extra_body", None)) or {}
+
+    @property
+    def _field(self) -> str | None:
+        """The field of the chat model that limits a reply."""
+        return next((field for field in LIMITS if field in type(self.chat).model_fields), None)
+
+    @property
+    def _spellings(self) -> Sequence[str]:
+        """The names under which the limit may go to the server, the first one first."""
+        fields, field = type(self.chat).model_fields, self._field
+        if self.wire == "responses":
+            return ["max_output_tokens"]
+        if field is None or "extra_body" not in fields:
+            return [field] if field else []
+        # Servers of OpenAI's kind know the older name, and not all know the newer one.
+        is_foreign = self.most_tokens is not None and self.address and "api.openai.com" not in self.address
+        return SPELLINGS if is_foreign or fields[field].alias is None else SPELLINGS[::-1]
+
+    def _limit(self, limit: int, body: Mapping[str, object]) -> dict[str, Any]:
+        """Return the limit of a reply under a name that the server takes."""
+        field = self._field or ""
+        spelling = next((name for name in self._spellings if name not in self.form.without), None)
+        if spelling is None:
+            return {field: None} if self.most_tokens is None else {}
+        if spelling == (type(self.chat).model_fields[field].alias or field) or len(self._spellings) == 1:
+            # The class writes it so.
+            return {field: limit}
+        return {field: None, "extra_body": {**body, spelling: limit}}
+
+    def _most(self, *, is_word: bool) -> int | None:
+        """Return how many tokens a reply may have; None: no limit."""
+        if self.most_tokens is None:
+            return getattr(self.chat, self._field) if self._field else None
         is_likely = self._profile.get("reasoning_output") or HEADLESS.search(self.name)
         is_thoughtful = self.habits.get("thoughtful", is_likely)
         # A model that never comes to an end gets half as many the next time, and then a quarter.
         room = self.most_tokens >> min(2, max(0, int(self.habits.get("endless", 0)) - 1))
         most = THOUGHTFUL if is_thoughtful else FEW if is_word else room
-        most = min(most, self.window.reply or most)
-        if self.address and "api.openai.com" not in self.address:
-            # Servers of OpenAI's kind know the older name, and not all know the newer one.
-            return {"extra_body": {**(getattr(self.chat, "extra_body", None) or {}), "max_tokens": most}}
-        return {field: most}
+        return min(most, self.window.reply or most)
 
     def bound(self, tools: Sequence[ToolSchema], key: str) -> Runnable[LanguageModelInput, AIMessage]:
         """Return the model with its tools, and with the key under which the provider keeps a prompt's beginning."""
@@ -152,11 +239,11 @@ class Model:
             options["cache_control"] = MARK
         if tools and self.parallel_tool_calls is not None:
             options["parallel_tool_calls"] = self.parallel_tool_calls
-        if tools:
-            # One client empties the parameters that it is given; they belong to all turns and models.
-            own = [{**tool, "function": {**tool["function"]}} for tool in tools]
-            return self.chat.bind_tools(own, **options)
-        return self.chat.bind(**options) if options else self.chat
+        options = {name: option for name, option in options.items() if name not in self.form.without}
+        # One client empties the parameters that it is given; they belong to all turns and models.
+        own = [{**tool, "function": {**tool["function"]}} for tool in tools]
+        runnable = self.chat.bind_tools(own, **options) if own else self.chat.bind(**options)
+        return Attempts(runnable, self.retries, self.gap_seconds)
 
     def marked(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
         """Mark what the next turn repeats: the system message, and the last message before the newest user message.
@@ -164,7 +251,7 @@ class Model:
         Files beside the newest user message stand in the prompts of this turn only. Nothing is marked for a provider
         that wants no marks.
         """
-        if self.caching != "marks":
+        if self.caching != "marks" or "cache_control" in self.form.without:
             return prompt
         newest = max((place for place, message in enumerate(prompt) if isinstance(message, HumanMessage)), default=0)
         return [_marked(message) if place in (0, newest - 1) else message for place, message in enumerate(prompt)]

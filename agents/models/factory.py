@@ -8,14 +8,18 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import cache, partial
+from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agents.errors import ConfigError
 from agents.language.text.repetition import REPEATS
-from agents.models import COLD, LIMITS, LONGEST_REPLY, MOST_CHARACTERS, RETRIED_FOR, Caching, Choice, Model, Models
+from agents.models import COLD, LONGEST_REPLY, MOST_CHARACTERS, Caching, Choice, Model, Models
+from agents.models.attempts import RETRIED_FOR
+from agents.models.request_form import LIMITS, RequestForm
 from agents.models.window import Window
 
 SPELLINGS: Mapping[str, Sequence[str]] = {
@@ -39,7 +43,13 @@ OBSERVER = "observer"
 """The role of the observers."""
 MOST_TOKENS, MOST_JUDGED = 1024, 256
 """Tokens of a reply where `max_tokens` is not set: of a speaker, and of an observer."""
+Wire = Literal["responses", "chat"]
+"""OpenAI's two forms: responses, and chat completions."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
+NO_RETRIES: Mapping[str, int] = {"google_genai": 1}
+"""What tells a class to ask once, if that is not 0: one of them counts tries, and takes 0 for its default."""
+FORMS: dict[str, RequestForm] = {}
+"""What this process has learnt of the requests that a model at an address takes."""
 
 
 class Parameters(BaseModel):
@@ -60,8 +70,12 @@ class Parameters(BaseModel):
     """Tokens that a prompt and its reply may have together; left out, the server is asked."""
     base_url: str | None = None
     """An endpoint of the role's own; it is asked without the key of the others."""
+    wire: Wire | None = None
+    """The form in which a server of OpenAI's kind is asked first; left out, OpenAI's own `responses`, others `chat`."""
     slot: int | None = Field(default=None, ge=0)
     """The slot of llama.cpp's server that keeps the role's prompts."""
+    without: tuple[str, ...] = ()
+    """What the model's server refuses, by the names of fields as they stand in requests; more is learnt."""
 
     def over(self, default: Self) -> Self:
         """Return these parameters, and the default's where nothing is said; `null` takes a default back."""
@@ -124,6 +138,7 @@ def _first_sentence(failure: Exception) -> str:
 class Endpoint:
     """How models are asked. `timeout` is in seconds, per attempt and per silent gap of a stream.
 
+    Both are counted here, and so are `retries`: the clients differ in units and in what they ask for again.
     Key and address are those of "openai:" models; the other providers read their own environment variables.
     """
 
@@ -153,14 +168,15 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         raise ConfigError(
             f"LLM_MODEL and its kin take {local}openai:<name> or <provider>:<name>, found {name!r}; see .env.example"
         )
-    chat = _chat(kind, bare, endpoint, {})
     parameters = parameters or Parameters()
-    if options := parameters.options(chat, name):
-        chat = _chat(kind, bare, endpoint, options)
+    make, *other = _forms(kind, bare, endpoint, {}, parameters.wire)
+    if options := parameters.options(make(), name):
+        make, *other = _forms(kind, bare, endpoint, options, parameters.wire)
     caching = CACHING.get(kind, "none") if endpoint.caching else "none"
-    return Model(
+    model = Model(
         name,
-        chat,
+        make(),
+        other=next(iter(other), None),
         parallel_tool_calls=parameters.parallel_tool_calls,
         images=parameters.images,
         habits={} if parameters.slots is None else {"slots": parameters.slots},
@@ -170,10 +186,15 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         reply_length=endpoint.reply_length,
         reply_seconds=endpoint.reply_seconds,
         reply_repeats=endpoint.reply_repeats,
+        gap_seconds=endpoint.timeout,
+        retries=endpoint.retries,
         first_seconds=max(endpoint.timeout, RETRIED_FOR),
         cold_seconds=COLD,
         most_tokens=None if "max_tokens" in parameters.model_fields_set else MOST_TOKENS,
     )
+    form = FORMS.setdefault(model.place, RequestForm())
+    form.without.update(parameters.without)
+    return replace(model, form=form)
 
 
 def make_models(
@@ -197,21 +218,37 @@ def make_models(
     return Models(default=default_model, roles=models, fallback=spare)
 
 
-def _chat(kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object]) -> BaseChatModel:
-    if kind != "openai":
-        return make_chat(kind, name, timeout=endpoint.timeout, max_retries=endpoint.retries, **options)
-    if endpoint.key is None and endpoint.base_url is None:
-        raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")
-    settings: dict[str, object] = {
-        "model": name,
-        "api_key": (None if "base_url" in options else endpoint.key) or SecretStr("none"),
-        "base_url": endpoint.base_url,
-        "timeout": endpoint.timeout,
-        "stream_chunk_timeout": endpoint.timeout,
-        "max_retries": endpoint.retries,
-        "stream_usage": True,
-    }
-    # The client takes a second to load, and `local:rules` needs none.
-    from agents.models.openai_chat import CompatibleChat  # noqa: PLC0415
+def _forms(
+    kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object], wire: Wire | None
+) -> Sequence[Callable[[], BaseChatModel]]:
+    """Return what makes the model in the form in which it is asked, then in the other one that OpenAI has, if any.
 
-    return CompatibleChat.model_validate({**settings, **options})
+    OpenAI's own models are asked for responses, those of servers of its kind for completions, unless `wire` says which.
+    """
+    settings: dict[str, object] = {"model": name, "base_url": endpoint.base_url, "api_key": endpoint.key, **options}
+    if kind != "openai":
+        chat = make_chat(kind, name, max_retries=NO_RETRIES.get(kind, 0), **options)
+        client = getattr(chat, "root_async_client", None)
+        if client is None or hasattr(chat, "azure_endpoint"):
+            if wire:
+                raise ConfigError(f"LLM_PARAMETERS: {kind}:{name} takes no wire")
+            return [lambda: chat]
+        # LangChain's class has the address and the key, and drops what the server wants back.
+        settings |= {"base_url": str(client.base_url), "api_key": client.api_key}
+    elif endpoint.key is None and endpoint.base_url is None:
+        raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")
+    elif "base_url" in options or endpoint.key is None:
+        settings["api_key"] = "none"
+    host = urlsplit(str(settings["base_url"] or "")).hostname or ""
+    is_openai = kind == "openai" and (not settings["base_url"] or f".{host}".endswith(".api.openai.com"))
+    settings |= {"stream_chunk_timeout": None, "max_retries": 0, "stream_usage": True}
+
+    @cache
+    def make(form: Wire) -> BaseChatModel:
+        # The client takes a second to load, and `local:rules` needs none.
+        from agents.models.openai_chat import CompatibleChat, stateless  # noqa: PLC0415
+
+        return stateless(settings) if form == "responses" else CompatibleChat(**settings, use_responses_api=False)
+
+    first: Wire = wire or ("responses" if is_openai else "chat")
+    return [partial(make, first), partial(make, "chat" if first == "responses" else "responses")]

@@ -8,8 +8,11 @@ import os
 import re
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 
 from langchain_core.exceptions import (
     ContextOverflowError,
@@ -18,51 +21,78 @@ from langchain_core.exceptions import (
     ModelError,
     ModelPermissionDeniedError,
 )
+from pydantic import ValidationError
 
-from agents.errors import Overflow, Trouble
+from agents.errors import DialogSupervisorError, Overflow, Trouble
+from agents.models.refusal import refusal_of
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
 OVERFLOW = re.compile(
-    r"context[ _](length|limit|size|window)|too many tokens|number of tokens|token count"
-    r"|prompt is too long|input is too long|too large for model|maximum (prompt|model) length|max_new_tokens. must be",
+    r"context[ _-](length|limit|size|window)|too many tokens|number of tokens|token count|max_new_tokens. must be"
+    r"|\b(prompt|input|messages?|conversation|sequence)\b[^.;:]{0,60}"
+    r"\b(too (long|large)|exceed\w*|longer than|maximum|length should be)"
+    r"|maximum (prompt|input|model|sequence) length|reduce the length|too large for model",
     re.IGNORECASE,
 )
 WINDOW = re.compile(
-    r"(?:> ?|<= |limit of |cannot exceed |allowed \(|(?:context|prompt|model) (?:length|size|limit|window)[^\d.]{0,20})"
+    r"(?:> ?|<= |limit (?:of |is )|cannot exceed |allowed \(|length should be \[\d+, ?"
+    r"|(?:context|prompt|input|model|sequence) (?:length|size|limit|window)[^\d.\[]{0,20})"
     r"(?P<before>\d{1,9})(?!\d| \+)|(?P<behind>\d{1,9}) maximum",
     re.IGNORECASE,
 )
 PROMPT = re.compile(
     r"(?:(?:request|input|prompt|tokens|count) \((?:length )?|requested (?:about )?(?:\d+ tokens \()?"
-    r"|resulted in |contains |given: |too long: |received |context limit: |first )(?P<before>\d{1,9})"
+    r"|resulted in |contains |given: |too long: |received |context limit: |first "
+    r"|current length is )(?P<before>\d{1,9})"
     r"|(?P<behind>\d{1,9}) input tokens",
     re.IGNORECASE,
 )
 """How servers say in words how many tokens a model takes, and how many it was given."""
 COUNTS = (("n_ctx", WINDOW), ("n_prompt_tokens", PROMPT))
 """llama.cpp says both in fields of their own."""
-NO_KEY = re.compile(r"authentication method|api[ _]key", re.IGNORECASE)
+NO_KEY = re.compile(
+    r"authentication (method|error|fail|required)|api[ _-]?key|unauthenticated|unauthori[sz]ed|\bcredentials?\b",
+    re.IGNORECASE,
+)
 """How servers and clients say, with another status or with none, that the key is wrong or missing."""
-LIMIT = re.compile(r"max_(completion_|new_|output_)?tokens|num_predict", re.IGNORECASE)
+RESPONSES = re.compile(r"v1/responses|responses (api|endpoint)|not a chat model", re.IGNORECASE)
+COMPLETIONS = re.compile(r"chat[/ ._]completions?", re.IGNORECASE)
+"""How a server says that it has a model, or takes a request like this, only in the other form."""
 MOST_SAID, QUOTED = 200, 16
 """Characters of a server's words that an operator reads, and those in a row that are a quotation of a message."""
 QUOTE = re.compile(r"[\"'`“‘«]([^\"'`”’»]{2,})")
 KEY = re.compile(r"\bsk-\S+|\S*\*{3}\S*|\b(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{20,}")
+LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")
+"""Where a sentence may begin to repeat the request; lists of numbers and of names do not."""
+READS = re.compile(r"chunk|response|event|decod|delta|usage|loads|_iter|__stream__", re.IGNORECASE)
+"""What the functions are called in which clients read replies."""
+OURS = frozenset(("agents", "app", "dialogs", "observers", "prompts", "tests", "langchain", "langgraph", "pydantic"))
+"""Packages whose exceptions come from no client of a provider."""
 BUSY = (408, 409, 425, 429)
 """Statuses of a server that takes the same request later; so do all from 500 on."""
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
 """The packages that carry requests. Clients pass some of their exceptions on as they are: a connection was lost."""
+STREAMS = ("_astream", "_stream")
+"""The functions of LangChain's classes that make a request and read the reply."""
+UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 STREAM = "openai._streaming"
 """The module in which the OpenAI client reads streams."""
 
 
 def is_failure(failure: Exception) -> bool:
     """Tell whether an exception that came out of a model's call is the provider's, and not an error of ours."""
-    packages = {kind.__module__.partition(".")[0] for kind in type(failure).__mro__}
-    integrations = {package for package in packages if package.startswith("langchain_")} - {"langchain_core"}
-    is_transport = isinstance(failure, OSError) or bool(packages & TRANSPORT or integrations)
-    return is_models(failure) or is_transport or status(failure) is not None
+    return is_models(failure) or _is_transport(failure) or status(failure) is not None or bool(_clients(failure))
+
+
+def _is_transport(failure: Exception) -> bool:
+    return isinstance(failure, OSError) or bool(_clients(failure) & TRANSPORT)
+
+
+def _clients(failure: Exception) -> set[str]:
+    """Return the packages that an exception is of, without those that are no client of a provider."""
+    packages = {kind.__module__.partition(".")[0].removesuffix("_core") for kind in type(failure).__mro__}
+    return packages - sys.stdlib_module_names - OURS
 
 
 def is_models(failure: Exception) -> bool:
@@ -76,35 +106,72 @@ def diagnose(failure: Exception) -> Trouble:
         return "key_refused"
     if overflow_of(failure):
         return "too_long"
-    is_retryable = getattr(failure, "is_retryable", False)
-    if _is_openai(failure) or is_retryable:
-        return "busy" if is_retryable and not isinstance(failure, ModelConnectionError) else "unavailable"
-    number = status(failure)
-    if number in (401, 403) or (number in (None, 400) and NO_KEY.search(str(failure))):
+    number, is_retryable = status(failure), getattr(failure, "is_retryable", False)
+    if number in (401, 403) or (number in (None, 400, 422) and NO_KEY.search(f"{failure} {refusal_of(failure).words}")):
         return "key_refused"
+    if is_retryable:
+        return "busy" if is_retryable and not isinstance(failure, ModelConnectionError) else "unavailable"
     return "busy" if number is not None and (number in BUSY or number >= 500) else "unavailable"
+
+
+def is_passing(failure: Exception) -> bool:
+    """Tell whether the same request may well be answered soon: the server is busy, or the connection was lost."""
+    if not is_failure(failure) or broke(failure, begun=False) or overflow_of(failure):
+        return False
+    is_lost = isinstance(failure, ModelConnectionError) or (_is_transport(failure) and status(failure) is None)
+    return is_lost or diagnose(failure) == "busy"
+
+
+def retry_after(failure: Exception) -> float | None:
+    """Return the seconds after which a server wants to be asked again; None if it says nothing of it."""
+    for carrier in filter(None, (failure, failure.__cause__)):
+        headers = getattr(getattr(carrier, "response", carrier), "headers", None)
+        if isinstance(headers, Mapping):
+            for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+                with suppress(ValueError):
+                    return max(0.0, float(headers.get(name) or "") * unit)
+            with suppress(ValueError, TypeError):
+                return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - time.time())
+    return None
 
 
 def overflow_of(failure: Exception) -> Overflow | None:
     """Return how a request overflowed the model's context window; None if that was not the failure."""
-    body = getattr(failure, "body", None)
-    fields = body if isinstance(body, Mapping) else {}
-    words = f"{failure} {fields.get('code', '')} {fields.get('type', '')}"
-    is_refusal = status(failure) in (None, 400, 413, 422)
-    if not isinstance(failure, ContextOverflowError) and not (is_refusal and OVERFLOW.search(words)):
+    is_known = isinstance(failure, ContextOverflowError)
+    if not is_known and status(failure) not in (None, 400, 413, 422):
         return None
-    return Overflow(*(_count(fields, field, wording, words) for field, wording in COUNTS))
+    refusal = refusal_of(failure)
+    if not is_known and not OVERFLOW.search(refusal.words):
+        return None
+    return Overflow(*(refusal.counts.get(name) or _count(wording, refusal.words) for name, wording in COUNTS))
 
 
-def _count(fields: Mapping[str, object], field: str, wording: re.Pattern[str], words: str) -> int | None:
-    if isinstance(count := fields.get(field), int) and count > 0:
-        return count
+def _count(wording: re.Pattern[str], words: str) -> int | None:
     match = wording.search(words)
     return int(match["before"] or match["behind"]) if match else None
 
 
+def fault_of_ours(failure: Exception) -> str | None:
+    """Return why a client could not make a request, by the names of fields; None if the failure came with a reply.
+
+    What is behind the client's own function says which: it was still writing the request, or already reading.
+    """
+    is_ours = isinstance(failure, DialogSupervisorError)
+    if is_ours or is_models(failure) or _is_transport(failure) or status(failure) is not None:
+        return None
+    names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(failure.__traceback__)]
+    writes = [place for place, name in enumerate(names) if name in STREAMS]
+    behind = names[writes[-1] + 1 :] if writes else []
+    is_written = bool(behind) and not any(map(READS.search, behind))
+    if not is_written and "bind_tools" not in names and not (writes and UNEXPECTED.search(str(failure))):
+        return None
+    errors = failure.errors(include_input=False) if isinstance(failure, ValidationError) else []
+    fields = [".".join(map(str, error["loc"])) for error in errors[:3]] or UNEXPECTED.findall(str(failure))
+    return f"the request could not be made: {type(failure).__name__}{f' of {chr(44).join(fields)}' if fields else ''}"
+
+
 def broke(failure: Exception, *, begun: bool) -> bool:
-    """Tell whether a reply was garbled, or broke off once it had begun: a provider's client does not retry that."""
+    """Tell whether a reply was garbled, or broke off once it had begun: nobody has asked again for that."""
     if is_failure(failure) and overflow_of(failure):
         return False
     # A silence before the first piece of a stream is a `TimeoutError`.
@@ -113,11 +180,20 @@ def broke(failure: Exception, *, begun: bool) -> bool:
     return is_nonsense or in_stream or (begun and is_failure(failure))
 
 
-def refuses_limit(failure: Exception) -> bool:
-    """Tell whether a server refuses the limit of a reply's tokens, or has no room for it beside the prompt."""
-    if overflow := overflow_of(failure):
-        return bool(overflow.window and overflow.prompt) and (overflow.prompt or 0) < (overflow.window or 0)
-    return status(failure) in (400, 422) and LIMIT.search(str(failure)) is not None
+def is_other_form(failure: Exception, wire: str) -> bool:
+    """Tell whether a server refuses a request since it takes the other one of OpenAI's two forms than `wire`."""
+    if status(failure) not in (400, 404, 405, 422):
+        return False
+    words = refusal_of(failure).words
+    if wire == "chat":
+        return RESPONSES.search(words) is not None
+    is_no_path = status(failure) in (404, 405) and "model" not in words.lower()
+    return is_no_path or COMPLETIONS.search(words) is not None
+
+
+def leaves_no_room(overflow: Overflow) -> bool:
+    """Tell whether the prompt would fit, and the limit of the reply beside it does not."""
+    return bool(overflow.window and overflow.prompt and overflow.prompt < overflow.window)
 
 
 def server_words(failure: Exception, heard: Sequence[str]) -> str:
@@ -126,12 +202,10 @@ def server_words(failure: Exception, heard: Sequence[str]) -> str:
     It ends before anything of the messages (`heard`), which a server may repeat, and it has no keys.
     """
     number = status(failure)
-    if number is None or not 400 <= number < 500 or number in (401, 403):
+    if number is None or number < 400 or number in (401, 403):
         return ""
-    body = getattr(failure, "body", None)
-    fields = body.get("error", body) if isinstance(body, Mapping) else {}
-    reason = fields.get("message") if isinstance(fields, Mapping) else fields
-    words = " ".join(re.split(r"[{\[\\]", str(reason or ""))[0].split())
+    sentences = [" ".join(LISTED.split(sentence)[0].split()) for sentence in refusal_of(failure).sentences]
+    words = "; ".join(dict.fromkeys(filter(None, sentences)))
     small, texts = words.casefold(), [" ".join(text.casefold().split()) for text in heard]
     all_texts = "\n".join(texts)
     ends = [

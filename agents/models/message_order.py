@@ -28,7 +28,7 @@ def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage
     its metadata. What lasts stands only in the block with which it begins. All later system messages are notes of the
     application; each becomes a context block of a user message.
     A reply with several calls becomes several replies with one call each, every one followed by its result. But a reply
-    of this turn whose thinking `model` wants back stays as that model made it.
+    whose thinking `model` wants back stays as that model made it.
     """
     role, *history = messages
     lang = notes_of(role).get("lang", FALLBACK)
@@ -104,7 +104,7 @@ def _single_calls(history: Sequence[AnyMessage], lang: str, model: str) -> Itera
     newest = max((place for place, message in enumerate(history) if isinstance(message, HumanMessage)), default=-1)
     for place, message in enumerate(history):
         if isinstance(message, AIMessage) and message.tool_calls:
-            if place > newest and (thinking := with_thoughts(message, model)):
+            if thinking := with_thoughts(message, model, is_past=place < newest):
                 yield thinking
                 yield from (results[id] for call in message.tool_calls if (id := call["id"] or "") in results)
             else:

@@ -1,60 +1,137 @@
-"""Chat completions as OpenAI-compatible servers send them, brought into the form that LangChain reads.
+"""Chat completions of any server that speaks OpenAI's protocol, more or less.
 
-LangChain's client drops thinking and refusals, and loses all calls of a chunk when one has no index.
+LangChain's class reads OpenAI's own: it drops thinking, refusals and whatever a server wants back, and loses all calls
+of a piece when one has no index. Here the pieces are read as the server sends them.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_openai_messages
+from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
+from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
+from openai import APIError, AsyncAPIResponse
 
-from agents.models.streamed_reply import IS_OVER
+from agents.models.finish_reason import ENDED, PRICED
+from agents.models.thinking import CALL_FIELDS, FIELDS
+
+MESSAGE_KEYS = ("role", "content", "tool_calls", "refusal", "function_call", "name", "id", "annotations", "audio")
+CALL_KEYS = ("index", "id", "type", "function")
+"""What OpenAI writes in a message and in a call. What a server writes besides, it may want back."""
+OPTIONS = {"max_tokens": "max_completion_tokens", "temperature": "temperature", "reasoning_effort": "reasoning_effort"}
+"""The names of parameters in a request."""
 
 
 class CompatibleChat(ChatOpenAI):
-    """Chat completions of any server that speaks OpenAI's protocol, more or less."""
+    """Chat completions of a server. Only the client and the parameters are LangChain's."""
 
-    def _convert_chunk_to_generation_chunk(
-        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, object] | None
-    ) -> ChatGenerationChunk | None:
-        delta = _delta(chunk)
-        if delta is not None:
-            choice = {**chunk["choices"][0], "delta": {**delta, **_calls(delta)}}
-            chunk = {**chunk, "choices": [choice, *chunk["choices"][1:]]}
-        generation = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
-        if generation is None or not isinstance(message := generation.message, AIMessageChunk):
-            return generation
-        for name in ("reasoning_content", "reasoning", "refusal"):
-            if delta and isinstance(delta.get(name), str) and delta[name]:
-                message.additional_kwargs[name] = delta[name]
-        if chunk.get("choices") == [] and chunk.get("usage"):
-            # The price comes after the last piece; some servers never say why the reply ended.
-            message.response_metadata[IS_OVER] = True
-        return generation
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **options: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        set_options = {name: value for field, name in OPTIONS.items() if (value := getattr(self, field)) is not None}
+        usage_option = {"stream_options": {"include_usage": True}} if self.stream_usage else {}
+        body = {**set_options, **usage_option, **(self.extra_body or {}), **options, "messages": _sent(messages)}
+        # The client would check and copy each message of a history; a body of its own goes as it is.
+        asked = self.async_client.with_streaming_response.create(
+            model=self.model_name, messages=(), stream=True, extra_body=body
+        )
+        metadata: dict[str, Any] = {}
+        usage: Mapping[str, Any] = {}
+        async with asked as response:
+            async for data in _events(response):
+                if data == b"[DONE]":
+                    metadata[ENDED] = True
+                    continue
+                piece = json.loads(data)
+                if problem := piece.get("error"):
+                    raise APIError("an error in place of a piece", response.http_request, body=problem)
+                if price := piece.get("usage"):
+                    usage, metadata[PRICED] = price, metadata.get(PRICED) or not piece.get("choices")
+                for choice in (piece.get("choices") or [] if price else piece["choices"])[:1]:
+                    if reason := choice.get("finish_reason"):
+                        metadata["finish_reason"] = reason
+                    delta = choice.get("delta", {})
+                    yield ChatGenerationChunk(message=_chunk({} if reason and not delta else delta, piece.get("id")))
+        last = AIMessageChunk(content="", response_metadata=metadata, usage_metadata=_usage(usage) if usage else None)
+        yield ChatGenerationChunk(message=last)
 
 
-def _delta(chunk: Mapping[str, object]) -> dict[str, object] | None:
-    choices = chunk.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    delta = choice.get("delta") if isinstance(choice, dict) else None
-    return delta if isinstance(delta, dict) else None
+def stateless(settings: Mapping[str, Any]) -> ChatOpenAI:
+    """Return a model that asks for responses. OpenAI keeps none of them: reasoning comes sealed, and goes back so."""
+    chat = ChatOpenAI(**settings, use_responses_api=True, store=False)
+    thinks = (chat.profile or {}).get("reasoning_output", True)
+    return chat.model_copy(update={"include": ["reasoning.encrypted_content"]}) if thinks else chat
 
 
-def _calls(delta: Mapping[str, object]) -> dict[str, object]:
-    """Return the tool calls of a piece, each with an index and its arguments as a string."""
-    calls = delta.get("tool_calls")
-    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        return {}
-    return {"tool_calls": [_call(call) for call in calls]}
+def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Return the messages as a server takes them, each reply with what the server wrote beside it."""
+    sent: list[dict[str, Any]] = convert_to_openai_messages(messages)
+    for message, own in zip(messages, sent, strict=True):
+        own.pop("name", None)
+        if isinstance(message, AIMessage):
+            own |= message.additional_kwargs.get(FIELDS) or {}
+            fields = message.additional_kwargs.get(CALL_FIELDS) or {}
+            for call in own.get("tool_calls", ()):
+                call |= fields.get(call["id"], {})
+    return sent
 
 
-def _call(call: dict[str, object]) -> dict[str, object]:
-    function = call.get("function")
-    if not isinstance(function, dict):
-        return call
+async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
+    """Yield the data of the events of a stream."""
+    rest, data = b"", list[bytes]()
+    try:
+        async for piece in response.iter_bytes():
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in map(bytes.strip, lines):
+                if line.startswith(b"data:"):
+                    data.append(line[5:].strip())
+                elif not line and data:
+                    yield b"\n".join(data)
+                    data = []
+        if last := b"\n".join([*data, rest.strip().removeprefix(b"data:").strip()]).strip():
+            yield last
+    except Exception as lost:
+        # What carries requests has errors of its own; this one says that a stream broke off.
+        raise APIError("the stream broke off", response.http_request, body=None) from lost
+
+
+def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
+    """Return a piece of a reply as LangChain knows it."""
+    calls, extras = delta.get("tool_calls") or (), dict[str, Any]()
+    if fields := _beside(delta, MESSAGE_KEYS):
+        extras[FIELDS] = fields
+    if any(beside := [_beside(call, CALL_KEYS) for call in calls]):
+        extras[CALL_FIELDS] = beside
+    if refusal := delta.get("refusal"):
+        extras["refusal"] = refusal
+    pieces = [_call(call) for call in calls]
+    return AIMessageChunk(content=delta.get("content") or "", additional_kwargs=extras, tool_call_chunks=pieces, id=id)
+
+
+def _beside(written: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """Return what a server wrote beside the keys that all know."""
+    others = {key: value for key, value in written.items() if key not in known}
+    return {key: value for key, value in others.items() if value and isinstance(value, str | list | dict)}
+
+
+def _call(call: Mapping[str, Any]) -> ToolCallChunk:
+    function = call.get("function") or {}
     args = function.get("arguments")
     args = args if args is None or isinstance(args, str) else json.dumps(args)
-    return {"index": None, **call, "function": {**function, "arguments": args}}
+    return tool_call_chunk(name=function.get("name"), args=args, id=call.get("id"), index=call.get("index"))
+
+
+def _usage(usage: Mapping[str, Any]) -> UsageMetadata:
+    """Return what a reply cost; DeepSeek says in a field of its own what was cached."""
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
+    asked, answered = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    total, details = usage.get("total_tokens") or asked + answered, InputTokenDetails(cache_read=cached or 0)
+    return UsageMetadata(input_tokens=asked, output_tokens=answered, total_tokens=total, input_token_details=details)

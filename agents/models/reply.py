@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -14,19 +14,23 @@ from langchain_core.messages.content import TextContentBlock
 
 from agents.errors import BrokenReply, GarbledReply, ModelUnavailable, Overflow, Trouble, UselessReply
 from agents.events import RETRY, Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
-from agents.models import RETRIED_FOR, Model, ToolSchema
+from agents.models import Model, ToolSchema
 from agents.models.answer import ECHO, AnswerText
+from agents.models.attempts import RETRIED_FOR
 from agents.models.failures import (
     broke,
     cause_of,
     diagnose,
+    fault_of_ours,
     is_failure,
+    is_other_form,
+    leaves_no_room,
     overflow_of,
-    refuses_limit,
     server_words,
     status,
 )
 from agents.models.message_order import in_order
+from agents.models.refusal import refusal_of
 from agents.models.streamed_reply import StreamedReply
 from agents.models.text_calls import Offer
 from agents.state.history import texts
@@ -38,6 +42,10 @@ BREATH = 16
 """Chunks after which everything else in the process has its turn."""
 NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
+GIVEN = frozenset(["temperature", "reasoning_effort", "reasoning", "parallel_tool_calls", "id_slot", "grammar"])
+"""What is in requests only if the operator says so."""
+TEACHING = (400, 422)
+"""The HTTP statuses of servers that do not take something in a request."""
 REFUSED = (400, 413, 415, 422)
 """The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
 
@@ -69,9 +77,10 @@ async def reply(
 ) -> AIMessage:
     """Return the first sound reply of the models in `chain`.
 
-    A broken reply is asked for again, up to 3 times in all (2 if it was garbled) and within `RETRIED_FOR` seconds; a
-    provider's failure (its client has retried by then, heeding Retry-After) passes on to the next model. Until the
-    first piece of a reply all that takes the first model's patience and `RETRIED_FOR` at most.
+    A broken reply is asked for again, up to 3 times in all (2 if it was garbled) and within `RETRIED_FOR` seconds. A
+    request that was refused for something that it can do without is made again without it. A provider's failure, which
+    was tried again by then, passes on to the next model. Until the first piece of a reply all that takes the first
+    model's patience and `RETRIED_FOR` at most.
 
     Raises:
         ModelUnavailable: no model of the chain answered.
@@ -93,9 +102,11 @@ async def _first_sound(
     chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
 ) -> AIMessage:
     tries = _Tries(chain[0].patience)
-    for model in chain:
-        for _ in range(TRIES):
-            asked = model
+    for first in chain:
+        left = TRIES
+        while left:
+            asked = model = first.in_form
+            before = frozenset(model.form.without)
             if tries.troubles:
                 listener.emit(Error(code=RETRY, text=""))
                 # What fails late must not be waited for anew.
@@ -103,10 +114,12 @@ async def _first_sound(
             try:
                 return await ask(asked, messages, tools, listener)
             except Exception as failure:
-                if not tries.again(model, failure, messages, tools):
+                if not tries.again(model, failure, messages, tools, before):
                     break
+                # Each refusal that teaches something leaves less to be refused.
+                left -= not tries.has_learnt
                 lang = notes_of(messages[0]).get("lang", FALLBACK)
-                if status(failure) in REFUSED and not refuses_limit(failure):
+                if status(failure) in REFUSED and not tries.has_learnt:
                     messages = [_blind(message, lang) if _pictures(message) else message for message in messages]
     # This is the one trouble that the caller can do something about.
     trouble = "too_long" if "too_long" in tries.troubles else tries.troubles[-1]
@@ -124,6 +137,8 @@ class _Tries:
         self.overflow: Overflow | None = None
         self.failure: Exception | None = None
         """The last one that was its provider's."""
+        self.has_learnt = False
+        """Whether the last failure was a refusal of something that the next request does without."""
         self._begun, self._patience = _now(), patience
 
     @property
@@ -131,9 +146,18 @@ class _Tries:
         return max(RETRIED_FOR, self._patience - (_now() - self._begun))
 
     def again(
-        self, model: Model, failure: Exception, messages: Sequence[AnyMessage], tools: Sequence[ToolSchema]
+        self,
+        model: Model,
+        failure: Exception,
+        messages: Sequence[AnyMessage],
+        tools: Sequence[ToolSchema],
+        before: Collection[str],
     ) -> bool:
-        """Note a failure; tell whether the model is asked again, once it is known to be no error of ours."""
+        """Note a failure; tell whether the model is asked again, once it is known to be no error of ours.
+
+        `before` is what the request did without.
+        """
+        self.has_learnt = False
         if isinstance(failure, GarbledReply):
             self._note("garbled", model, str(failure))
             return self.troubles[-2:] != ["garbled", "garbled"] and _now() - self._begun <= RETRIED_FOR
@@ -142,9 +166,12 @@ class _Tries:
             # A server that reads a long prompt for the first time keeps what it has read, and goes on with it.
             is_cold = model.cold_seconds and not model.has_begun
             return _now() - self._begun <= (self._patience if is_cold else RETRIED_FOR)
+        prompt = in_order(messages, model.name)
         if isinstance(failure, UselessReply):
             self._note(failure.trouble, model, str(failure))
-            return failure.wants_room and model.outgrow("thoughtful")
+            if failure.trouble == "unavailable" and failure.__cause__:
+                return self._learns(model, model.learn(refusal_of(failure.__cause__), prompt, before))
+            return failure.wants_room and model.outgrow()
         if not is_failure(failure):
             raise failure
         heard = [text for message in messages[1:] for text in (message.text, *notes_of(message).get("context", []))]
@@ -153,10 +180,21 @@ class _Tries:
         if overflow := overflow_of(failure):
             self.overflow = self.overflow or overflow
             model.window.size = overflow.window or model.window.size
-            _learn(model, in_order(messages, model.name), tools, overflow.prompt)
-        if refuses_limit(failure):
-            return model.outgrow("unlimited")
-        return model.sees and status(failure) in REFUSED and any(map(_pictures, messages))
+            _learn(model, prompt, tools, overflow.prompt)
+            return leaves_no_room(overflow) and self._learns(model, model.give_up_limit(before))
+        learnt: Collection[str] = model.change_form() if is_other_form(failure, model.wire) else ()
+        if not learnt and status(failure) in TEACHING:
+            learnt = model.learn(refusal_of(failure), prompt, before)
+        can_be_blind = model.sees and status(failure) in REFUSED and any(map(_pictures, messages))
+        return self._learns(model, learnt) or can_be_blind
+
+    def _learns(self, model: Model, names: Collection[str]) -> bool:
+        """Tell the operator what is left out from now on; tell whether there is anything."""
+        self.has_learnt = bool(names)
+        if names:
+            though = ", although LLM_PARAMETERS sets it" if GIVEN & {*names} else ""
+            LOG.warning("%s: from now on it is asked without %s%s", model.place, ", ".join(sorted(names)), though)
+        return self.has_learnt
 
     def _note(self, trouble: Trouble, model: Model, cause: str) -> None:
         LOG.warning("%s: %s (%s)", model.place, cause, trouble)
@@ -185,30 +223,41 @@ async def ask(
         UselessReply: the model refuses, says nothing, or does not come to an end.
         Exception: the provider's client raised it, and there is no reply.
     """
-    runnable = model.limited(listener.words).bound(tools, listener.cache_key)
-    prompt = model.marked(in_order(messages, model.name))
+    prompt = model.form.fitted(model.form.filled(model.marked(in_order(messages, model.name))))
     prompt = [*map(_showing, prompt)] if model.sees else prompt
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()
-    text = _answer_text(model, messages, tools)
-    streamed = StreamedReply(text, longest=model.reply_length, repeats=model.reply_repeats)
-    silence = asyncio.timeout(model.patience)
-    chunks = runnable.astream(prompt)
+    streamed = StreamedReply(
+        _answer_text(model, messages, tools),
+        longest=model.reply_length,
+        repeats=model.reply_repeats,
+        model=model.name,
+        says_why="says_why" in model.habits,
+    )
+    first_word = _now() + model.patience
+    silence = asyncio.timeout_at(first_word)
+    chunks: AsyncIterator[object] | None = None
     try:
+        chunks = model.limited(listener.words).bound(tools, listener.cache_key).astream(prompt)
         async with silence:
             await _take_all(chunks, streamed, model, listener, silence)
         if rest := streamed.end():
             listener.hear(rest)
         if not listener.words:
             model.habits["endless"] = (model.habits.get("endless", 0) + 1) * streamed.is_endless
-        message = streamed.message(model.name)
+        message = streamed.message()
+        if streamed.says_why:
+            model.habits["says_why"] = True
         if streamed.text.unopened or (streamed.text.answer and model.is_headless):
             model.habits["headless"] = streamed.text.thought
     except (Exception, asyncio.CancelledError) as failure:
         listener.emit(_ended(model, listener, begun, None))
-        if silence.expired():
+        has_begun = silence.when() != first_word
+        if silence.expired() and not has_begun:
             raise UselessReply("busy", "it says nothing") from failure
-        if isinstance(failure, Exception) and broke(failure, begun=silence.when() is None):
+        if isinstance(failure, Exception) and not has_begun and (fault := fault_of_ours(failure)):
+            raise UselessReply("unavailable", fault) from failure
+        if isinstance(failure, Exception) and broke(failure, begun=has_begun):
             raise BrokenReply(type(failure).__name__) from failure
         raise
     finally:
@@ -236,13 +285,13 @@ def _learn(model: Model, prompt: Sequence[AnyMessage], tools: Sequence[ToolSchem
 async def _take_all(
     chunks: AsyncIterator[object], streamed: StreamedReply, model: Model, listener: Listener, silence: asyncio.Timeout
 ) -> None:
-    """Take the chunks of a reply until it is over, or what still comes is of no use; the first one ends the silence."""
-    count, begun = 0, time.perf_counter()
+    """Take the chunks of a reply until it is over, or what still comes is of no use; each one ends a silence."""
+    count, begun, loop = 0, time.perf_counter(), asyncio.get_running_loop()
     task = asyncio.current_task()
     cancelled = task.cancelling() if task else 0
     async for chunk in chunks:
+        silence.reschedule(loop.time() + model.gap_seconds if model.gap_seconds else None)
         if not count:
-            silence.reschedule(None)
             model.habits["slowest"] = max(time.perf_counter() - begun, model.habits.get("slowest", 0))
         if not isinstance(chunk, AIMessageChunk):
             raise BrokenReply(f"unexpected {type(chunk).__name__}")

@@ -7,7 +7,10 @@ import json
 import re
 import secrets
 import string
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import Literal
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata, add_usage
@@ -17,22 +20,16 @@ from agents.errors import BrokenReply, GarbledReply, UselessReply
 from agents.language.text.repetition import REPEATS, Repetition
 from agents.models import MOST_CHARACTERS
 from agents.models.answer import AnswerText
+from agents.models.finish_reason import ENDED, PRICED, Ending, accept, ending_in, is_known
 from agents.models.text_calls import decoded
-from agents.models.thinking import SIGNATURES, SignedThoughts
+from agents.models.thinking import CALL_FIELDS, FIELDS, SIGNATURES, THINKING_FIELDS, CarriedParts
 
 _HALF = re.compile("[\ud800-\udfff]")
-FINISH_FIELDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
-"""Where the providers say why a reply ended."""
-LENGTH = ("length", "max_tokens", "model_length")
-FILTER = ("content_filter", "refusal", "safety", "prohibited_content", "blocklist", "recitation", "spii")
-THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
-"""Fields beside the text in which servers send thinking."""
-THINKING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
-IS_OVER = "is_over"
-"""Metadata of a chunk that is certain to be the last, whether or not the provider says why the reply ended."""
+HIDDEN = ("tool_calls", "refusal", FIELDS, CALL_FIELDS, SIGNATURES)
+"""Fields of a chunk beside its text that no message keeps as they are."""
 CUT = "cut"
 """Metadata of a message whose text is not whole: the code of the `error` event that says so."""
-LOOP = "loop"
+LOOP: Literal["loop"] = "loop"
 """What ends a reply that repeats itself."""
 
 
@@ -44,6 +41,8 @@ class _Call:
     id: str | None
     index: int | str | None
     args: list[str] = field(default_factory=list)
+    fields: dict[str, object] = field(default_factory=dict)
+    """What the server writes beside it."""
 
     def continues(self, piece: ToolCallChunk) -> bool:
         """Whether a piece belongs to this call: some servers repeat its name and id, some number all calls 0."""
@@ -55,8 +54,8 @@ class _Call:
         return not name or ((self.name or name) == name and isinstance(decoded("".join(self.args)), str))
 
 
-def _add(calls: list[_Call], piece: ToolCallChunk) -> None:
-    """Add a piece to the call that it continues, or begin a call with it."""
+def _add(calls: list[_Call], piece: ToolCallChunk, fields: Mapping[str, object]) -> None:
+    """Add a piece and what stands beside it to the call that it continues, or begin a call with it."""
     numbered = [call for call in calls if piece["index"] is not None and call.index == piece["index"]]
     call = next(reversed(numbered or calls), None)
     if call is None or not call.continues(piece):
@@ -64,6 +63,7 @@ def _add(calls: list[_Call], piece: ToolCallChunk) -> None:
         calls.append(call)
     call.id, call.name = call.id or piece["id"], call.name or piece["name"] or ""
     call.args.append(piece["args"] or "")
+    call.fields |= fields
 
 
 def _whole_characters(text: str) -> str:
@@ -86,24 +86,37 @@ def _tool_call(call: _Call) -> ToolCall:
 
 
 class StreamedReply:
-    """Takes the chunks of a reply into `text`. It may have `longest` characters, and say the same `repeats` times."""
+    """Takes the chunks of a reply into `text`. It may have `longest` characters, and say the same `repeats` times.
+
+    `model` is the name of who makes it; `says_why`: this model has said before why its replies ended.
+    """
 
     def __init__(
-        self, text: AnswerText | None = None, *, longest: int = MOST_CHARACTERS, repeats: int = REPEATS
+        self,
+        text: AnswerText | None = None,
+        *,
+        longest: int = MOST_CHARACTERS,
+        repeats: int = REPEATS,
+        model: str = "",
+        says_why: bool = False,
     ) -> None:
-        self._longest, self._repetition = longest, Repetition(repeats)
+        self._longest, self._model, self._kind = longest, model, model.partition(":")[0]
+        self.says_why = says_why
+        self._repetition = Repetition(repeats)
         self.text = text or AnswerText()
         self.has_thoughts = False
         self.is_done = False
         """Whether nothing that still comes is of use."""
         self._calls: list[_Call] = []
-        self._signed = SignedThoughts()
+        self._carried = CarriedParts()
         self._extras: dict[str, object] = {}
         self._usage: UsageMetadata | None = None
-        self._finish = self._refusal = self._half = ""
+        self.ending: Ending | Literal["loop"] | None = None
+        """How it ended, as the provider says, or as it was ended here."""
+        self._refusal = self._half = ""
         self._id: str | None = None
         self._size = 0
-        self._has_text = self._is_over = False
+        self._has_text = self._has_ended = self._is_priced = False
 
     def take(self, chunk: AIMessageChunk) -> str:
         """Return what may be shown now that this chunk has come.
@@ -113,13 +126,13 @@ class StreamedReply:
         """
         self._id, text = self._id or chunk.id, chunk.text
         self._take_metadata(chunk)
-        self._signed.take(chunk)
-        thoughts = _thoughts(chunk)
+        thoughts = self._carried.take(chunk)
         if thoughts and not self._has_text:
             # The server sends thinking in a field of its own, so the text has none.
             self.text.is_headless = False
-        for piece in chunk.tool_call_chunks:
-            _add(self._calls, piece)
+        beside: Sequence[Mapping[str, object]] = chunk.additional_kwargs.get(CALL_FIELDS) or ()
+        for piece, fields in zip(chunk.tool_call_chunks, chain(beside, repeat({})), strict=False):
+            _add(self._calls, piece, fields)
         # The end of an answer is mostly the end of the reply, which tells what it cost.
         self.is_done = self.text.is_over and bool(text.strip())
         shown = self.text.feed(self._characters(text))
@@ -133,9 +146,9 @@ class StreamedReply:
             self.cut(LOOP)
         return shown
 
-    def cut(self, reason: str = LENGTH[0]) -> None:
+    def cut(self, ending: Literal["cut", "loop"] = "cut") -> None:
         """End the reply here."""
-        self._finish, self.is_done = reason, True
+        self.ending, self.is_done = ending, True
 
     def end(self) -> str:
         """Return what was held back, now that the last chunk has come.
@@ -146,11 +159,12 @@ class StreamedReply:
         # A limit that is met inside the thinking leaves no answer.
         return "" if self._is_cut and self.text.is_thinking else self.text.rest(is_cut=self._is_cut)
 
-    def message(self, model: str = "") -> AIMessage:
-        """Return the reply as a message, once it is certain that it is complete; `model` is who made it.
+    def message(self) -> AIMessage:
+        """Return the reply as a message, once it is certain that it is complete.
 
         LangChain repairs cut JSON in streamed tool calls and would run a tool with half its arguments; so
-        the provider must have said why the reply ended, and the raw arguments must be whole JSON objects.
+        the raw arguments must be whole JSON objects, and the provider must have said why the reply ended. A form that
+        nobody knows, or a server that never says why, may end its stream without an error instead.
 
         A call that was cut is left out; the message says that it is not whole.
 
@@ -159,20 +173,20 @@ class StreamedReply:
             UselessReply: the model or its provider refuses to answer, or it had no room for an answer.
         """
         text = self.text.answer or _whole_characters(self._refusal)
-        if not self._finish and not self._is_over and not self.text.is_over:
-            raise BrokenReply("the stream ended early")
+        if self.ending == "failed" or not (self.ending or self._is_priced or self.text.is_over or self._is_taken):
+            raise BrokenReply("the provider says that it failed" if self.ending else "the stream ended early")
         written = [_Call(name, None, None, [json.dumps(args)]) for name, args in self.text.calls]
         was_call, self._calls = bool(self._calls), [] if self._is_cut else self._calls or written
         calls = [_tool_call(call) for call in self._calls]
         if not calls and not text.strip():
-            if self._finish in FILTER:
+            if self.ending == "refused":
                 raise UselessReply("refused", "the provider's filter took the reply")
-            if self._finish in LENGTH:
+            if self.ending == "cut":
                 wants_room = not was_call and not self.text.is_call
                 raise UselessReply("cut_length", "the length limit was reached first", wants_room=wants_room)
-            is_garbled = self._finish == LOOP or self.text.is_over
+            is_garbled = self.ending == LOOP or self.text.is_over
             raise GarbledReply("it says nothing") if is_garbled else BrokenReply("the reply is empty")
-        code = f"cut_{'filter' if self._finish in FILTER else LOOP if self._finish == LOOP else 'length'}"
+        code = f"cut_{'filter' if self.ending == 'refused' else LOOP if self.ending == LOOP else 'length'}"
         message = AIMessage(
             text,
             tool_calls=calls,
@@ -181,43 +195,45 @@ class StreamedReply:
             response_metadata={CUT: code} if self._is_cut and not self._refusal else {},
             usage_metadata=self._usage,
         )
-        return self._signed.noted(message, model, [call.id for call in self._calls])
+        ids, beside = [call.id for call in self._calls], [call.fields for call in self._calls]
+        return self._carried.noted(message, self._model, ids, beside)
 
     @property
     def is_endless(self) -> bool:
         """Whether the reply came to no end by itself."""
-        return self._finish in (*LENGTH, LOOP)
+        return self.ending in ("cut", LOOP)
 
     @property
     def _is_cut(self) -> bool:
         is_whole = self.text.is_over and not self.text.is_call
-        return self._finish in (*LENGTH, *FILTER, LOOP) and not is_whole
+        return self.ending in ("cut", "refused", "paused", LOOP) and not is_whole
+
+    @property
+    def _is_taken(self) -> bool:
+        """Whether the reply counts although nothing says why it ended; the log tells it once."""
+        is_taken = not self.says_why and (self._has_ended or not is_known(self._kind))
+        if is_taken:
+            accept(self._kind)
+        return is_taken
 
     def _take_metadata(self, chunk: AIMessageChunk) -> None:
         if metadata := chunk.response_metadata:
-            reasons = [metadata.get(name) for name in FINISH_FIELDS]
-            self._finish = next((str(reason).lower() for reason in reasons if reason), self._finish)
-            feedback = metadata.get("prompt_feedback")
-            if isinstance(feedback, dict) and feedback.get("block_reason"):
-                # Google: the question was blocked, so there is no answer that could say why it ended.
-                self._finish = FILTER[0]
-        self._is_over = self._is_over or bool(metadata.get(IS_OVER))
+            if ending := ending_in(metadata, self._kind):
+                self.ending, self.says_why = ending, True
+            self._has_ended = self._has_ended or bool(metadata.get(ENDED))
+            self._is_priced = self._is_priced or bool(metadata.get(PRICED))
+        for block in chunk.content if isinstance(chunk.content, list) else ():
+            if isinstance(block, dict) and block.get("type") == "refusal":
+                self._refusal += str(block.get("refusal") or "")
         if chunk.usage_metadata:
             self._usage = add_usage(self._usage, chunk.usage_metadata)
         if extras := chunk.additional_kwargs:
             self._refusal += str(extras.get("refusal") or "")
-            hidden = ("tool_calls", "refusal", SIGNATURES, *THINKING_FIELDS)
-            self._extras |= {name: extra for name, extra in extras.items() if name not in hidden}
+            is_kept = {name: name not in HIDDEN and not name.startswith(THINKING_FIELDS) for name in extras}
+            self._extras |= {name: extra for name, extra in extras.items() if is_kept[name]}
 
     def _characters(self, text: str) -> str:
         text, self._half = self._half + text, ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
         return _whole_characters(text)
-
-
-def _thoughts(chunk: AIMessageChunk) -> int:
-    blocks = chunk.content if isinstance(chunk.content, list) else []
-    fields = [chunk.additional_kwargs.get(name) for name in THINKING_FIELDS]
-    fields += [block for block in blocks if isinstance(block, dict) and block.get("type") in THINKING_BLOCKS]
-    return sum(len(str(thinking)) for thinking in fields if thinking)

@@ -1,14 +1,16 @@
-"""Signed thinking: kept with a reply for the provider that wants it back.
+"""What a provider gives a client to carry: kept with a reply, and given back to the model that it came from.
 
-Anthropic refuses the results of a call whose thinking is missing, and Gemini a call without its signature. Both sign
-what they send. A reply with calls therefore carries it, packed, as a note; the prompts of the same turn send it back to
-the model that it came from. No text of it is shown, and none reaches a later turn.
+Anthropic refuses the results of a call whose thinking is missing, Gemini a call without its signature, DeepSeek a call
+without its thinking; OpenAI wants its items of reasoning. A reply with calls therefore carries all that, packed, as a
+note. The prompts of the same turn send it back. Thinking that is plain text goes on being sent in later turns: some
+servers want it, and the others leave it out themselves. No text of it is shown.
 """
 
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from typing_extensions import TypedDict
@@ -17,62 +19,144 @@ from agents.state.message_notes import notes_of, with_notes
 
 SIGNATURES = "__gemini_function_call_thought_signatures__"
 """Where langchain-google-genai keeps the signatures of calls in `additional_kwargs`, by the ids of the calls."""
-SEALS = ("signature", "data")
+FIELDS, CALL_FIELDS = "server_fields", "server_call_fields"
+"""Where `CompatibleChat` keeps in `additional_kwargs` what a server writes beside a message, and beside its calls."""
+THINKING_FIELDS = ("reasoning", "thinking", "thought")
+"""How the fields begin in which classes and servers keep thinking."""
+THINKING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
+SEALS = ("signature", "data", "encrypted_content")
 """The keys by which a provider knows its block again; it does not want a block without any back."""
+PIECES = ("thinking", "text", "summary")
+"""The keys of a block that come in pieces; each of the others comes whole."""
+MOST_CARRIED = 400_000
+"""Characters of such a note before it is packed; a longer one is not kept."""
+CALL = "function_call"
+"""The type of OpenAI's blocks for calls, which stand between its items of reasoning."""
 
 
-class Signed(TypedDict):
+class Carried(TypedDict):
     """What one reply's provider wants back."""
 
     model: str
-    blocks: list[dict[str, object]]
-    """Signed blocks of thinking, in their order."""
-    calls: dict[str, str]
-    """Signatures of calls, by their place among the reply's calls."""
+    blocks: list[dict[str, Any]]
+    """Blocks of thinking, in their order; a call of OpenAI's is only its place among the calls."""
+    fields: dict[str, Any]
+    """Fields beside the reply's text."""
+    calls: dict[str, dict[str, Any]]
+    """Fields of calls, by their place among the reply's calls."""
+    signatures: dict[str, str]
+    """Google's signatures of calls, by their place."""
 
 
-class SignedThoughts:
-    """Gathers the signed parts of a reply while it streams."""
+def thoughts_in(chunk: AIMessageChunk) -> Mapping[str, Any]:
+    """Return the fields of a chunk that hold thinking, or anything else that a server writes beside a message."""
+    extras = chunk.additional_kwargs
+    fields = {name: value for name, value in extras.items() if value and name.startswith(THINKING_FIELDS)}
+    return {**fields, **extras.get(FIELDS, {})}
+
+
+class CarriedParts:
+    """Gathers what a reply's provider wants back while the reply streams."""
 
     def __init__(self) -> None:
-        self._blocks: dict[object, dict[str, object]] = {}
+        self._blocks: dict[object, list[dict[str, Any]]] = {}
+        self._fields: dict[str, list[Any]] = {}
         self._signatures: dict[str, str] = {}
 
-    def take(self, chunk: AIMessageChunk) -> None:
-        """Add the parts that stand in a chunk; a block comes in pieces with one index."""
-        for piece in chunk.content if isinstance(chunk.content, list) else []:
-            if isinstance(piece, dict) and piece.get("type") in ("thinking", "redacted_thinking"):
-                block = self._blocks.setdefault(piece.get("index", len(self._blocks)), {"type": piece["type"]})
-                for name in ("thinking", *SEALS):
-                    if isinstance(piece.get(name), str):
-                        block[name] = block.get(name, "") + piece[name]
+    def take(self, chunk: AIMessageChunk) -> int:
+        """Add the parts that stand in a chunk; return how many characters of thinking they have."""
+        size, fields = 0, thoughts_in(chunk) if chunk.additional_kwargs else {}
+        for name, value in fields.items():
+            self._fields.setdefault(name, []).append(value)
+            size += len(str(value)) if name.startswith(THINKING_FIELDS) else 0
+        for block in chunk.content if isinstance(chunk.content, list) else ():
+            if not isinstance(block, dict) or block.get("type") not in (*THINKING_BLOCKS, CALL):
+                continue
+            place, is_call = block.get("index", len(self._blocks)), block["type"] == CALL
+            piece = {"type": CALL} if is_call else {key: part for key, part in block.items() if key != "index"}
+            self._blocks.setdefault(place, []).append(piece)
+            size += 0 if is_call else len(str(piece))
         self._signatures |= chunk.additional_kwargs.get(SIGNATURES) or {}
+        return size
 
-    def noted(self, message: AIMessage, model: str, ids: Sequence[str | None]) -> AIMessage:
-        """Return the reply with what its calls will need as a note; `ids` are those that the provider gave to them."""
-        blocks = [block for block in self._blocks.values() if any(block.get(seal) for seal in SEALS)]
-        calls = {str(place): self._signatures[id] for place, id in enumerate(ids) if id in self._signatures}
-        if not message.tool_calls or not (blocks or calls):
+    def noted(
+        self, message: AIMessage, model: str, ids: Sequence[str | None], call_fields: Sequence[Mapping[str, Any]]
+    ) -> AIMessage:
+        """Return the reply with what its calls will need as a note.
+
+        `ids` are those that the provider gave to them, `call_fields` what it wrote beside them.
+        """
+        blocks = [_whole(pieces) for pieces in self._blocks.values()]
+        wanted = [block for block in blocks if any(map(block.get, SEALS)) or isinstance(block.get("thinking"), list)]
+        carried: Carried = {
+            "model": model,
+            "blocks": [block for block in blocks if block in wanted or block["type"] == CALL] if wanted else [],
+            "fields": {name: _joined(pieces) for name, pieces in self._fields.items()},
+            "calls": {str(place): {**fields} for place, fields in enumerate(call_fields) if fields},
+            "signatures": {str(place): self._signatures[id] for place, id in enumerate(ids) if id in self._signatures},
+        }
+        is_empty = not any(map(carried.get, ("blocks", "fields", "calls", "signatures")))
+        text = json.dumps(carried) if message.tool_calls and not is_empty else ""
+        if not text or len(text) > MOST_CARRIED:
             return message
-        signed: Signed = {"model": model, "blocks": blocks, "calls": calls}
-        packed = base64.b85encode(zlib.compress(json.dumps(signed).encode())).decode()
-        return with_notes(message, thoughts=packed)
+        return with_notes(message, thoughts=base64.b85encode(zlib.compress(text.encode())).decode())
 
 
-def with_thoughts(message: AIMessage, model: str) -> AIMessage | None:
-    """Return a reply as its own model wants it back, with all its calls; None if that model wants nothing back."""
+def with_thoughts(message: AIMessage, model: str, *, is_past: bool = False) -> AIMessage | None:
+    """Return a reply as its own model wants it back, with all its calls; None if that model wants nothing back.
+
+    `is_past`: the reply is not of this turn.
+    """
     packed = notes_of(message).get("thoughts")
     if not packed:
         return None
-    signed: Signed = json.loads(zlib.decompress(base64.b85decode(packed)))
-    if signed["model"] != model:
+    carried: Carried = json.loads(zlib.decompress(base64.b85decode(packed)))
+    if "fields" not in carried:
+        # An older version of the application kept nothing but signatures of calls there.
+        carried = {**carried, "fields": {}, "calls": {}, "signatures": carried["calls"]}
+    if carried["model"] != model or (is_past and not any(isinstance(text, str) for text in carried["fields"].values())):
         return None
-    calls = message.tool_calls
-    signatures = {calls[int(place)]["id"]: signature for place, signature in signed["calls"].items()}
-    text_blocks = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    calls, fields = message.tool_calls, carried["fields"]
+    own = {CALL_FIELDS: {calls[int(place)]["id"]: beside for place, beside in carried["calls"].items()}}
+    signatures = {calls[int(place)]["id"]: signature for place, signature in carried["signatures"].items()}
     return AIMessage(
-        [*signed["blocks"], *text_blocks],
+        _content(message, carried["blocks"]) if carried["blocks"] else message.text,
         tool_calls=calls,
         id=message.id,
-        additional_kwargs={SIGNATURES: signatures} if signatures else {},
+        additional_kwargs={**fields, **own, FIELDS: fields, **({SIGNATURES: signatures} if signatures else {})},
     )
+
+
+def _content(message: AIMessage, blocks: Sequence[dict[str, Any]]) -> list[str | dict[str, Any]]:
+    """Return the blocks with the reply's text before the first call, and with the calls in their places."""
+    calls, content = iter(message.tool_calls), list[str | dict[str, Any]]()
+    text = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    for block in blocks:
+        if block["type"] != CALL:
+            content.append(block)
+        elif call := next(calls, None):
+            content += text
+            arguments = json.dumps(call["args"], ensure_ascii=False)
+            content.append({**block, "name": call["name"], "arguments": arguments, "call_id": call["id"]})
+            text = []
+    return [*content, *text]
+
+
+def _whole(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the pieces of a block as one."""
+    keys = dict.fromkeys(key for piece in pieces for key in piece)
+    values = {key: [piece[key] for piece in pieces if piece.get(key) is not None] for key in keys}
+    return {key: _joined(parts) if key in PIECES else parts[-1] for key, parts in values.items() if parts}
+
+
+def _joined(pieces: Sequence[Any]) -> Any:
+    """Return the pieces of a value as one; in lists, blocks of one type and index are one block."""
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(pieces)
+    if not all(isinstance(piece, list) for piece in pieces):
+        return pieces[-1]
+    blocks: dict[object, list[Mapping[str, Any]]] = {}
+    for block in (block for piece in pieces for block in piece if isinstance(block, Mapping)):
+        is_piece = "index" in block or block.keys() == {"type", "text"}
+        blocks.setdefault((block.get("type"), block.get("index")) if is_piece else len(blocks), []).append(block)
+    return [_whole(parts) for parts in blocks.values()]

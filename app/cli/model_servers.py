@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import httpx
 import jmespath
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.tool import ToolCall
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import SecretStr
 
-from agents.errors import ConfigError, ModelUnavailable
-from agents.models.factory import Endpoint, make_model
+from agents.errors import ModelUnavailable
+from agents.models import Models
+from agents.models.factory import OBSERVER
 from agents.models.failures import status
 from agents.models.reply import Listener, reply
 from app.composition.supervisor_tools import current_time
@@ -60,35 +61,41 @@ class Verdict:
     """How a model did its work."""
 
     outcome: str
-    """"good", "no_tools", or what is in the way: a trouble as of a turn, or "no_key"."""
+    """"good", "no_tools", or what is in the way: a trouble as of a turn."""
     cause: str = ""
     """What is in the way, as an operator reads it, with the server's own words."""
     is_rejected: bool = False
     """Whether the server is there and found the request wrong."""
 
 
-async def verdict(name: str, base_url: str | None, key: str | None, timeout: float = 60) -> Verdict:
-    """Ask the model of that name once to call a tool. Address and key are those of an "openai:" model.
-
-    Raises:
-        ConfigError: another provider's package or key is missing.
-    """
-    endpoint = Endpoint(key=SecretStr(key) if key else None, base_url=base_url, timeout=timeout, retries=0)
+async def verdict(models: Models) -> Verdict:
+    """Ask as turns do: for a call of a tool, with its result, and for an observer's word. The models learn from it."""
+    tools, listener = [convert_to_openai_tool(current_time)], Listener("setup", lambda _: None, thread="setup")
     # Strict templates want a system message, and then the user's.
-    role = SystemMessage("You are a helpful assistant who calls tools.")
-    question = HumanMessage("What time is it? Call the tool current_time.")
+    prompt: list[AnyMessage] = [
+        SystemMessage("You are a helpful assistant who calls tools."),
+        HumanMessage("What time is it? Call the tool current_time."),
+    ]
+    watching = Listener("setup", lambda _: None, role=OBSERVER, thread="setup", words=("stay", "own"))
     with silence():
         try:
-            chain = [make_model(name, endpoint)]
-            tools = [convert_to_openai_tool(current_time)]
-            answer = await reply(chain, [role, question], tools, Listener("setup", lambda _: None))
+            answer = await reply(models.chain("setup"), prompt, tools, listener)
+            call = ToolCall(name=current_time.name, args={}, id="callofnow", type="tool_call")
+            called = answer if answer.tool_calls else AIMessage("", tool_calls=[call])
+            results = [ToolMessage("It is ten.", tool_call_id=call["id"] or "") for call in called.tool_calls]
+            for chain, history, offered, speaker in (
+                (models.chain("setup"), [*prompt, called, *results], tools, listener),
+                (models.chain(OBSERVER), [prompt[0], HumanMessage("Answer with one word: stay")], [], watching),
+            ):
+                try:
+                    await reply(chain, history, offered, speaker)
+                except ModelUnavailable as failure:
+                    # A model that has answered once may be short of words; what its server refuses stays refused.
+                    if failure.__cause__ is None:
+                        continue
+                    raise
         except ModelUnavailable as failure:
             cause = failure.__cause__
             is_rejected = failure.trouble == "unavailable" and cause is not None and status(cause) in (400, 422)
             return Verdict(failure.trouble, failure.cause, is_rejected)
-        except ConfigError as wrong:
-            if name.startswith("openai:"):
-                return Verdict("no_key")
-            # A package or a key is missing; the message names it.
-            raise wrong from None
     return Verdict("good" if any(call["name"] == current_time.name for call in answer.tool_calls) else "no_tools")

@@ -1,5 +1,6 @@
 """`setup`: find a model server or ask for a provider, try it once, and write what was found to `.env`."""
 
+import json
 import os
 import shutil
 import sys
@@ -16,10 +17,11 @@ from pydantic import SecretStr
 
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
-from agents.models.factory import KEYS, Endpoint, make_models
-from app.cli.model_servers import PLACES, Server, models_of, servers_here, verdict
+from agents.models import Models
+from agents.models.factory import DEFAULT, KEYS, Parameters
+from app.cli.model_servers import PLACES, Server, Verdict, models_of, servers_here, verdict
 from app.composition import discover
-from app.composition.windows import facts_of, fitting
+from app.composition.windows import address_of, facts_of, fitting
 from app.doors.visit import FAILED, TROUBLE
 from app.presentation.texts import say
 from app.process.files import read_env, replace_file, write_env
@@ -40,6 +42,8 @@ KEY_OF: Mapping[str, str] = {
     "xai": "XAI_API_KEY",
 }
 """The variable of each provider's key, for those that need no other setting; empty: it needs none."""
+PARAMETERS, LEARNT = "LLM_PARAMETERS", ("without",)
+"""The setting of the parameters, and those of them that a trial finds out."""
 SECRETS = ("ask_key", "ask_telegram")
 """The questions whose answers are not shown while they are typed."""
 MOST_LISTED = 30
@@ -147,12 +151,22 @@ async def set_up_model(
 
 
 async def _try_and_write(choice: Choice, settings: Settings, interview: _Interview) -> int:
-    """Ask the model once, and write the choice if the model works or the person insists."""
+    """Ask the model as turns do, and write the choice if it works or the person insists, with what was learnt."""
     interview.tell("trying", model=choice.name if choice.provider != OPENAI else choice.model)
     if choice.provider != OPENAI and choice.key:
         # Other providers' clients read the key where the application will find it later.
         os.environ[KEY_OF[choice.provider]] = choice.key
-    trial = await verdict(choice.name, choice.base_url or None, choice.key, settings.model_timeout)
+    before = read_env(FILE)
+    parameters = _parameters(choice, before)
+    models: Models | None = None
+    try:
+        models = _models(choice, settings, parameters)
+        trial = await verdict(models)
+    except ConfigError:
+        if choice.provider != OPENAI:
+            # A package or a key is missing; the message names it.
+            raise
+        trial = Verdict("no_key")
     outcome = trial.outcome
     interview.tell("rejected" if trial.is_rejected else outcome)
     if trial.cause:
@@ -160,8 +174,9 @@ async def _try_and_write(choice: Choice, settings: Settings, interview: _Intervi
     if outcome not in ("good", "no_tools") and not (interview.ask and await interview.agrees("keep_anyway")):
         interview.tell("unchanged")
         return TROUBLE.get(outcome, FAILED)
-    values, before = {**choice.values, **await _for_its_room(choice, interview)}, read_env(FILE)
+    values = {**choice.values, **(await _for_its_room(models, parameters, interview) if models else {})}
     changed = [name for name, value in values.items() if before.get(name) and before[name] != value]
+    changed = [name for name in changed if name != PARAMETERS]
     if changed and interview.ask and not await interview.agrees("overwrite", path=FILE, names=", ".join(changed)):
         interview.tell("unchanged")
         return FAILED
@@ -173,20 +188,55 @@ async def _try_and_write(choice: Choice, settings: Settings, interview: _Intervi
     return 0
 
 
-async def _for_its_room(choice: Choice, interview: _Interview) -> Mapping[str, str]:
-    """Tell how much text the model takes and what does not fit; return what to set for a server with one slot."""
-    if choice.provider != OPENAI or not choice.base_url:
-        return {}
-    facts = await facts_of(choice.base_url, choice.model, choice.key)
-    endpoint = Endpoint(key=SecretStr(choice.key) if choice.key else None, base_url=choice.base_url)
-    _, misfits = await fitting(discover()[0], make_models(choice.name, {}, None, endpoint), interview.lang)
-    interview.tell("window" if facts.window else "no_window", window=f"{facts.window or 0:,}")
-    for misfit in misfits:
-        _print(misfit)
-    if facts.slots is None:
-        return {}
-    interview.tell("one_slot" if facts.slots == 1 else "slots", slots=facts.slots)
-    return {"OBSERVERS_ASKED": "first"} if facts.slots == 1 else {}
+def _parameters(choice: Choice, before: Mapping[str, str]) -> dict[str, dict[str, object]]:
+    """Return the parameters of `.env`, without what was learnt of another model or address."""
+    parameters: dict[str, dict[str, object]] = json.loads(before.get(PARAMETERS) or "{}")
+    place = (before.get("LLM_MODEL"), before.get("OPENAI_BASE_URL") or "")
+    if place != (choice.name, choice.base_url):
+        common = parameters.get(DEFAULT, {})
+        parameters[DEFAULT] = {name: value for name, value in common.items() if name not in LEARNT}
+    return parameters
+
+
+def _models(choice: Choice, settings: Settings, parameters: Mapping[str, Mapping[str, object]]) -> Models:
+    """Return the models of the choice as turns will have them, asked once if they are busy."""
+    chosen = {
+        "llm_model": choice.name,
+        "openai_base_url": choice.base_url or None,
+        "openai_api_key": SecretStr(choice.key) if choice.key else None,
+        "llm_parameters": {role: Parameters.model_validate(each) for role, each in parameters.items()},
+        "model_retries": 0,
+        "role_models": {},
+        "observer_model": None,
+        "fallback_model": None,
+    }
+    return settings.model_copy(update=chosen).models()
+
+
+async def _for_its_room(
+    models: Models, parameters: dict[str, dict[str, object]], interview: _Interview
+) -> Mapping[str, str]:
+    """Tell how much text the model takes, what does not fit and what was refused; return what to set for that."""
+    model, common = models.default, parameters.setdefault(DEFAULT, {})
+    values: dict[str, str] = {}
+    if without := sorted(model.form.without):
+        interview.tell("learnt", names=", ".join(without))
+        common["without"] = without
+    if address := address_of(model):
+        facts = await facts_of(address, model.name.partition(":")[2], model.key)
+        _, misfits = await fitting(discover()[0], models, interview.lang)
+        window = model.window.size
+        interview.tell("window" if window else "no_window", window=f"{window or 0:,}")
+        for misfit in misfits:
+            _print(misfit)
+        if facts.slots is not None:
+            interview.tell("one_slot" if facts.slots == 1 else "slots", slots=facts.slots)
+            values = {"OBSERVERS_ASKED": "first"} if facts.slots == 1 else {}
+        if model.sends_window and facts.window:
+            # Ollama tells it while the model is loaded, as it is behind the trial.
+            common["window"] = facts.window
+    kept = {role: each for role, each in parameters.items() if each}
+    return {**values, PARAMETERS: json.dumps(kept, ensure_ascii=False) if kept else ""}
 
 
 async def _set_up_telegram(settings: Settings, interview: _Interview) -> None:

@@ -16,11 +16,13 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from agents.models import Model, Models, ToolSchema
-from agents.models.failures import diagnose, is_failure
+from agents.models.failures import diagnose, is_failure, status
 
 LOG = logging.getLogger(__name__)
 OUTAGES = ("busy", "unavailable")
 """The troubles of a server that does not answer."""
+REFUSED = (400, 422)
+"""The statuses of a server that answers, and finds the request wrong: the next one may be right."""
 SILENT = 0.9
 """The share of a model's patience after which a call that is given up has failed."""
 
@@ -57,7 +59,7 @@ class Breaker:
         """Take what came of a call; one that was given up early, or failed for a fault of ours, says nothing."""
         self._is_tried = False
         trouble = diagnose(failure) if isinstance(failure, Exception) and is_failure(failure) else None
-        if is_silent or trouble in OUTAGES:
+        if is_silent or (trouble in OUTAGES and failure and status(failure) not in REFUSED):
             self._failures += 1
             self._until, self._is_busy = self.now() + self.rest, trouble != OUTAGES[1]
             if self._failures >= self.most:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -23,6 +24,8 @@ SMALLEST = 512
 """Tokens; a smaller number is no window."""
 SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window")
 """The names under which servers list the windows of their models."""
+OLLAMA, OLLAMA_WINDOW = "http://127.0.0.1:11434", 4096
+"""Where Ollama is, and what it loads a model with, unless it is told otherwise."""
 NUM_CTX = re.compile(r"^num_ctx\s+(\d{3,8})$", re.MULTILINE)
 
 
@@ -34,6 +37,8 @@ class ServerFacts:
     """Tokens of a prompt and its reply."""
     slots: int | None = None
     """Requests that run at once."""
+    is_ollama: bool = False
+    """Whether it is Ollama, which cuts a prompt that is too long without a word."""
 
 
 async def fetch(client: httpx.AsyncClient, url: str, key: str | None, body: object = None) -> object:
@@ -65,22 +70,38 @@ async def facts_of(base_url: str, model: str, key: str | None) -> ServerFacts:
     ]
     window = next((size for size in sizes if isinstance(size, int) and size >= SMALLEST), None)
     slots = jmespath.search("total_slots", props)
-    return ServerFacts(window, slots if isinstance(slots, int) else None)
+    is_ollama = shown is not None or jmespath.search("models", running) is not None
+    return ServerFacts(window, slots if isinstance(slots, int) else None, is_ollama)
 
 
 async def fitting(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list[str]]:
     """Return the speakers as they fit into the windows of their models, and a line for each that does not.
 
-    Servers at addresses of their own are asked how large the windows are that nobody has set.
+    Servers at addresses of their own, and Ollama, are asked how large the windows are.
     """
-    await asyncio.gather(*(_ask(model) for model in models if model.window.size is None and model.address))
+    cuts = await asyncio.gather(*(_ask(model, lang) for model in models if address_of(model)))
     speakers, misfits = fitted(speakers, models, lang)
     keys = {name: "check.misfit" for name in speakers.absent}
-    return speakers, [say(keys.get(misfit.name, "check.misfit_all"), lang, **asdict(misfit)) for misfit in misfits]
+    lines = [say(keys.get(misfit.name, "check.misfit_all"), lang, **asdict(misfit)) for misfit in misfits]
+    return speakers, [*lines, *dict.fromkeys(filter(None, cuts))]
 
 
-async def _ask(model: Model) -> None:
-    model.window.size = (await facts_of(model.address, model.name.partition(":")[2], model.key)).window
+def address_of(model: Model) -> str:
+    """Return the address at which a model's server may be asked about itself, or nothing."""
+    if model.sends_window:
+        address = getattr(model.chat, "base_url", None) or os.environ.get("OLLAMA_HOST") or OLLAMA
+        return str(address if "://" in address else f"http://{address}")
+    return model.address
+
+
+async def _ask(model: Model, lang: str) -> str:
+    """Ask a model's server for the window, unless it is set; return what is to be said of one that is not kept."""
+    facts = await facts_of(address_of(model), model.name.partition(":")[2], model.key)
+    window = facts.window or (OLLAMA_WINDOW if facts.is_ollama else None)
+    size = model.window.size = model.window.size or window
+    if model.sends_window or not facts.is_ollama or not size or not window or size <= window:
+        return ""
+    return say("check.window_cut", lang, place=model.place, window=window, size=size)
 
 
 def _entry(entries: object, model: str) -> object:

@@ -12,18 +12,21 @@ from typing import Any, Self
 import pytest
 from dotenv import dotenv_values
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Reply, ToolCall
+from llmock.scenarios import Match, Reply, ToolCall
 from pydantic_settings import BaseSettings
 
 from agents.errors import ConfigError, ContractError, UsageError
+from agents.models.factory import FORMS
 from app.cli.command_line import main
 from app.cli.setup import set_up_model, set_up_ring_alone
 from app.composition import dialogs_of
 from app.process.files import read_env, write_env
 from app.settings import Settings, read, read_settings
 from dialogs import Dialog
+from tests.support.endpoint_talk import calm
 from tests.support.loopback import listening
-from tests.support.odd_provider import HEAD, Chunk, call, refuse, words
+from tests.support.odd_provider import HEAD, Chunk, Provider, call, refuse, words
+from tests.support.refusing_server import refusing
 from tests.support.small_window import SmallServer
 from tests.support.telegram_server import TOKEN, BotApi
 
@@ -240,9 +243,10 @@ async def test_the_environment_counts_more(monkeypatch: pytest.MonkeyPatch, caps
 
 
 def strict(body: dict[str, Any]) -> Sequence[Chunk] | bytes:
-    """Answer what a strict chat template takes: a system message, then a user's."""
+    """Answer what a strict chat template takes: a system message, a user's, then a call and its result."""
     roles = [message["role"] for message in body["messages"]]
-    return CALLS if roles == ["system", "user"] else refuse(400, {"message": "Conversation roles must alternate"})
+    is_taken = roles == ["system", "user", "assistant", "tool"][: max(2, len(roles))]
+    return CALLS if is_taken else refuse(400, {"message": "Conversation roles must alternate"})
 
 
 async def test_a_strict_template_takes_the_trial(home: Path, capsys: Captured) -> None:
@@ -253,6 +257,31 @@ async def test_a_strict_template_takes_the_trial(home: Path, capsys: Captured) -
     assert "The model's window: 8,192 tokens." in told
     assert "one request at a time" in told
     assert dotenv_values(home / ".env")["OBSERVERS_ASKED"] == "first"
+
+
+async def test_what_a_trial_learns_is_written(home: Path, capsys: Captured) -> None:
+    """The next start asks without what was refused; other parameters stay, and another address begins anew."""
+
+    def answer(body: dict[str, Any]) -> Sequence[Chunk] | bytes:
+        is_word = body["messages"][-1]["content"].endswith("stay")
+        reply = refusing("prompt_cache_key", "stream_options", text="stay")(body)
+        return reply if isinstance(reply, bytes) or is_word else CALLS
+
+    (home / ".env").write_text('LLM_PARAMETERS={"default": {"temperature": 0.5}, "observer": {"max_tokens": 9}}\n')
+    async with Provider.open(answer) as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+        assert "prompt_cache_key, stream_options" in capsys.readouterr().out
+        written = json.loads(read_env(home / ".env")["LLM_PARAMETERS"])
+        without = ["prompt_cache_key", "stream_options"]
+        assert written == {"default": {"temperature": 0.5, "without": without}, "observer": {"max_tokens": 9}}
+        FORMS.clear()
+        asked = len(server.bodies)
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+        assert len(server.bodies) == asked + 3
+        assert {body["temperature"] for body in server.bodies} == {0.5}
+    async with Server().open() as other:
+        assert await run(model="tiny", base_url=other.url, yes=True) == 0
+    assert "without" not in json.loads(read_env(home / ".env")["LLM_PARAMETERS"])["default"]
 
 
 @pytest.mark.needs("orders")
@@ -379,7 +408,7 @@ async def test_a_model_of_any_provider_can_be_set_up(
     home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, llmock: LLMock
 ) -> None:
     """It is named as LLM_MODEL names it, or asked for; its key goes into its provider's variable."""
-    llmock.reset().add(Reply(tool_calls=(ToolCall("current_time", {}),), times=None))
+    calm(llmock).add(Reply(tool_calls=(ToolCall("current_time", {}),), times=None, match=Match(tools=True)))
     monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.env()["ANTHROPIC_BASE_URL"])
     monkeypatch.setenv("ANTHROPIC_API_KEY", "set-already")
 

@@ -42,7 +42,7 @@ from tests.support.scripted_assistant import THREAD, said, script_lines
         pytest.param(StreamFault("truncate", after_chunks=3, match=STREAM), 2, 1, id="cut in mid-text"),
         pytest.param(StreamFault("disconnect", after_chunks=3, match=STREAM), 2, 1, id="dropped in mid-text"),
         pytest.param(StreamFault("stall", 3, stall_seconds=LATE, match=STREAM), 2, 1, id="stall in mid-text"),
-        pytest.param(StreamFault("stall", 0, stall_seconds=LATE, match=STREAM), 2, 1, id="stall before the text"),
+        pytest.param(StreamFault("stall", 0, stall_seconds=LATE, match=STREAM), 2, 0, id="stall before the text"),
         pytest.param(StreamFault("truncate", after_chunks=0, match=STREAM), 2, 1, id="nothing at all"),
         pytest.param(StreamFault("malformed", after_chunks=3, match=STREAM), 2, 1, id="garbled chunk"),
     ],

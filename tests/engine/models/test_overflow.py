@@ -17,6 +17,7 @@ from app.assistant import Assistant
 from tests.support import odd_provider
 from tests.support.endpoint_talk import endpoint_model, errors, heard
 from tests.support.odd_provider import Answer, Provider, refuse
+from tests.support.refusing_server import refused
 from tests.support.scripted_assistant import open_calls, play, said, stage
 
 WORDINGS = [
@@ -44,6 +45,8 @@ SAID = [
     ("The input (5000 tokens) is longer than the model's context length (4096 tokens).", 4096, 5000),
     ("too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000", 4081, 5000),
     ("Trying to keep the first 5000 tokens, but the model's context length of only 4096 tokens", 4096, 5000),
+    ("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 258048]", 258048, None),
+    ("Please reduce the length of the messages. Current length is 9000 while limit is 8192", 8192, 9000),
     ("the input length exceeds the context length", None, None),
 ]
 
@@ -98,6 +101,26 @@ async def test_the_room_is_read_from_the_fields(is_streamed: bool) -> None:
     async with Provider.open(reply) as server:
         assert await overflow(server.url) == Overflow(2048, 2513)
         assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {
+            "code": "invalid",
+            "error": "This model's maximum prompt length is 4096 but the request contains 9000 tokens.",
+        },
+        [{"error": {"message": "This model's maximum prompt length is 4096; it contains 9000 tokens."}}],
+        {"detail": [{"loc": ["body"], "msg": "maximum context length is 4096 tokens, you requested 9000 tokens"}]},
+        {"data": {"error": {"message": "too much", "code": "context_length_exceeded", "n_ctx": 4096}}},
+    ],
+)
+async def test_the_room_is_read_from_any_body(body: object) -> None:
+    """The words may stand anywhere in an answer, or there is only a code."""
+    async with Provider.open(refused(400, body)) as server:
+        found = await overflow(server.url)
+    assert found
+    assert found.window == 4096
 
 
 async def overflow(url: str) -> Overflow | None:

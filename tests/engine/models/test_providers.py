@@ -107,8 +107,9 @@ async def test_openai_is_told_which_calls_belong_together(served: LLMock, tmp_pa
 async def test_caching_can_be_left_out(served: LLMock, model: str) -> None:
     """With PROMPT_CACHE=0 no request speaks of it."""
     asked = make_model(model, endpoint(model, served, caching=False))
-    assert asked.caching == "none"
-    assert asked.bound([], "key") is asked.chat
+    prompt: list[AnyMessage] = [SystemMessage("Be kind."), HumanMessage("hello")]
+    await reply([asked], prompt, [], Listener("x", lambda _: None, thread="t"))
+    assert "cache" not in str(served.requests[-1].body)
 
 
 # The Google client leaves the connection of a failure open, and then the test run would fail.

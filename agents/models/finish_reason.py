@@ -1,0 +1,65 @@
+"""Why a reply ended, in every wire form: `finish_reasons.toml` is the table."""
+
+import logging
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+Ending = Literal["whole", "cut", "refused", "paused", "failed"]
+Form = Mapping[str, Mapping[str, Ending]]
+"""What words mean, by the path at which they stand in a chunk's metadata."""
+OTHER = "other"
+"""In a form: all words that it does not name."""
+ENDED, PRICED = "stream_ended", "stream_priced"
+"""Metadata of a chunk: the mark behind the last piece has come; so has the price, which comes behind all pieces."""
+LOG = logging.getLogger(__name__)
+
+
+def is_known(kind: str) -> bool:
+    """Tell whether providers of a kind ("anthropic") always say why a reply ended."""
+    return kind in _table()["kinds"]
+
+
+def ending_in(metadata: Mapping[str, Any], kind: str) -> Ending | None:
+    """Return how a reply ended, as the metadata of a chunk says it in the form of a kind of provider."""
+    for path, words in _form(kind).items():
+        value: Any = metadata
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value:
+            word = str(value).lower()
+            if word not in words and len(words) > 1:
+                _tell(kind, f"{path} is {word[:40]!r}, which is taken for {words[OTHER]!r}")
+            return words.get(word, words[OTHER])
+    return None
+
+
+def accept(kind: str) -> None:
+    """Say that replies of a kind of provider count although they do not say why they ended."""
+    _tell(kind, "a reply does not say why it ended; it counts, since its stream ended without an error")
+
+
+@cache
+def _tell(kind: str, text: str) -> None:
+    """Write a line into the log, once in a process."""
+    LOG.warning("%s: %s", kind, text)
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("finish_reasons.toml").read_text("utf-8"))
+
+
+@cache
+def _form(kind: str) -> Form:
+    """Return the form of a kind of provider; all forms together for a kind that is not known."""
+    table = _table()
+    names: Sequence[str] = table["kinds"].get(kind) or [*reversed([name for name in table if name != "kinds"])]
+    return {path: _words(words) for name in names for path, words in table[name].items()}
+
+
+def _words(row: Mapping[Any, Any]) -> Mapping[str, Ending]:
+    named = {word: ending for ending, words in row.items() if ending != OTHER for word in words}
+    return {**named, OTHER: row[OTHER]}

@@ -1,0 +1,106 @@
+"""What a server says of a request that it does not take, whatever the form of its answer."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+SENTENCES = (
+    "message",
+    "msg",
+    "detail",
+    "details",
+    "error",
+    "errors",
+    "error_description",
+    "description",
+    "title",
+    "raw",
+)
+CODES = ("code", "type", "status")
+FIELDS = ("param", "loc", "field", "parameter")
+ECHOES = ("input", "ctx", "url", "failed_generation")
+"""Keys under which servers repeat the request, or say nothing of it."""
+DEEPEST, MOST, LONGEST = 8, 200, 20_000
+"""Levels and values of an answer that are read, and characters of one that is a text."""
+BODIES = ("body", "details", "response_json", "error")
+"""Where clients keep the answer that they have read."""
+_MARKUP = re.compile(r"<(script|style).*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass
+class Refusal:
+    """The parts of an answer that say something: in words, in codes, by the names of fields, in numbers."""
+
+    sentences: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+    fields: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    _left: int = MOST
+
+    @property
+    def words(self) -> str:
+        """All that it says in words and codes."""
+        return "\n".join([*self.sentences, *self.codes])
+
+    def take(self, value: object, key: str = SENTENCES[0], depth: int = DEEPEST) -> None:
+        """Add what an answer says, or a part of it under its key."""
+        self._left -= 1
+        if depth < 0 or self._left < 0 or key in ECHOES:
+            return
+        if isinstance(value, Mapping):
+            if isinstance(value.get("loc"), list) and isinstance(value.get("msg"), str):
+                place = ".".join(str(part) for part in value["loc"] if part != "body")
+                value = {**value, "msg": f"{place}: {value['msg']}"}
+            for name, part in value.items():
+                self.take(part, str(name), depth - 1)
+        elif isinstance(value, list | tuple):
+            for part in value:
+                self.take(part, key, depth - 1)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            self.counts.setdefault(key, value)
+        elif isinstance(value, str):
+            self._take_text(value[:LONGEST], key, depth)
+
+    def _take_text(self, text: str, key: str, depth: int) -> None:
+        if key in CODES:
+            self.codes.append(text)
+        elif key in FIELDS:
+            self.fields.append(text)
+        elif key in SENTENCES:
+            inner = _json_in(text)
+            if inner is None or not text.lstrip().startswith(("{", "[")):
+                words = " ".join((_MARKUP.sub(" ", text) if text.lstrip().startswith("<") else text).split())
+                self.sentences += [words] if words and words not in self.sentences else []
+            if inner is not None:
+                self.take(inner, key, depth - 1)
+
+
+def refusal_of(failure: BaseException) -> Refusal:
+    """Return what a server's answer says; without an answer, what its client makes of it."""
+    refusal = Refusal()
+    for answer in _answers(failure):
+        refusal.take(answer)
+        if refusal.sentences:
+            return refusal
+    refusal.take(str(failure))
+    return refusal
+
+
+def _answers(failure: BaseException) -> Iterator[object]:
+    for carrier in filter(None, (failure, failure.__cause__)):
+        for name in ("response", "raw_response"):
+            # Of an answer that nobody has read the clients raise errors of their own.
+            with suppress(Exception):
+                text = getattr(carrier, name).text
+                yield text if isinstance(text, str) else None
+        yield from (getattr(carrier, name, None) for name in BODIES)
+
+
+def _json_in(text: str) -> object | None:
+    """Return the JSON object or list that a text is, or ends with."""
+    start = min((place for place in map(text.find, "{[") if place >= 0), default=-1)
+    with suppress(ValueError, RecursionError):
+        return json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None
+    return None

@@ -1,0 +1,138 @@
+"""What the server at an address takes in a request, as its refusals have taught it."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage
+
+from agents.models.refusal import Refusal
+from agents.models.thinking import FIELDS
+
+LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
+"""How LangChain's classes call the most tokens of a reply."""
+SPELLINGS = ("max_tokens", "max_completion_tokens")
+"""How servers of OpenAI's kind call it; not all know both."""
+LIMIT = re.compile(r"max_(?:completion_|new_|output_)?tokens|num_predict|maxoutputtokens", re.IGNORECASE)
+FILLERS: dict[str, str] = {"empty_content": " ", "blank_content": "…"}
+"""What is not taken as the content of a message, and what stands in its place."""
+EMPTY = re.compile(
+    r"\b(null|none|nil|nonetype|empty|blank|whitespace|missing|required|undefined)\b"
+    r"|(valid|expected a|must be a|should be a|type) string|either content or",
+    re.IGNORECASE,
+)
+SYNONYMS: Mapping[str, Collection[str]] = {
+    "stream_options": ("include_usage",),
+    "reasoning": ("think", "thinking"),
+    "reasoning_effort": ("reasoning", "effort", "thinking"),
+}
+"""What else servers call a field that a client writes for us."""
+KEPT = re.compile(
+    r"^(model|model_name|output_version)$|api_key|api_base|base_url|timeout|retries|client|profile|stream"
+)
+"""Fields of LangChain's classes that are no part of a request."""
+WANTED = re.compile(
+    r"\b((?:reasoning|thinking)\w*).{0,60}(?:must be passed|is required)|missing\W*((?:reasoning|thinking)\w*)",
+    re.IGNORECASE,
+)
+"""How a server says that replies lack a field of thinking."""
+BLANK = " "
+"""What stands in such a field of a reply that another model made. An empty text counts as none."""
+ADVICE = re.compile(
+    r"(?<!not )(?<!not a )(?<!n't )"
+    r"\b(use|did you mean|expected|known|valid|allowed|accepted|available|permitted|supported)\b",
+    re.IGNORECASE,
+)
+"""Where a refusal begins to say what the server does take."""
+
+
+@dataclass
+class RequestForm:
+    """What the requests to a model at an address do without; all that ask there share one."""
+
+    without: set[str] = field(default_factory=set)
+    """Names of fields, as they stand in requests, and of contents and forms that are not taken."""
+    wanted: set[str] = field(default_factory=set)
+    """Names of fields that every reply in a request must have."""
+
+    def omitted(self, chat: BaseChatModel) -> dict[str, Any]:
+        """Return the fields of a chat model that have to change, the limit of a reply apart."""
+        update: dict[str, Any] = {}
+        if not self.without:
+            return update
+        for name, info in type(chat).model_fields.items():
+            value = getattr(chat, name)
+            if isinstance(value, dict) and name in ("extra_body", "model_kwargs"):
+                update[name] = {key: each for key, each in value.items() if key not in self.without}
+            elif value is not None and name not in LIMITS and self.without & {name, info.alias}:
+                update[name] = None
+        if "stream_options" in self.without and "stream_usage" in type(chat).model_fields:
+            update["stream_usage"] = False
+        return update
+
+    def filled(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
+        """Return the prompt with something in the place of contents that are empty, if the server refuses these."""
+        filler = next((FILLERS[name] for name in reversed(FILLERS) if name in self.without), "")
+        if not filler:
+            return prompt
+        return [message if message.content else message.model_copy(update={"content": filler}) for message in prompt]
+
+    def fitted(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
+        """Return the prompt with the fields of replies that the server wants, and without those that it refuses."""
+        blank = dict.fromkeys(self.wanted, BLANK)
+        fitted = list[AnyMessage]()
+        for message in prompt:
+            given = message.additional_kwargs.get(FIELDS, {})
+            if isinstance(message, AIMessage) and (blank or self.without & given.keys()):
+                fields = {name: value for name, value in {**blank, **given}.items() if name not in self.without}
+                message = message.model_copy(
+                    update={"additional_kwargs": {**message.additional_kwargs, FIELDS: fields}}
+                )
+            fitted.append(message)
+        return fitted
+
+
+def extras_of(chat: BaseChatModel) -> set[str]:
+    """Return the names of what a chat model sends beside the model's name, the messages and the tools."""
+    fields, names = type(chat).model_fields, set[str]()
+    for name in chat.model_fields_set & fields.keys():
+        value = getattr(chat, name)
+        if name in ("extra_body", "model_kwargs"):
+            names |= {*(value or ())}
+        elif value is not None and not KEPT.search(name):
+            names.add(name)
+    return names | ({"stream_options"} if getattr(chat, "stream_usage", False) else set())
+
+
+def wanted_field(refusal: Refusal) -> str:
+    """Return the name of the field that a refusal wants in every reply, or nothing."""
+    wanted = WANTED.search(refusal.words)
+    return (wanted[1] or wanted[2]) if wanted else ""
+
+
+def refused(refusal: Refusal, names: Iterable[str]) -> set[str]:
+    """Return those of the names that a refusal is about; any name of the limit stands for all its names."""
+    advice = ADVICE.search(refusal.words)
+    texts = ("\n".join(refusal.fields), refusal.words[: advice.start()] if advice else "", refusal.words)
+    for text in texts:
+        if named := {name for name in names if _is_named(name, text)}:
+            return named
+    return set()
+
+
+def refused_content(refusal: Refusal, prompt: Iterable[AnyMessage], before: Collection[str]) -> set[str]:
+    """Return the name of the content that a refusal is about, where the prompt had such; else nothing."""
+    is_about = re.search(r"\b(content|messages?)\b", "\n".join([*refusal.fields, refusal.words]), re.IGNORECASE)
+    if not is_about or not EMPTY.search(refusal.words) or all(message.content for message in prompt):
+        return set()
+    return {next(iter(name for name in FILLERS if name not in before), "")} - {""}
+
+
+def _is_named(name: str, text: str) -> bool:
+    if LIMIT.fullmatch(name):
+        return LIMIT.search(text) is not None
+    squeezed, words = re.sub(r"[ _-]", "", text).casefold(), re.findall(r"\w+", text.casefold())
+    spellings = (name, *SYNONYMS.get(name, ()))
+    return any(each in words or ("_" in each and each.replace("_", "") in squeezed) for each in spellings)

@@ -1,0 +1,59 @@
+"""Servers of OpenAI's kind that refuse fields and contents of requests, each in a body of its own kind."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tests.support.odd_provider import Answer, Chunk, words
+
+Body = Callable[[str], object]
+"""Makes the body of a refusal of a field."""
+BODIES: dict[str, Body] = {
+    "openai": lambda name: {"error": {"message": f"Unknown parameter: '{name}'.", "param": name, "code": "unknown"}},
+    "azure": lambda name: {"error": {"message": f"Unrecognized request argument supplied: {name}", "param": None}},
+    "groq": lambda name: {"error": {"message": f"property '{name}' is unsupported", "type": "invalid_request_error"}},
+    "cerebras": lambda name: {"message": f"body.{name}: property 'body.{name}' is unsupported", "param": "wrong_form"},
+    "fastapi": lambda name: {"detail": [{"loc": ["body", name], "msg": "Extra inputs are not permitted", "input": 1}]},
+    "mistral": lambda name: {"message": {"detail": [{"loc": ["body", name], "msg": "Extra inputs are not permitted"}]}},
+    "litellm": lambda name: {"error": {"message": f"groq does not support parameters: ['{name}'], for model=m"}},
+    "serde": lambda name: {"error": f"unknown field `{name}`, expected one of `model`, `max_tokens`, `temperature`"},
+    "jackson": lambda name: f'Unrecognized field "{name}" (3 known properties: "model", "max_tokens", "temperature")',
+    "xai": lambda name: {"code": "invalid argument", "error": f"Argument not supported on this model: {_camel(name)}"},
+    "gemini": lambda name: [{"error": {"code": 400, "message": f'Unknown name "{name}": Cannot find field.'}}],
+    "openrouter": lambda name: {
+        "error": {"message": "Provider returned error", "metadata": {"raw": json.dumps({"detail": f"{name}: no"})}}
+    },
+    "words": lambda name: {"detail": f"{name.replace('_', ' ')} are not allowed here"},
+}
+
+
+def refused(status: int, body: object) -> bytes:
+    """Return a refusal with this body."""
+    text = (body if isinstance(body, str) else json.dumps(body)).encode()
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
+    return head.encode() + text
+
+
+def refusing(*names: str, body: Body = BODIES["openai"], status: int = 400, text: str = "Hello there") -> Answer:
+    """Refuse requests with one of these fields, one at a time; answer all others."""
+
+    def answer(request: dict[str, Any]) -> Sequence[Chunk] | bytes:
+        name = next((name for name in names if name in request), None)
+        return refused(status, body(name)) if name else words(text)
+
+    return answer
+
+
+def wanting_content(words_of_refusal: str, *, also: str = "") -> Answer:
+    """Refuse requests in which a message has no content, or the content `also`."""
+
+    def answer(request: dict[str, Any]) -> Sequence[Chunk] | bytes:
+        contents = [message.get("content") for message in request["messages"]]
+        return refused(422, {"detail": words_of_refusal}) if {None, "", also} & {*contents} else words("Hello there")
+
+    return answer
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

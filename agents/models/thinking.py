@@ -10,6 +10,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
@@ -110,21 +111,30 @@ def with_thoughts(message: AIMessage, model: str, *, is_past: bool = False) -> A
     packed = notes_of(message).get("thoughts")
     if not packed:
         return None
-    carried: Carried = json.loads(zlib.decompress(base64.b85decode(packed)))
-    if "fields" not in carried:
-        # An older version of the application kept nothing but signatures of calls there.
-        carried = {**carried, "fields": {}, "calls": {}, "signatures": carried["calls"]}
+    carried = _unpacked(packed)
     if carried["model"] != model or (is_past and not any(isinstance(text, str) for text in carried["fields"].values())):
         return None
     calls, fields = message.tool_calls, carried["fields"]
     own = {CALL_FIELDS: {calls[int(place)]["id"]: beside for place, beside in carried["calls"].items()}}
     signatures = {calls[int(place)]["id"]: signature for place, signature in carried["signatures"].items()}
+    # LangChain's classes look for thinking beside the message, and nothing else there is the server's to write.
+    thinking = {name: value for name, value in fields.items() if name.startswith(THINKING_FIELDS)}
     return AIMessage(
         _content(message, carried["blocks"]) if carried["blocks"] else message.text,
         tool_calls=calls,
         id=message.id,
-        additional_kwargs={**fields, **own, FIELDS: fields, **({SIGNATURES: signatures} if signatures else {})},
+        additional_kwargs={**thinking, **own, FIELDS: fields, **({SIGNATURES: signatures} if signatures else {})},
     )
+
+
+@lru_cache(maxsize=256)
+def _unpacked(packed: str) -> Carried:
+    """Return a note; a history's are read for each prompt."""
+    carried: Carried = json.loads(zlib.decompress(base64.b85decode(packed)))
+    if "fields" not in carried:
+        # An older version of the application kept nothing but signatures of calls there.
+        carried = {**carried, "fields": {}, "calls": {}, "signatures": carried["calls"]}
+    return carried
 
 
 def _content(message: AIMessage, blocks: Sequence[dict[str, Any]]) -> list[str | dict[str, Any]]:

@@ -156,8 +156,8 @@ def fault_of_ours(failure: Exception) -> str | None:
 
     What is behind the client's own function says which: it was still writing the request, or already reading.
     """
-    is_ours = isinstance(failure, DialogSupervisorError)
-    if is_ours or is_models(failure) or _is_transport(failure) or status(failure) is not None:
+    is_told = isinstance(failure, DialogSupervisorError) or not isinstance(failure, NONSENSE)
+    if is_told or is_models(failure) or _is_transport(failure) or status(failure) is not None:
         return None
     names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(failure.__traceback__)]
     writes = [place for place, name in enumerate(names) if name in STREAMS]

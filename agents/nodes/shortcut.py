@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
+from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Update
 from agents.conversation.prompt import human
 from agents.events.views import Notice, View
-from agents.language.tool_ranker.ranker import Shortcuts
+from agents.language.tool_ranker.ranker import Card, Shortcuts
 from agents.nodes import ask
 from agents.nodes.tools import changes_of, note_effects, tool_state
 from agents.state import State, holder_of, messages_of
@@ -33,14 +34,12 @@ class Serving:
     def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
         """With `direct` a text may lead to a dialog, too."""
         self.speakers = speakers
-        everyone: list[Speaker] = [*speakers, *speakers.absent.values()]
-        owned = [(speaker, tool) for speaker in everyone for tool in speaker.tools]
+        everyone, owned = _everyone(speakers), _owned(speakers)
         present = [(speaker, tool) for speaker, tool in owned if speaker.name not in speakers.absent]
         marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
-        entries = [replace(card_of(entry_of(dialog)), shortcut=direct) for dialog in everyone if dialog.tool]
-        self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
+        self.shortcuts = Shortcuts(cards_of_all(speakers, direct=direct))
         # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
         owners_count = Counter(tool.name for _, tool in owned)
         leading = [(speaker, tool.name) for speaker, tool in owned if owners_count[tool.name] == 1]
@@ -105,6 +104,20 @@ class Serving:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
         note_effects(change, message, traits_of(self.node.tools_by_name[call["name"]]), context)
         return message
+
+
+def cards_of_all(speakers: Speakers, *, direct: bool) -> list[Card]:
+    """Return the cards of all tools; with `direct` those by which the supervisor hands over may be meant, too."""
+    entries = (card_of(entry_of(dialog)) for dialog in _everyone(speakers) if dialog.tool)
+    return [*(card_of(tool) for _, tool in _owned(speakers)), *(replace(card, shortcut=direct) for card in entries)]
+
+
+def _everyone(speakers: Speakers) -> list[Speaker]:
+    return [*speakers, *speakers.absent.values()]
+
+
+def _owned(speakers: Speakers) -> list[tuple[Speaker, BaseTool]]:
+    return [(speaker, tool) for speaker in _everyone(speakers) for tool in speaker.tools]
 
 
 def _answer(change: Change, name: str, exchange: Sequence[AnyMessage], view: View | None, words: str) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
-from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from agents.conversation.changes import Change, Update
@@ -34,7 +33,8 @@ class Serving:
     def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
         """With `direct` a text may lead to a dialog, too."""
         self.speakers = speakers
-        everyone, owned = _everyone(speakers), _owned(speakers)
+        everyone: list[Speaker] = [*speakers, *speakers.absent.values()]
+        owned = [(speaker, tool) for speaker in everyone for tool in speaker.tools]
         present = [(speaker, tool) for speaker, tool in owned if speaker.name not in speakers.absent]
         marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
@@ -108,16 +108,9 @@ class Serving:
 
 def cards_of_all(speakers: Speakers, *, direct: bool) -> list[Card]:
     """Return the cards of all tools; with `direct` those by which the supervisor hands over may be meant, too."""
-    entries = (card_of(entry_of(dialog)) for dialog in _everyone(speakers) if dialog.tool)
-    return [*(card_of(tool) for _, tool in _owned(speakers)), *(replace(card, shortcut=direct) for card in entries)]
-
-
-def _everyone(speakers: Speakers) -> list[Speaker]:
-    return [*speakers, *speakers.absent.values()]
-
-
-def _owned(speakers: Speakers) -> list[tuple[Speaker, BaseTool]]:
-    return [(speaker, tool) for speaker in _everyone(speakers) for tool in speaker.tools]
+    everyone = [*speakers, *speakers.absent.values()]
+    entries = [replace(card_of(entry_of(dialog)), shortcut=direct) for dialog in everyone if dialog.tool]
+    return [*(card_of(tool) for speaker in everyone for tool in speaker.tools), *entries]
 
 
 def _answer(change: Change, name: str, exchange: Sequence[AnyMessage], view: View | None, words: str) -> None:

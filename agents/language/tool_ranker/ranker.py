@@ -106,7 +106,7 @@ class ToolRanker:
 
 
 def ranker_of(cards: Sequence[Card]) -> ToolRanker:
-    """Return the ranker of these cards, as the application makes rankers."""
+    """Return the ranker of these cards."""
     return make_ranker(cards)
 
 

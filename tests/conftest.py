@@ -254,7 +254,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
         # Rankers of other tools know most of the same examples.
         patch.setattr("agents.language.tool_ranker.ranker.features", cache(features))
-        patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ranker))
+        patch.setattr("agents.toolkit.shelf.ranker_of", made_once(ranker))
         patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
         patch.setattr("app.lab.cards.ToolRanker", made_once(BrieflyTrained))
         yield

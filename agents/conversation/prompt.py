@@ -27,7 +27,7 @@ from agents.toolkit.descriptions import Schemas, examples_of, texts_of
 from agents.toolkit.questions.form import missing
 from agents.toolkit.shelf import Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import FALLBACK, phrase, prompt, prompts_of_all, title_of
+from prompts import FALLBACK, phrase, prompt, prompts_of_all, table, title_of
 
 
 class Prompting:
@@ -105,7 +105,7 @@ class Prompting:
             noted |= notes(forwarding="custom")
         # What other threads are not told comes last, so that their prompts begin alike.
         role = "\n\n".join([self.role(speaker, lang), *context.system_messages])
-        messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=noted), *history]
+        messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=noted), *_earlier(speaker, state), *history]
         if context.spent.leaves(context.limits) <= 1:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         return messages
@@ -173,15 +173,9 @@ class Prompting:
         return self._tools[key]
 
     def _lasting(self, speaker: Speaker, state: State, context: Context) -> list[str]:
-        """Return what holds until the next message, part by part: day, device, form, screen.
-
-        It tells no hour: a prompt that tells one is never the beginning of the next.
-        """
+        """Return what holds until the next message, part by part: time and door, form, screen."""
         lang = state["lang"]
-        today = datetime.now(context.zone).strftime("%A %Y-%m-%d, %Z")
-        parts = [phrase("today", lang, today=f"{today}, {context.device}" if context.device else today)]
-        if summary := talk_of(state, speaker.name).get("summary"):
-            parts.append(phrase("summed_up", lang, summary=summary))
+        parts = [_time_and_door(context, lang)]
         parts += context.lines
         if speaker.form:
             values = form_of(state, speaker.name)
@@ -208,6 +202,24 @@ class Prompting:
         if waiting and not speaker.is_supervisor:
             parts.append(phrase("another_wish", lang))
         return parts
+
+
+def _time_and_door(context: Context, lang: str) -> str:
+    """Return the time, and where the user writes: what changes by the minute would be told with each message."""
+    now = datetime.fromtimestamp(context.now(), context.zone)
+    day = {"weekday": table("texts", lang)["weekdays"][now.weekday()], "date": f"{now:%Y-%m-%d}", "zone": f"{now:%Z}"}
+    told = phrase("now_about", lang, time=f"{now:%H}:{now.minute // 10}0", **day)
+    door = table(context.device, lang).get("door") if context.device.isidentifier() else None
+    return f"{told}\n{phrase('written_at', lang, door=door)}" if door else told
+
+
+def _earlier(speaker: Speaker, state: State) -> list[AnyMessage]:
+    """Return the note that a history does not begin where the conversation began."""
+    summary = talk_of(state, speaker.name).get("summary")
+    if summary is None:
+        return []
+    note = phrase("earlier", state["lang"], summary=summary or "-")
+    return [SystemMessage(masked(note, state.get("aliases")))]
 
 
 def _quoted(state: State) -> list[str]:

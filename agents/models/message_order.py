@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.models.thinking import with_thoughts
-from agents.state.message_notes import Metadata, notes_of, with_notes
+from agents.state.message_notes import Metadata, newly_lasting, notes_of, with_notes
 from prompts import FALLBACK, phrase
 
 TAG = "context"
@@ -73,7 +73,7 @@ def _delimited(messages: Sequence[AnyMessage], custom: str | None) -> Iterable[A
             lasting = noted.get("lasting", before)
             metadata = noted.get("metadata") if custom else None
             metadata_lines = _worded(metadata, custom) if metadata and custom else []
-            anew = lasting if lasting != before else []
+            anew = newly_lasting(lasting, before)
             block = context_block([*noted.get("context", []), *anew, *noted.get("beside", []), *metadata_lines])
             text = "\n\n".join(each for each in (block, undelimited(message.text)) if each)
             yield _with_text(message, text)

@@ -141,7 +141,8 @@ def left(change: Change) -> None:
 def _give(change: Change, pending: Pending, value: object, heard: Heard, traits: Traits) -> None:
     """Give a call its result: the option that the user took, or the values that they filled in."""
     aliases = Aliases(change.state.get("aliases"), change.state.get("labels"))
-    text = written(aliases.hide(value, schema_of(traits.result)))
+    labels = [option["label"] for option in pending["options"]]
+    text = written(aliases.hide(value, schema_of(traits.result), lambda: [pending["prompt"], *labels]))
     _close(change, pending, text, ok=True, id=heard["id"])
     change.put(aliases=aliases.by_kind, labels=aliases.labels)
 

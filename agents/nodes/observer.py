@@ -31,8 +31,6 @@ from prompts import observer_prompt, phrase
 
 LOG = logging.getLogger(__name__)
 WORD = re.compile(r"[\w-]+")
-PATIENCE = 10
-"""Seconds an observer may take; later it counts as "stay"."""
 
 
 class Watching:
@@ -49,7 +47,7 @@ class Watching:
         ask, enter = partial(self._ask, scene, state, runtime), partial(self._enter, state, runtime)
         scene = replace(scene, user=context.user, store=runtime.store, ask=ask, enter=enter)
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(context.models.chain("observer")[0].aside_seconds):
                 verdict = await self.check(scene)
         except Exception as failure:
             cause = type(failure).__name__

@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from agents.conversation.changes import Change, Update
 from agents.conversation.prompt import human
 from agents.events.views import Notice, View
-from agents.language.tool_ranker.ranker import Shortcuts
+from agents.language.tool_ranker.ranker import Card, Shortcuts
 from agents.nodes import ask
 from agents.nodes.tools import changes_of, note_effects, tool_state
 from agents.state import State, holder_of, messages_of
@@ -39,8 +39,7 @@ class Serving:
         marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
-        entries = [replace(card_of(entry_of(dialog)), shortcut=direct) for dialog in everyone if dialog.tool]
-        self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
+        self.shortcuts = Shortcuts(cards_of_all(speakers, direct=direct))
         # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
         owners_count = Counter(tool.name for _, tool in owned)
         leading = [(speaker, tool.name) for speaker, tool in owned if owners_count[tool.name] == 1]
@@ -105,6 +104,13 @@ class Serving:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
         note_effects(change, message, traits_of(self.node.tools_by_name[call["name"]]), context)
         return message
+
+
+def cards_of_all(speakers: Speakers, *, direct: bool) -> list[Card]:
+    """Return the cards of all tools; with `direct` those by which the supervisor hands over may be meant, too."""
+    everyone = [*speakers, *speakers.absent.values()]
+    entries = [replace(card_of(entry_of(dialog)), shortcut=direct) for dialog in everyone if dialog.tool]
+    return [*(card_of(tool) for speaker in everyone for tool in speaker.tools), *entries]
 
 
 def _answer(change: Change, name: str, exchange: Sequence[AnyMessage], view: View | None, words: str) -> None:

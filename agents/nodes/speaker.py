@@ -18,16 +18,17 @@ from agents.conversation import handover
 from agents.conversation.changes import Change, Update
 from agents.conversation.handover import MOST_FAILURES
 from agents.conversation.prompt import Prompting, heard_message, told_by
-from agents.conversation.room import shortened
+from agents.conversation.room import shortened, surplus
 from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error, Event, Message, ModelStart, Token
 from agents.events.views import View, stored_view
+from agents.language.identifiers import named
 from agents.language.text.vocabulary import says
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
-from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of
+from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of, updated
 from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
 from agents.state.history import cut_harder
 from agents.state.message_notes import IN_WORDS
@@ -139,8 +140,11 @@ class Speaking:
         change.put(verdict=None)
         change.talk(name, **update)
         change.add(name, *news)
-        self._write(change, _storable(message, context.limits.calls_per_reply), view)
+        self._write(change, _storable(_named(message, state), context.limits.calls_per_reply), view)
         self._count(change, message)
+        if not message.tool_calls:
+            own = context.models.chain(name)[0].window
+            change.talk(name, **self._cut(change.state, context, surplus(messages_of(change.state, name), own)))
         # The votes that were waited for are counted, and none of them speaks of the answer.
         return {**change.emit(runtime), **({"asked": [], "votes": Overwrite([])} if waiting else {})}
 
@@ -185,7 +189,7 @@ class Speaking:
             return await context.service(AgentGraphs).ask(turn)
         fitting = self._fitting(state, context, history)
         try:
-            return await self._ask(state, context, fitting, draft), self._cut(state, len(history) - len(fitting))
+            return await self._ask_shorter(state, context, history, fitting, draft)
         except ModelUnavailable as failure:
             # The failure may have told how large the window is.
             fitting_now = self._fitting(state, context, fitting)
@@ -194,10 +198,24 @@ class Speaking:
                 raise
         LOG.warning("thread %s: %s goes on with a shorter history", context.thread, self.speaker.name)
         draft.emit(Error(code=RETRY, text=""))
-        return await self._ask(state, context, shorter, draft), self._cut(state, len(history) - len(shorter))
+        return await self._ask_shorter(state, context, history, shorter, draft)
 
-    def _cut(self, state: State, lost: int) -> TalkUpdate:
-        return {"messages": messages_of(state, self.speaker.name)[lost:]} if lost else {}
+    async def _ask_shorter(
+        self, state: State, context: Context, history: list[AnyMessage], shorter: list[AnyMessage], draft: Draft
+    ) -> tuple[AIMessage, TalkUpdate]:
+        """Ask with what is left of a history; the prompt says if anything is missing."""
+        update = self._cut(state, context, len(history) - len(shorter))
+        state = updated(state, {"talks": {self.speaker.name: update}}) if update else state
+        return await self._ask(state, context, shorter, draft), update
+
+    def _cut(self, state: State, context: Context, count: int) -> TalkUpdate:
+        """Return what cuts so many messages from the history; they are kept until they are summed up."""
+        if not count:
+            return {}
+        talk, messages = talk_of(state, self.speaker.name), messages_of(state, self.speaker.name)
+        sums_up = self.speaker.history == "summarise" and context.models.chain(self.speaker.name)[0].reads
+        lost = [*talk.get("lost", []), *messages[:count]] if sums_up else []
+        return {"messages": messages[count:], "lost": lost, "summary": talk.get("summary", "")}
 
     def _fitting(self, state: State, context: Context, history: list[AnyMessage]) -> list[AnyMessage]:
         """Return as much of the history as fits into the window of the speaker's model."""
@@ -226,8 +244,6 @@ class Speaking:
         change.add(name, message)
         if "form" in talk:
             change.talk(name, form=talk["form"])
-        if self.speaker.history == "summarise":
-            change.talk(name, summary=talk.get("summary", ""))
         if self.speaker.is_supervisor and state.get("beside"):
             # What others said stands in the prompt, and is no word of the user's.
             change.put(foreign=True)
@@ -270,6 +286,13 @@ class Speaking:
         item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
         form = item.value if item else {}
         return {**state, "talks": {**state.get("talks", {}), self.speaker.name: {**talk, "form": form}}}
+
+
+def _named(message: AIMessage, state: State) -> AIMessage:
+    """Return a reply with names in place of the numbers of identifiers."""
+    lines = (line for shown in state.get("screen", []) for line in shown["lines"])
+    text = named(message.text, state.get("aliases", {}), state.get("labels", {}), lines)
+    return message if text == message.text else message.model_copy(update={"content": text})
 
 
 def _storable(message: AIMessage, most: int) -> AIMessage:

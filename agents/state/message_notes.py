@@ -97,7 +97,7 @@ class Notes(TypedDict, total=False):
     context: list[str]
     """On a user message: what is said of it alone (who writes, what it answers, files, …), a part a line."""
     lasting: list[str]
-    """On a user message: what holds from then on (day, form, screen, …); shown where it is not what held before."""
+    """On a user message: what holds from then on (first the time, then form, screen, …); shown where it has changed."""
     pictures: Sequence[ImageContentBlock]
     """On the user message of this turn: the pictures beside it, for a model that sees. No history keeps them."""
     marked: bool
@@ -132,6 +132,13 @@ def notes(**values: Unpack[Notes]) -> dict[str, object]:
 def with_notes(message: Noted, **values: Unpack[Notes]) -> Noted:
     """Return a message with these notes beside those that it has."""
     return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **notes(**values)}})
+
+
+def newly_lasting(lasting: Sequence[str], before: Sequence[str]) -> Sequence[str]:
+    """Return what a message tells of what lasts: all of it where it has changed, the time where only that has."""
+    if lasting == before:
+        return ()
+    return lasting if lasting[1:] != before[1:] else lasting[:1]
 
 
 def notes_of(message: BaseMessage) -> Notes:

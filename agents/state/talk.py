@@ -6,8 +6,6 @@ from typing import Any, Literal, NotRequired, cast
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from agents.state.history import GROW, cut
-
 Status = Literal["new", "running", "paused", "finished"]
 Json = dict[str, Any]
 """A JSON object whose keys its writer knows: a form's values, a view's fields, the arguments of a call."""
@@ -27,7 +25,9 @@ class Talk(TypedDict, total=False):
 
     messages: list[AnyMessage]
     summary: str
-    """A summary of the messages that were cut; only speakers with `history="summarise"` have one."""
+    """What the messages told that were cut, in short; empty if nobody summed them up, missing if none was cut."""
+    lost: list[AnyMessage]
+    """Messages that were cut, until the summary tells of them."""
     form: Json
     status: Status
     version: int
@@ -85,14 +85,12 @@ class TalkUpdate(Talk, total=False):
 
 
 def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) -> dict[str, Talk]:
-    """Apply changes per speaker; a history that a single turn has made very long is cut at once."""
+    """Apply changes per speaker."""
     merged = dict(talks)
     for name, update in updates.items():
         added = update.get("add", [])
         changed = cast(Talk, {**merged.get(name, {}), **update})
         cast(dict[str, object], changed).pop("add", None)
-        messages = [*changed.get("messages", []), *added]
-        # Usually a history is cut between two turns, so that each prompt of a turn extends the one before.
-        changed["messages"] = cut(messages) if len(messages) > 2 * GROW else messages
+        changed["messages"] = [*changed.get("messages", []), *added]
         merged[name] = changed
     return merged

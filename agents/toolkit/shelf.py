@@ -15,7 +15,7 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from pydantic import BaseModel
 
-from agents.language.tool_ranker.ranker import Card, ToolRanker
+from agents.language.tool_ranker.ranker import Card, ToolRanker, ranker_of
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
 from agents.state.talk import Json
@@ -45,11 +45,18 @@ class Shelf:
     """The tools of one speaker that are not bound."""
 
     tools: Mapping[str, BaseTool]
+    common: Sequence[BaseTool] = ()
+    """Those of them that every speaker has: they are found with any others, and never offered."""
 
     @cached_property
     def ranker(self) -> ToolRanker:
-        """Return what finds the tools; it is trained when it is first asked, since no start should wait for it."""
-        return ToolRanker([card_of(tool) for tool in self.tools.values()])
+        """Return what finds the tools; it is loaded, or trained, when it is first asked: no start waits for it."""
+        return ranker_of(self.cards)
+
+    @property
+    def cards(self) -> list[Card]:
+        """Return the cards of the tools."""
+        return [card_of(tool) for tool in self.tools.values() if tool not in self.common]
 
     def fitting(self, state: State, messages: Sequence[AnyMessage]) -> list[BaseTool]:
         """Return the tools that fit what was just said, in the light of the conversation and the screen."""
@@ -74,7 +81,8 @@ class Shelf:
 def shelves(speakers: Speakers) -> dict[str, Shelf]:
     """Return the shelves of the speakers that have too many tools to bind, by their names."""
     unbound = {speaker.name: _unbound(speaker) for speaker in speakers}
-    return {name: Shelf(tools) for name, tools in unbound.items() if tools}
+    common = {tool.name: tool for tool in speakers.common}
+    return {name: Shelf(tools | common, speakers.common) for name, tools in unbound.items() if tools}
 
 
 def _unbound(speaker: Speaker) -> dict[str, BaseTool]:
@@ -113,13 +121,15 @@ def card_of(tool: BaseTool) -> Card:
 
 def bound_tools(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:
     """Return the tools that are bound to a speaker's model, in an order that never changes."""
-    finding = [find_tools(shelf), call_tool] if shelf else []
+    # A window that is too small for tools has no room for these either.
+    unfound = () if speaker.is_cramped else speakers.common
+    finding = [find_tools(shelf), call_tool] if shelf else unfound
     return [*at_hand(speaker), *_protocol_tools(speaker, speakers, finding)]
 
 
 def tools_of(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
     """Return every tool of a speaker, those on a shelf included."""
-    return [*speaker.tools, *_protocol_tools(speaker, speakers)]
+    return [*speaker.tools, *_protocol_tools(speaker, speakers, speakers.common)]
 
 
 def tool_named(name: str, speaker: Speaker, speakers: Speakers) -> BaseTool | None:
@@ -159,7 +169,8 @@ def find_tools(shelf: Shelf) -> BaseTool:
 
     async def find(query: str, runtime: Runtime) -> str:
         lang = runtime.state["lang"]
-        return cards_of(shelf.search(query), lang) or phrase("tools_none", lang)
+        found = cards_of(shelf.search(query), lang) or phrase("tools_none", lang)
+        return "\n".join(filter(None, (found, cards_of(shelf.common, lang))))
 
     return StructuredTool.from_function(
         coroutine=find, name=FIND, description="Find more tools. query: what the tool shall do, in a few words."

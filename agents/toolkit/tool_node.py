@@ -14,7 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Literal, cast
 
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt import ToolNode
@@ -159,6 +159,12 @@ def _said_by_user(state: ToolState) -> list[str]:
     return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
 
 
+def _told(call: Call, result: ToolResult) -> list[str]:
+    """Return what people read or wrote: what a result shows, and what was said before."""
+    said = [message.text for message in call.state.get("talk", ()) if isinstance(message, HumanMessage | AIMessage)]
+    return [*([result.view.text()] if result.view else []), call.state["heard"]["text"] or "", *said]
+
+
 def _write_for_model(outcome: Outcome, call: Call) -> None:
     """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
     message, traits = outcome.message, call.traits
@@ -167,7 +173,8 @@ def _write_for_model(outcome: Outcome, call: Call) -> None:
         raise ContractError(f"tool {call.tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
     message.artifact = result = replace(result, object=jsonable(result.object))
     if result.object is not None and message.status != "error":
-        message.content = written(call.state["aliases"].hide(result.object, schema_of(traits.result)))
+        hidden = call.state["aliases"].hide(result.object, schema_of(traits.result), lambda: _told(call, result))
+        message.content = written(hidden)
     elif isinstance(message.content, str) or not message.content:
         # LangChain makes a text of no parts out of an empty list.
         message.content = written(message.content)

@@ -19,7 +19,7 @@ from prompts import languages
 
 FOLDER = Path(__file__).parents[1] / "prompts"
 NOBODY = Context("-", "-", Script().models(["supervisor"]), zone=ZoneInfo("UTC"))
-NOW = re.compile(r"\w+ \d{4}-\d\d-\d\d,.*")
+NOW = re.compile(r"\w* ?\d{4}-\d\d-\d\d.*\d0 ?[(（]\w+[)）]")
 
 
 def snapshots() -> dict[str, str]:

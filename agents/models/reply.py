@@ -54,6 +54,8 @@ class Listener:
     role: str = ""
     """Whose models are asked, where that is not the speaker's name."""
     thread: str = ""
+    may_be_silent: bool = False
+    """Whether the reply may say nothing, since the user sees something else."""
     words: Sequence[str] = ()
     """The words of which the reply is to be one; only its first word counts."""
 
@@ -201,7 +203,7 @@ async def ask(
             listener.hear(rest)
         if not listener.words:
             model.habits["endless"] = (model.habits.get("endless", 0) + 1) * streamed.is_endless
-        message = streamed.message(model.name)
+        message = streamed.message(model.name, may_be_silent=listener.may_be_silent)
         if streamed.text.unopened or (streamed.text.answer and model.is_headless):
             model.habits["headless"] = streamed.text.thought
     except (Exception, asyncio.CancelledError) as failure:

@@ -1,6 +1,6 @@
 """Descriptions and examples that come with a tool from outside, by language, as the card files have them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import cleandoc
 from typing import cast
@@ -71,9 +71,10 @@ def own_texts(tool: BaseTool) -> Texts:
 
 
 class Schemas:
-    """The schemas of tools, each made once per language."""
+    """The schemas of tools, each made once per language; what those `without_result` give, nobody reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, without_result: Collection[str] = ()) -> None:
+        self._without_result = without_result
         self._made: dict[tuple[int, str], tuple[BaseTool, ToolSchema]] = {}
         """With the tool itself, so that its id stays its own."""
 
@@ -81,7 +82,10 @@ class Schemas:
         """Return a tool's schema in `lang`; always the same object."""
         key = (id(tool), lang)
         if key not in self._made:
-            self._made[key] = (tool, _schema(tool, lang))
+            schema = _schema(tool, lang)
+            if tool.name not in self._without_result:
+                schema["function"]["description"] += f" {seen_by(tool, lang)}"
+            self._made[key] = (tool, schema)
         return self._made[key][1]
 
 
@@ -106,6 +110,12 @@ def translation_of(tool: BaseTool) -> Translation:
         kept = Translation(shown(schema, is_argument=True))
         tool.metadata = {**(tool.metadata or {}), _TRANSLATION: kept}
     return kept
+
+
+def seen_by(tool: BaseTool, lang: str) -> str:
+    """Return the words on a card that say who sees the tool's result."""
+    own = traits_of(tool)
+    return phrase(f"seen_{'as_answer' if own.answers else 'shown' if own.view else 'nobody'}", lang)
 
 
 def _described(parameters: ToolSchema) -> ToolSchema:

@@ -12,6 +12,7 @@ from agents.state import Plain, Said, State
 from agents.state.talk import TalkUpdate, merge_talks
 from agents.state.verdict import By, Kind, Vote
 from agents.toolkit.context import Context, emitter
+from agents.toolkit.questions.options import CONFIRM
 
 MOST_LINES = 20
 """Lines of a view that are remembered."""
@@ -21,12 +22,15 @@ MOST_SEEN = 2000
 """Characters of views that a history holds in place of words."""
 
 
-def waiting_views(state: State, *, is_above_list: bool = False) -> list[View]:
-    """Return the views that wait and whose kind is known, in their order; only the last list has numbers.
+def lists_options(state: State) -> bool:
+    """Tell whether the open question has numbered options: yes and no are nothing that a later message points at."""
+    pending = state.get("pending", [])
+    return bool(pending and pending[0]["options"] and pending[0]["kind"] != CONFIRM)
 
-    `is_above_list`: a numbered list comes below them, so that none has.
-    """
-    views: list[View] = []
+
+def waiting_views(state: State) -> list[View]:
+    """Return the views that wait and whose kind is known, in their order; of all lists only the last has numbers."""
+    views, is_above_list = list[View](), lists_options(state)
     for waiting in reversed(state.get("views", [])):
         if view := stored_view(waiting["body"]):
             numbered = {"unnumbered": True} if is_above_list and view.numbered() else {}
@@ -92,22 +96,17 @@ class Change:
         self.update["said"] = [*self.update.get("said", []), line]
         self.state = {**self.state, "said": [*self.state.get("said", []), line]}
 
-    def show(self, view: View, speaker: str, original: str = "", *, is_told: bool = False) -> None:
-        """Show a view; `original` are the words of the model that it replaces."""
-        self.tell(*([] if is_told else [view]))
-        self.deliver(Message(speaker=speaker, text=view.text(), shown=True, original=original), is_told=is_told)
-        self.screen(view.title, view.numbered())
+    def show_views(self, speaker: str, original: str = "", *, is_told: bool = False) -> str:
+        """Show the views that wait, in their order; return their words.
 
-    def show_views(
-        self, speaker: str, original: str = "", *, is_told: bool = False, is_above_list: bool = False
-    ) -> str:
-        """Show the views that wait, in their order; return their words. `original` is as in `show`, for the last one.
-
-        `is_above_list`: a numbered list comes below them.
+        `original` are the words of the model that the last one replaces; `is_told` is as in `deliver`.
         """
-        views = waiting_views(self.state, is_above_list=is_above_list)
+        views = waiting_views(self.state)
         for number, view in enumerate(views, 1):
-            self.show(view, speaker, original if number == len(views) else "", is_told=is_told)
+            self.tell(*([] if is_told else [view]))
+            words = original if number == len(views) else ""
+            self.deliver(Message(speaker=speaker, text=view.text(), shown=True, original=words), is_told=is_told)
+            self.screen(view.title, view.numbered())
         if self.state.get("views"):
             self.put(views=[])
         return "\n".join(view.text() for view in views)

@@ -8,7 +8,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from agents.conversation.changes import Change, Update
+from agents.conversation.changes import Change, Update, lists_options
 from agents.conversation.switch import is_elsewhere
 from agents.events import Message, ToolEnd
 from agents.language.identifiers import Aliases, masked
@@ -67,19 +67,13 @@ def announce(change: Change) -> None:
         return
     pending, lang = change.state["pending"][0], change.state["lang"]
     question = ask(pending, lang)
-    change.show_views(pending["speaker"], is_above_list=lists_options(change.state))
+    change.show_views(pending["speaker"])
     change.tell(question)
     change.deliver(Message(speaker=pending["speaker"], text=worded(question, lang), shown=True))
     options = question.options if lists_options(change.state) else []
     lines = [f"{number}. {one_line(option['label'])}" for number, option in enumerate(options, 1)]
     change.screen(question.prompt, lines)
     change.put(listener=None)
-
-
-def lists_options(state: State) -> bool:
-    """Tell whether the open question has numbered options: yes and no are nothing that a later message points at."""
-    pending = state.get("pending", [])
-    return bool(pending and pending[0]["options"] and pending[0]["kind"] != CONFIRM)
 
 
 def asked(state: State, pending: Pending) -> str:

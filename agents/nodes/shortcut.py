@@ -114,7 +114,7 @@ def _answer(change: Change, name: str, exchange: Sequence[AnyMessage], view: Vie
     holder = holder_of(change.state)
     if view:
         change.put(views=[{"call": "", "body": view.body(), "writes": False, "answers": True}])
-        words = change.show_views(holder, is_above_list=ask.lists_options(change.state))
+        words = change.show_views(holder)
     else:
         change.say(holder, words)
     # The note says that this answer is a tool's, and that the speaker's own question is still open.

@@ -289,6 +289,9 @@ def _after(now: Situation) -> Move:
     text = joined(*lines, in_words(others, lookups, now.lang) if others else "", by="\n")
     if then.get("wish"):
         return hand_back(then["wish"], text)
+    if others and now.begun and not others[-1].declined:
+        # Who came for this one thing is asked nothing more.
+        return Move(text)
     return _go_on(now, text, None if now.begun else _asked(now), said_enough=bool(others))
 
 

@@ -6,6 +6,7 @@ are no replies, and words that a view has replaced are kept as left out.
 """
 
 import asyncio
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from benchmarks.replay import replay
 from benchmarks.report import Row, arguments, show
 
 TURNS = 60
+NUMBERS = re.compile(r" *(\[\d+\])+")
+"""Sources as people see them; a history has a model's own marks."""
 
 
 @dataclass
@@ -36,7 +39,7 @@ class Kept:
 
     def note(self, state: State, shown: Sequence[str]) -> None:
         """Take the replies of a thread's histories; `shown` is all that was shown in it, in this order."""
-        screen = "\n".join(["", *(text.strip() for text in shown), ""])
+        screen = "\n".join(["", *(NUMBERS.sub("", text).strip() for text in shown), ""])
         for text in _replies(state):
             self.texts.add(text)
             end = "" if len(text) >= MOST_SEEN else "\n"
@@ -64,7 +67,7 @@ def _replies(state: State) -> Iterator[str]:
     talks = [state.get("talks", {}), *(person.get("talks", {}) for person in state.get("persons", {}).values())]
     for talk in (talk for each in talks for talk in each.values()):
         replies = (message for message in talk.get("messages", []) if isinstance(message, AIMessage))
-        yield from (text for reply in replies if (text := uncited(reply.text)).strip())
+        yield from (text for reply in replies if (text := NUMBERS.sub("", uncited(reply.text)).strip()))
 
 
 async def _performed(steps: Sequence[Step], folder: Path) -> Kept:

@@ -121,11 +121,12 @@ class ToolCalls:
     ) -> str:
         """Run calls side by side, and write down what they change; return the speaker that one hands off to, or "".
 
-        `reply` is as in `tool_state`. `foreign`: whether the model had read text from outside when it made them.
+        `reply` is the id of the first call of their reply. `foreign`: whether its model had read text from outside.
         """
         state, context = change.state, runtime.context
         citing = [call["id"] or "" for call in calls if self._traits(call["name"]).cited]
-        visible = tool_state(self.speaker, self.speakers, {**state, "foreign": foreign}, calls, citing, reply)
+        visible = tool_state(self.speaker, self.speakers, {**state, "foreign": foreign}, calls, citing)
+        visible["reply"] = reply
         form, aliases, sources = visible["form"], visible["aliases"], visible["sources"]
         goto = ""
         for written in changes_of(await self.node.ainvoke(visible)):
@@ -230,21 +231,13 @@ def note_effects(change: Change, message: ToolMessage, traits: Traits, context: 
 
 
 def tool_state(
-    speaker: Speaker,
-    speakers: Speakers,
-    state: State,
-    calls: Sequence[ToolCall] = (),
-    cited: Sequence[str] = (),
-    reply: str = "",
+    speaker: Speaker, speakers: Speakers, state: State, calls: Sequence[ToolCall] = (), cited: Sequence[str] = ()
 ) -> ToolState:
-    """Return what the tools of these calls see; `cited` are the ids of the calls that give documents with numbers.
-
-    `reply` is the id of the first call of their reply; empty: that of the first of these calls.
-    """
+    """Return what the tools of these calls see; `cited` are the ids of the calls that give documents with numbers."""
     agreed, aliases = state.get("agreed"), Aliases(state.get("aliases"), state.get("labels"))
     return {
         "messages": [AIMessage("", tool_calls=[*calls])],
-        "reply": reply or next((call["id"] or "" for call in calls), ""),
+        "reply": next((call["id"] or "" for call in calls), ""),
         "form": dict(form_of(state, speaker.name)),
         "lang": state["lang"],
         "heard": state["heard"],

@@ -82,20 +82,18 @@ class Schemas:
         """Return a tool's schema in `lang`; always the same object."""
         key = (id(tool), lang)
         if key not in self._made:
-            schema = _schema(tool, lang)
-            if tool.name not in self._without_result:
-                schema["function"]["description"] += f" {seen_by(tool, lang)}"
-            self._made[key] = (tool, schema)
+            seen = "" if tool.name in self._without_result else f" {seen_by(tool, lang)}"
+            self._made[key] = (tool, _schema(tool, lang, seen))
         return self._made[key][1]
 
 
-def _schema(tool: BaseTool, lang: str) -> ToolSchema:
+def _schema(tool: BaseTool, lang: str, seen: str) -> ToolSchema:
     translation = translation_of(tool)
     lines = [cleandoc(texts_of(tool, lang)[0]), translation.words]
     if result := schema_of(traits_of(tool).result):
         lines.append(phrase("tool_returns", lang, result=notation(result)))
-    text = "\n".join(filter(None, lines))
-    text = text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
+    text, longest = "\n".join(filter(None, lines)), LONGEST_DESCRIPTION - len(seen)
+    text = (text if len(text) <= longest else f"{text[: longest - 1]}…") + seen
     schema = convert_to_openai_tool({**translation.schema, "title": tool.name, "description": text})
     schema["function"]["parameters"] = _described(schema["function"]["parameters"])
     return schema

@@ -44,6 +44,7 @@ from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings, read
 from app.usage import DailyLimits, Price
 from app.usage.usage import Usage
+from benchmarks.unseen import Kept
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
 from prompts import card
@@ -118,6 +119,10 @@ class Chat:
             for text in texts:
                 turn = Turn(thread=thread, text=text, lang=lang, **more)
                 self.events += [event async for event in assistant.play(turn)]
+            # Whatever is tested: what a history keeps as said was seen.
+            kept = Kept()
+            await kept.take(assistant, thread)
+            assert kept.unseen == set()
         return trace(self.events)
 
     @asynccontextmanager

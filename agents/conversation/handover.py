@@ -265,7 +265,7 @@ class HandoverCalls:
             return
         self.answer(change, calls, "accepted")
         # The next speaker gives an answer of its own, so the view is shown now.
-        change.show_stored(self.speaker.name)
+        change.show_views(self.speaker.name)
         wish, target = _argument(calls[0], "wish"), _argument(calls[0], "target") or SUPERVISOR
         if wish or target != SUPERVISOR:
             self._pass_on(change, wish, target)

@@ -24,8 +24,9 @@ from agents.state.person import Heard
 from agents.state.talk import Talk
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import Schemas, examples_of, texts_of
+from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.questions.form import missing
-from agents.toolkit.shelf import Shelf, at_hand, bound_tools, shown_in
+from agents.toolkit.shelf import CALL, Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import FALLBACK, phrase, prompt, prompts_of_all, table, title_of
 
@@ -35,7 +36,7 @@ class Prompting:
 
     def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf] | None = None) -> None:
         self.speakers, self.shelves = speakers, shelves or {}
-        self._schemas = Schemas()
+        self._schemas = Schemas([HAND_BACK, CALL, *(dialog.tool for dialog in speakers.dialogs.values())])
         self._facts: dict[str, Facts] = {}
         self._tools: dict[tuple[str, str], list[ToolSchema]] = {}
 

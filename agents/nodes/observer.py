@@ -43,7 +43,7 @@ class Watching:
         """Return the vote; an observer that fails, or takes too long, votes "stay"."""
         context, speakers = runtime.context, self.prompting.speakers
         dialog = speakers[holder_of(state)]
-        scene = scene_of(dialog, state, speakers)
+        scene = scene_of(dialog, state, speakers, is_whole=True)
         ask, enter = partial(self._ask, scene, state, runtime), partial(self._enter, state, runtime)
         scene = replace(scene, user=context.user, store=runtime.store, ask=ask, enter=enter)
         try:

@@ -41,7 +41,7 @@ FRESH: Update = {
     "undone": False,
     "verdict": None,
     "hops": 0,
-    "view": None,
+    "views": [],
     "shortcut": None,
     "agreed": None,
     "undoing": None,

@@ -89,7 +89,9 @@ class Serving:
         if outcome.question is not None:
             return []
         if self.owners[call["name"]].name == holder_of(state):
-            return [asked, AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
+            noted = notes(seen="shown" if is_answer else "nobody")
+            answer = message.model_copy(update={"artifact": None, "additional_kwargs": noted})
+            return [asked, AIMessage("", tool_calls=[call]), answer]
         # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
         return [asked] if is_answer else [asked, SystemMessage(message.text)]
 
@@ -115,18 +117,19 @@ def cards_of_all(speakers: Speakers, *, direct: bool) -> list[Card]:
 
 def _answer(change: Change, name: str, exchange: Sequence[AnyMessage], view: View | None, words: str) -> None:
     """Give the user the result of a tool, as its view or in words, and keep the exchange."""
-    holder, text = holder_of(change.state), view.text() if view else words
+    holder = holder_of(change.state)
+    if view:
+        change.put(views=[{"call": "", "body": view.body(), "writes": False, "answers": True}])
+        words = change.show_views(holder)
+    else:
+        change.say(holder, words)
     # The note says that this answer is a tool's, and that the speaker's own question is still open.
-    exchange = [*exchange, AIMessage(text, additional_kwargs=notes(served=name))]
+    exchange = [*exchange, AIMessage(words, additional_kwargs=notes(served=name))]
     if change.state.get("pending"):
         # Before the calls that wait for the user, so that they can still be answered.
         change.talk(holder, messages=set_before(messages_of(change.state, holder), exchange))
     else:
         change.add(holder, *exchange)
-    if view:
-        change.show(view, holder)
-    else:
-        change.say(holder, text)
     ask.announce(change)
 
 

@@ -14,8 +14,9 @@ UNDO = "undo"
 """What has served a message that took a write back."""
 FORGET = "forget"
 """What has served a message that asked to have something deleted, or declined it."""
-IN_WORDS = "in_words"
-"""Marks a reply that the user gets in place of what its tools would show."""
+Seen = Literal["nobody", "shown", "with_words", "as_answer", ""]
+"""Who sees a result: nobody but the model, the user (at once or with the next words, or in place of them); empty: the
+result itself says it."""
 
 
 class Helper(TypedDict):
@@ -114,6 +115,12 @@ class Notes(TypedDict, total=False):
     """On an answer that a tool gave without a model: the tool's name."""
     told: str
     """On a message that answers nothing: its source, as `TOLD` lists them. What was asked before stays open."""
+    seen: Seen
+    """On the result of a call: whether the user sees it, too."""
+    asked: str
+    """On the result of a call that waited for the user: the question as they saw it."""
+    left_out: str
+    """On a reply whose text is what the user saw in its place: the words that its model made."""
     trouble: str
     """On the result of a failed call: what went wrong ("unknown", "arguments", "failed", "refused")."""
     rescued: str

@@ -1,9 +1,10 @@
 """What a speaker remembers, and its tool calls that wait for the user."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
+from langchain_core.messages.tool import ToolCall
 from typing_extensions import TypedDict
 
 Status = Literal["new", "running", "paused", "finished"]
@@ -76,6 +77,13 @@ class Pending(Fields):
     filled: Json
     skipped: list[str]
     answers: list[str]
+    behind: NotRequired[list[ToolCall]]
+    """The calls of the same reply that run after it."""
+
+
+def waiting_calls(pending: Iterable[Pending]) -> set[str]:
+    """Return the ids of the calls that have no result yet because of these questions."""
+    return {id for it in pending for id in (it["call"], *(call["id"] or "" for call in it.get("behind", [])))}
 
 
 class TalkUpdate(Talk, total=False):

@@ -1,6 +1,6 @@
 """Descriptions and examples that come with a tool from outside, by language, as the card files have them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import cleandoc
 from typing import cast
@@ -71,9 +71,10 @@ def own_texts(tool: BaseTool) -> Texts:
 
 
 class Schemas:
-    """The schemas of tools, each made once per language."""
+    """The schemas of tools, each made once per language; what those `without_result` give, nobody reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, without_result: Collection[str] = ()) -> None:
+        self._without_result = without_result
         self._made: dict[tuple[int, str], tuple[BaseTool, ToolSchema]] = {}
         """With the tool itself, so that its id stays its own."""
 
@@ -81,17 +82,18 @@ class Schemas:
         """Return a tool's schema in `lang`; always the same object."""
         key = (id(tool), lang)
         if key not in self._made:
-            self._made[key] = (tool, _schema(tool, lang))
+            seen = "" if tool.name in self._without_result else f" {seen_by(tool, lang)}"
+            self._made[key] = (tool, _schema(tool, lang, seen))
         return self._made[key][1]
 
 
-def _schema(tool: BaseTool, lang: str) -> ToolSchema:
+def _schema(tool: BaseTool, lang: str, seen: str) -> ToolSchema:
     translation = translation_of(tool)
     lines = [cleandoc(texts_of(tool, lang)[0]), translation.words]
     if result := schema_of(traits_of(tool).result):
         lines.append(phrase("tool_returns", lang, result=notation(result)))
-    text = "\n".join(filter(None, lines))
-    text = text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
+    text, longest = "\n".join(filter(None, lines)), LONGEST_DESCRIPTION - len(seen)
+    text = (text if len(text) <= longest else f"{text[: longest - 1]}…") + seen
     schema = convert_to_openai_tool({**translation.schema, "title": tool.name, "description": text})
     schema["function"]["parameters"] = _described(schema["function"]["parameters"])
     return schema
@@ -106,6 +108,12 @@ def translation_of(tool: BaseTool) -> Translation:
         kept = Translation(shown(schema, is_argument=True))
         tool.metadata = {**(tool.metadata or {}), _TRANSLATION: kept}
     return kept
+
+
+def seen_by(tool: BaseTool, lang: str) -> str:
+    """Return the words on a card that say who sees the tool's result."""
+    own = traits_of(tool)
+    return phrase(f"seen_{'as_answer' if own.answers else 'shown' if own.view else 'nobody'}", lang)
 
 
 def _described(parameters: ToolSchema) -> ToolSchema:

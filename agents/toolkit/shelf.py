@@ -21,7 +21,7 @@ from agents.state.message_notes import notes, notes_of
 from agents.state.talk import Json
 from agents.toolkit.agent_graph import ask_user
 from agents.toolkit.context import Runtime, emitter
-from agents.toolkit.descriptions import signature, texts_of, translation_of
+from agents.toolkit.descriptions import seen_by, signature, texts_of, translation_of
 from agents.toolkit.handover_tools import entry_of, form_tool, hand_back
 from agents.toolkit.help import HelpRequest
 from agents.toolkit.result import Misused
@@ -104,7 +104,7 @@ def shown_in(messages: Sequence[AnyMessage]) -> set[str]:
 
 def cards_of(tools: Sequence[BaseTool], lang: str) -> str:
     """Return tools as the model reads them: name, parameters, what comes back, what it is for."""
-    return "\n".join(f"- {signature(tool)}: {texts_of(tool, lang)[0]}" for tool in tools)
+    return "\n".join(f"- {signature(tool)}: {texts_of(tool, lang)[0]} {seen_by(tool, lang)}" for tool in tools)
 
 
 def card_of(tool: BaseTool) -> Card:

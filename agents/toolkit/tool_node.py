@@ -198,6 +198,7 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
     text = result.question.text() if result.question else result.view.text() if result.view else result.taken
     private = PrivateMessage(user=context.user, text=text or message.text)
     message.content, message.artifact = phrase("shown_privately", lang), ToolResult()
+    message.additional_kwargs |= notes(seen="")
     return private
 
 

@@ -92,6 +92,8 @@ class Traits:
     """What the user of a breaker fills in."""
     view: str = ""
     """The kind of the view that it shows, such as "cards"; empty for none."""
+    answers: bool = False
+    """Whether its view is the whole answer: it stands in place of the model's words, and the model is told so."""
     permission: str = ""
     """The permission that the user needs; empty: none."""
     check: StateCheck | None = None
@@ -130,6 +132,8 @@ class Traits:
             raise ContractError("only a write has a key or a check, is repeatable or a transaction: set effect='write'")
         if not (timedelta() < self.again_after <= LONGEST_KEY_LIFE) or (self.again_after != DAY and not self.key):
             raise ContractError("again_after is a time of up to 366 days, and only a write with a key has one")
+        if self.answers and not self.view:
+            raise ContractError("only a tool with a view answers by it: set view=…")
         if self.form and self.kind != "breaker":
             raise ContractError("only a breaker has a form")
         if self.form is not None and not (_is_model(self.form) and self.form.model_fields):

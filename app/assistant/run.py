@@ -111,7 +111,9 @@ class Run:
                 self._note(event)
                 if isinstance(event, events.Replied | events.Guessed):
                     continue
-                if held or isinstance(event, events.Message | events.Interrupt):
+                # The words of a view come from a stored result.
+                is_new = isinstance(event, events.Message) and not event.shown
+                if held or is_new or isinstance(event, events.Interrupt):
                     held.append(event)
                 else:
                     yield event
@@ -193,7 +195,7 @@ class Run:
                 self.guess.note(event)
             case events.Token():
                 self.citations += shifted(event.citations, len(self.shown))
-                self.shown, self.speaker = self.shown + event.text, event.speaker
+                self.shown, self.speaker, self._answered = self.shown + event.text, event.speaker, False
             case events.Images(images=images):
                 self.images += images
             case events.Message():

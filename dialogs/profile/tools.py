@@ -28,10 +28,10 @@ async def show_profile(runtime: Runtime) -> str:
     return "\n\n".join(filter(None, ("\n".join(filter(None, shown)), rest)))
 
 
-@traits(private=True)
+@traits(private=True, view="document", answers=True)
 @tool(response_format="content_and_artifact")
 async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) -> Answer:
-    """Give the user their profile as a document. The document is shown to them; do not repeat it."""
+    """Give the user their profile as a document."""
     form, intent, lang = (
         await _form(runtime),
         await intent_of_user(runtime.store, runtime.context.user),

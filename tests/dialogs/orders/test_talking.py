@@ -68,7 +68,9 @@ async def test_a_return_with_both_selectors(chat: Chat, ann: Ann) -> None:
     assert trace.endswith(f"confirm: {asked} [yes | no]")
     assert ann.changed == []
 
-    assert (await ann.says("yes")).endswith("view: cards Order D1001, return requested, €143.50")
+    assert (await ann.says("yes")).endswith(
+        "view: cards Order D1001, return requested, €143.50\norders: It is on its way."
+    )
     assert ann.changed == ["D1001"]
 
 
@@ -159,7 +161,7 @@ async def test_a_stranger_sees_products_alone(chat: Chat, ann: Ann) -> None:
     trace = await ann.says("What about D1001 and the rest?", device="telegram")
     assert "! This user is no customer of the shop here." in trace
     assert "! There is no such order here;" in trace
-    assert trace.endswith("view: cards Products")
+    assert trace.endswith("view: cards Products\norders: Only products.")
 
 
 async def test_everybody_at_a_terminal_is_the_shops_customer(chat: Chat, ann: Ann) -> None:

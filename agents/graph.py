@@ -163,7 +163,7 @@ def build_graph(
     drawing = Drawing()
     drawing.add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
     drawing.add("verdict", Judging(speakers, direct=direct_switch), wiring.to_listener, everyone)
-    drawing.add("settle", settling, wiring.to_listener, [END, *speakers.dialogs])
+    drawing.add("settle", settling, wiring.to_listener, [END, *everyone])
     drawing.add("ask", Asking(speakers), wiring.after_asking, ["ask", *everyone, *hands])
     drawing.add("undo", TakingBack(speakers), wiring.to_listener, [END, *everyone])
     drawing.add("shortcut", serving, wiring.after_shortcut, [END, "ask", *everyone])

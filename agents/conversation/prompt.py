@@ -206,7 +206,9 @@ class Prompting:
             parts.append(phrase("undone", lang))
         waiting = [wish for wish in state.get("wishes", []) if not wish.get("left")]
         if waiting and not speaker.is_supervisor:
-            parts.append(phrase("another_wish", lang))
+            tools = {name: dialog.tool for name, dialog in self.speakers.dialogs.items()}
+            names = ", ".join(dict.fromkeys(tools.get(wish["dialog"]) or wish["brief"] for wish in waiting))
+            parts.append(phrase("another_wish", lang, tools=names))
         return parts
 
 

@@ -134,7 +134,7 @@ def left(change: Change) -> None:
     """Take every question back, since the user said something else; each tool call gets a result."""
     for pending in change.state.get("pending", []):
         text = phrase("confirm_left" if pending["kind"] == CONFIRM else "not_chosen", change.state["lang"])
-        _close(change, pending, text, ok=False, id=None, noted=notes(trouble=LEFT))
+        _close(change, pending, text, ok=False, id=None, noted=notes(trouble=LEFT, asked=pending["prompt"]))
     change.put(pending=[])
 
 

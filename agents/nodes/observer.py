@@ -21,16 +21,16 @@ from agents.language.identifiers import masked
 from agents.memory.undo_log import ToolWrite
 from agents.models import ToolSchema
 from agents.models.reply import Listener, reply
-from agents.state import State, holder_of
+from agents.state import SUPERVISOR, State, holder_of
 from agents.state.message_notes import notes
 from agents.state.verdict import Verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
-from agents.toolkit.speaker import Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.undo import FACTS, REMEMBER, fact_of
 from prompts import observer_prompt, phrase
 
 LOG = logging.getLogger(__name__)
-WORD = re.compile(r"[\w-]+")
+WORD = re.compile(r"[\w-]+(\s*\+\s*[\w-]+)?")
 PATIENCE = 10
 """Seconds an observer may take; later it counts as "stay"."""
 
@@ -55,13 +55,8 @@ class Watching:
             cause = type(failure).__name__
             LOG.warning("thread %s: observer %s failed: %s", context.thread, self.name, cause)
             verdict = Verdict(reason=f"the observer failed ({cause})")
-        if verdict.target == dialog.name:
-            verdict = Verdict(reason=verdict.reason)
-        elif verdict.kind == "switch" and verdict.target not in speakers.dialogs:
-            verdict = replace(verdict, kind="supervisor")
-        if dialog.is_supervisor and verdict.kind in ("supervisor", "finished"):
-            verdict = replace(verdict, kind="stay")
-        kind, target, reason = verdict.kind, verdict.target, verdict.reason
+        verdict = _named(verdict, dialog, speakers)
+        kind, target, reason = verdict.kind, verdict.target or verdict.also or None, verdict.reason
         emitter(runtime)(Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer"))
         context.ballot.cast(self.name, verdict)
         return {"votes": [{"observer": self.name, **verdict.plain()}]}
@@ -102,12 +97,29 @@ class Watching:
         if has_one_slot:
             messages, tools = await self.prompting.question(dialog, state, runtime.context, f"{role}\n{facts_of_talk}")
         text = (await reply(chain, messages, tools, listener)).text.strip()
-        first = WORD.search(text.casefold())
-        return next((word for word in words if first and word.casefold() == first[0]), "") if words else text
+        if not words or (first := WORD.search(text.casefold())) is None:
+            return "" if words else text
+        parts = [part.strip() for part in first[0].split("+")]
+        known = {word.casefold(): word for word in words}
+        return known.get(" + ".join(parts)) or known.get(parts[0], "")
+
+
+def _named(verdict: Verdict, dialog: Speaker, speakers: Speakers) -> Verdict:
+    """Return a verdict as it can be carried out: with the names of dialogs in place of those of their tools."""
+    named = {dialog.tool: name for name, dialog in speakers.dialogs.items() if dialog.tool}
+    target, also = named.get(verdict.target or "", verdict.target), named.get(verdict.also, verdict.also)
+    verdict = replace(verdict, target=target, also=also if verdict.stays and also != dialog.name else "")
+    if target == dialog.name:
+        return Verdict(reason=verdict.reason)
+    if verdict.kind == "switch" and target not in speakers.dialogs:
+        verdict = replace(verdict, kind="supervisor")
+    if dialog.is_supervisor:
+        return replace(verdict, kind="stay" if verdict.kind in ("supervisor", "finished") else verdict.kind, also="")
+    return verdict
 
 
 class Judging:
-    """Act on the verdict: the dialog goes on, or another speaker handles the same message.
+    """Act on the verdict: the dialog goes on, alone or with another behind it, or another handles the same message.
 
     With `direct`, or by a binding verdict, a dialog that it names takes over at once; else the supervisor decides.
     """
@@ -121,6 +133,10 @@ class Judging:
         verdict = Verdict(**stored) if stored else settle(read_votes(state["votes"]))
         change = Change(state)
         change.put(listener=dialog.name)
+        if verdict.also:
+            is_dialog = verdict.also in self.speakers.dialogs
+            parts = (verdict.also, "") if is_dialog else (SUPERVISOR, verdict.also)
+            change.put(wishes=[handover.wish_for(state, *parts), *state.get("wishes", [])])
         if not verdict.stays:
             leave = handover.finish if verdict.kind == "finished" else handover.pause
             if not dialog.is_supervisor:

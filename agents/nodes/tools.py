@@ -43,7 +43,7 @@ class ToolCalls:
         self.speaker, self.speakers, self.handovers = speaker, speakers, HandoverCalls(speaker, speakers)
         offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
         self.tools = {tool.name: tool for tool in offered if tool.name not in self.handovers.names}
-        self.node = tool_node(speaker, [*self.tools.values()])
+        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""

@@ -116,6 +116,8 @@ class Notes(TypedDict, total=False):
     """On a message that answers nothing: its source, as `TOLD` lists them. What was asked before stays open."""
     trouble: str
     """On the result of a failed call: what went wrong ("unknown", "arguments", "failed", "refused")."""
+    asked: str
+    """On the result of a call whose question the user has left: the question."""
     rescued: str
     """On the result of a failed call: what help said of it."""
     thoughts: str

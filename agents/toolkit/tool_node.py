@@ -51,10 +51,10 @@ Trouble = Literal["unknown", "arguments", "failed", "refused"]
 LOG = logging.getLogger(__name__)
 
 
-def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
+def tool_node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = ()) -> ToolNode:
     """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
 
-    The artifact of each of its messages is the call's `ToolResult`.
+    `further` are the names of its tools that are not run here: those that pass the conversation on. The artifact of each of its messages is the call's `ToolResult`.
     """
     by_name = {tool.name: tool for tool in tools}
     help = by_name.get(assistant_help.name, assistant_help)
@@ -65,7 +65,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         emit(start)
         begun = time.perf_counter()
         try:
-            outcome = await _outcome(request, execute, by_name)
+            outcome = await _outcome(request, execute, by_name, further)
         finally:
             if sources := request.state.get("sources"):
                 sources.pass_by(call["id"] or "")
@@ -83,12 +83,15 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     return ToolNode([wrapped(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
 
 
-async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool]) -> Outcome:
+async def _outcome(
+    request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool], further: Sequence[str]
+) -> Outcome:
     name, lang = request.tool_call["name"], request.state["lang"]
     tool = tools.get(name)
     if tool is None:
         named = sorted(tools) if len(tools) <= MOST_NAMED else get_close_matches(name, tools, n=6, cutoff=0.4)
-        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=", ".join(named)))
+        known = ", ".join([*named, *sorted(further)])
+        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=known))
     try:
         async with asyncio.timeout(TIMEOUT):
             return await _checked_and_run(Call(request, tool, execute), tools)

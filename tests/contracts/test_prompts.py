@@ -157,7 +157,7 @@ def test_a_missing_variable_is_named() -> None:
 def test_inserted_values_are_left_as_they_are(value: str) -> None:
     """Braces and dollar signs in what users and models said are never read as variables."""
     assert f"reply with the single word {value}." in prompt("help_model", "en", unknown=value)
-    assert value in phrase("note_paused", "en", dialog=value, known="", reason="-")
+    assert value in phrase("note_asked", "en", text=value)
 
 
 @pytest.fixture(scope="module")

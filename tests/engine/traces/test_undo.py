@@ -46,7 +46,7 @@ class Case:
 
 
 CASES: dict[str, list[Case]] = {
-    "add_todos": [Case(MILK, (), "Gone again: 1. milk; 2. bread.")],
+    "add_todos": [Case(MILK, (), "Taken back: 1. milk; 2. bread.")],
     "change_todo": [
         Case(Call("change_todo", {"number": 1, "text": "oat milk"}), (MILK,), "As it was: 1. milk."),
         Case(Call("change_todo", {"number": 2, "done": True}), (MILK,), "As it was: 2. bread."),
@@ -55,7 +55,7 @@ CASES: dict[str, list[Case]] = {
         Case(Call("delete_todos", {"numbers": [2]}), (MILK,), "Back again: 2. bread."),
         Case(Call("delete_todos", {"numbers": [1, 2]}), (MILK,), "Back again: 1. milk; 2. bread.", asks=True),
     ],
-    "add_reminder": [Case(MUM, (), "Gone again: 1. call mum"), Case(TIMER, (), "Gone again: 1. timer: in 20 minutes")],
+    "add_reminder": [Case(MUM, (), "Taken back: 1. call mum"), Case(TIMER, (), "Taken back: 1. timer: in 20 minutes")],
     "change_reminder": [
         Case(Call("change_reminder", {"number": 1, "when": "an hour later"}), (MUM,), "As it was: 1. call mum"),
         Case(Call("change_reminder", {"number": 1, "text": "call aunt"}), (DAD,), "As it was: 1. call dad"),
@@ -68,7 +68,7 @@ CASES: dict[str, list[Case]] = {
         Case(Call("skip_reminder", {"number": 1}), (MUM,), "Back again: 1. call mum"),
         Case(Call("skip_reminder", {"number": 1}), (DAD,), "As it was: 1. call dad"),
     ],
-    "keep_note": [Case(NOTE, (), "Gone again: 1. the key is under the mat")],
+    "keep_note": [Case(NOTE, (), "Taken back: 1. the key is under the mat")],
     "delete_notes": [
         Case(Call("delete_notes", {"numbers": [1]}), (NOTE,), "Back again: 1. the key is under the mat"),
     ],
@@ -77,24 +77,24 @@ CASES: dict[str, list[Case]] = {
         Case(
             Call("plan_day", {"plan": "tomorrow: dentist at 10, groceries"}),
             (),
-            "Gone again: 1. groceries; 1. dentist: tomorrow",
+            "Taken back: 1. groceries; 1. dentist: tomorrow",
         ),
     ],
     "set_time_zone": [
-        Case(Call("set_time_zone", {"zone": "Asia/Tokyo"}), (MUM, DAD), "Gone again: time zone Asia/Tokyo."),
+        Case(Call("set_time_zone", {"zone": "Asia/Tokyo"}), (MUM, DAD), "Taken back: time zone Asia/Tokyo."),
         Case(
             Call("set_time_zone", {"zone": "Asia/Tokyo"}),
             (Call("set_time_zone", {"zone": "Europe/Berlin"}),),
             "As it was: time zone Europe/Berlin.",
         ),
     ],
-    "watch_price": [Case(KETTLE, (), "Gone again: Electric Kettle, under €20.00.")],
+    "watch_price": [Case(KETTLE, (), "Taken back: Electric Kettle, under €20.00.")],
     "stop_price_watch": [
         Case(Call("stop_price_watch", {"product": "kettle"}), (KETTLE,), "Back again: Electric Kettle, under €20.00.")
     ],
     "change_language": [Case(Call("change_language", {"language": "ru"}), (), "As it was: language English.")],
     "fill_form": [
-        Case(NURSE, (), "Gone again: experience: nurse; skills: care."),
+        Case(NURSE, (), "Taken back: experience: nurse; skills: care."),
         Case(Call("fill_form", {"skills": ["care", "maths"]}), (NURSE,), "As it was: skills: care."),
     ],
 }
@@ -189,9 +189,9 @@ async def test_undo_takes_back_message_by_message(chat: Chat) -> None:
     await noted(chat, [MILK, MUM], Call("add_todos", {"items": ["eggs"]}))
     assert told("""
         user: undo
-        planner: Gone again: 3. eggs.
+        planner: Taken back: 3. eggs.
         user: take that back
-        planner: Gone again: 1. milk; 2. bread; 1. call mum
+        planner: Taken back: 1. milk; 2. bread; 1. call mum
     """) in await undone(chat, "undo", "take that back")
     assert (await belongings(chat))["items"] == {}
     assert (await belongings(chat))["reminders"] == []
@@ -301,7 +301,7 @@ async def test_what_was_changed_since_is_left(chat: Chat) -> None:
     chat.expects(supervisor=PLAN, planner=[Call("change_todo", {"number": 1, "text": "oat milk"}), "Noted."])
     await chat.says("oat milk rather", thread="elsewhere", user="ann")
     trace = await undone(chat)
-    assert "Gone again: 2. bread.\nChanged since, so left as it is: 1. oat milk." in trace
+    assert "Taken back: 2. bread.\nChanged since, so left as it is: 1. oat milk." in trace
 
 
 async def test_no_number_is_given_again(chat: Chat) -> None:
@@ -325,7 +325,7 @@ async def test_a_wrong_switch_takes_back_what_it_wrote(chat: Chat) -> None:
     await chat.says("let us get acquainted")
     await chat.says("please put fresh milk and warm bread on my list")
     trace = await undone(chat, "no, go on")
-    assert "supervisor: Gone again: 1. milk; 2. bread.\nprofile: Milk it is." in trace
+    assert "supervisor: Taken back: 1. milk; 2. bread.\nprofile: Milk it is." in trace
     assert (await belongings(chat))["items"] == {}
 
 
@@ -351,7 +351,7 @@ async def test_what_an_observer_remembered(chat: Chat) -> None:
     chat.expects(supervisor=MEET, profile=["What do you do?", NURSE, "Noted."], observer=["stay", intent])
     await chat.says("let us get acquainted", "I am looking for a job as a nurse in a clinic")
     trace = await undone(chat)
-    assert "Gone again: experience: nurse; skills: care; professional goal: work as a nurse." in trace
+    assert "Taken back: experience: nurse; skills: care; professional goal: work as a nurse." in trace
     assert (await belongings(chat))["items"] == {}
 
 

@@ -21,11 +21,12 @@ async def pre_check(scene: Scene) -> Verdict:
         reply=ending(scene.reply or "-"),
     )
     stays, _, name = word.rpartition(" + ")
+    name = next((dialog for dialog, tool in called.items() if tool == name), name)
     if stays:
         return Verdict(also=name, reason="the rest of the message belongs to another")
     if name in scene.tools:
         return Verdict("supervisor", name, "the message asks for a tool of the supervisor")
-    if name in others:
+    if name in scene.helpers:
         return Verdict("switch", name, "the message belongs to another specialist")
     return Verdict("supervisor", None, "the message leaves the dialog") if name == "other" else STAY
 

@@ -167,11 +167,6 @@ def open_question(dialog: Speaker, state: State) -> str:
     return ""
 
 
-def wish_for(state: State, name: str, tool: str = "") -> Wish:
-    """Return the part of the user's message that is for another speaker; `tool` is the supervisor's, if one is meant."""
-    return {"dialog": name, "brief": tool or (state["heard"]["text"] or "")[:LONGEST_BRIEF]}
-
-
 def drop(change: Change, dialog: Speaker) -> None:
     """Let a paused dialog go for good."""
     change.talk(dialog.name, status="finished")

@@ -13,6 +13,7 @@ from agents.conversation.prompt import human
 from agents.conversation.scene import Scene
 from agents.language.text.stems import spelt, stems, words
 from agents.language.text.vocabulary import (
+    behind_no,
     is_said,
     listening,
     mentions,
@@ -145,7 +146,7 @@ def taken_back(change: Change, switched: Switch, speakers: Speakers) -> None:
 
 def takes_back(state: State) -> bool:
     """Tell whether a message takes back what was written: plainly, or by a word that means so right after a write."""
-    text = state["heard"]["text"] or ""
+    text = behind_no(state["heard"]["text"] or "")
     return is_said("take_back", text) or (_has_just_written(state) and is_said("take_back_now", text))
 
 

@@ -13,7 +13,7 @@ from langgraph.types import Overwrite
 
 from agents.conversation import handover
 from agents.conversation.changes import Change, Update
-from agents.conversation.handover import MAX_HOPS
+from agents.conversation.handover import LONGEST_BRIEF, MAX_HOPS
 from agents.conversation.prompt import Prompting
 from agents.conversation.scene import Check, Scene, scene_of
 from agents.events import Observed
@@ -23,9 +23,10 @@ from agents.models import ToolSchema
 from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.message_notes import notes
+from agents.state.person import Wish
 from agents.state.verdict import Verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
-from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speakers
 from agents.toolkit.undo import FACTS, REMEMBER, fact_of
 from prompts import observer_prompt, phrase
 
@@ -55,7 +56,12 @@ class Watching:
             cause = type(failure).__name__
             LOG.warning("thread %s: observer %s failed: %s", context.thread, self.name, cause)
             verdict = Verdict(reason=f"the observer failed ({cause})")
-        verdict = _named(verdict, dialog, speakers)
+        if verdict.target == dialog.name:
+            verdict = Verdict(reason=verdict.reason)
+        elif verdict.kind == "switch" and verdict.target not in speakers.dialogs:
+            verdict = replace(verdict, kind="supervisor")
+        if dialog.is_supervisor and verdict.kind in ("supervisor", "finished"):
+            verdict = replace(verdict, kind="stay")
         kind, target, reason = verdict.kind, verdict.target or verdict.also or None, verdict.reason
         emitter(runtime)(Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer"))
         context.ballot.cast(self.name, verdict)
@@ -104,20 +110,6 @@ class Watching:
         return known.get(" + ".join(parts)) or known.get(parts[0], "")
 
 
-def _named(verdict: Verdict, dialog: Speaker, speakers: Speakers) -> Verdict:
-    """Return a verdict as it can be carried out: with the names of dialogs in place of those of their tools."""
-    named = {dialog.tool: name for name, dialog in speakers.dialogs.items() if dialog.tool}
-    target, also = named.get(verdict.target or "", verdict.target), named.get(verdict.also, verdict.also)
-    verdict = replace(verdict, target=target, also=also if verdict.stays and also != dialog.name else "")
-    if target == dialog.name:
-        return Verdict(reason=verdict.reason)
-    if verdict.kind == "switch" and target not in speakers.dialogs:
-        verdict = replace(verdict, kind="supervisor")
-    if dialog.is_supervisor:
-        return replace(verdict, kind="stay" if verdict.kind in ("supervisor", "finished") else verdict.kind, also="")
-    return verdict
-
-
 class Judging:
     """Act on the verdict: the dialog goes on, alone or with another behind it, or another handles the same message.
 
@@ -133,10 +125,13 @@ class Judging:
         verdict = Verdict(**stored) if stored else settle(read_votes(state["votes"]))
         change = Change(state)
         change.put(listener=dialog.name)
-        if verdict.also:
-            is_dialog = verdict.also in self.speakers.dialogs
-            parts = (verdict.also, "") if is_dialog else (SUPERVISOR, verdict.also)
-            change.put(wishes=[handover.wish_for(state, *parts), *state.get("wishes", [])])
+        if verdict.also and not dialog.is_supervisor:
+            text = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
+            # What is no dialog is a tool of the supervisor's.
+            part: Wish = {"dialog": SUPERVISOR, "brief": verdict.also}
+            if verdict.also in self.speakers.dialogs:
+                part = {"dialog": verdict.also, "brief": text}
+            change.put(wishes=[part, *state.get("wishes", [])])
         if not verdict.stays:
             leave = handover.finish if verdict.kind == "finished" else handover.pause
             if not dialog.is_supervisor:

@@ -128,8 +128,9 @@ class ToolCalls:
             change.add(name, answer)
         elif outcome.question is None:
             change.put(view=_lasting(outcome.view))
-            # Under the id of the user's yes, which no speaker then hears once more as a message.
-            own = {"id": state["heard"]["id"]} if agreed and agreed["call"] == message.tool_call_id else {}
+            # Under the id of the user's yes, which no speaker then hears once more as a message, unless it says more.
+            is_heard = agreed and agreed["call"] == message.tool_call_id and not agreed.get("more")
+            own = {"id": state["heard"]["id"]} if is_heard else {}
             change.add(name, message.model_copy(update={"artifact": None, **own}))
         else:
             call = next(call for call in calls if call["id"] == message.tool_call_id)
@@ -159,6 +160,7 @@ class ToolCalls:
             "filled": {},
             "skipped": [],
             "answers": agreed.get("answers", []) if agreed else [],
+            "more": False,
         }
 
 

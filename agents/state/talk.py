@@ -76,6 +76,8 @@ class Pending(Fields):
     filled: Json
     skipped: list[str]
     answers: list[str]
+    more: NotRequired[bool]
+    """Whether the message that agreed says something else besides, which a speaker hears once the call is done."""
 
 
 class TalkUpdate(Talk, total=False):

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal, NotRequired
+from dataclasses import asdict, dataclass
+from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -48,13 +48,7 @@ class Verdict:
 
     def plain(self) -> StoredVerdict:
         """Return the verdict as plain data, for the state."""
-        plain: StoredVerdict = {
-            "kind": self.kind,
-            "target": self.target,
-            "reason": self.reason,
-            "binding": self.binding,
-        }
-        return {**plain, "also": self.also} if self.also else plain
+        return cast(StoredVerdict, asdict(self))
 
 
 def read_votes(votes: Iterable[Vote]) -> dict[str, Verdict]:

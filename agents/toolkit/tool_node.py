@@ -14,7 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Literal, cast
 
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt import ToolNode
@@ -27,10 +27,9 @@ from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
 from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeated, started
-from agents.toolkit.confirmation import question_before
-from agents.toolkit.context import Context, ToolState, emitter
+from agents.toolkit.confirmation import question_before, said_by_user
+from agents.toolkit.context import Context, emitter
 from agents.toolkit.descriptions import parameters, translation_of
-from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.rescue import add_help
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, jsonable, schema_of, written
@@ -54,7 +53,8 @@ LOG = logging.getLogger(__name__)
 def tool_node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = ()) -> ToolNode:
     """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
 
-    `further` are the names of its tools that are not run here: those that pass the conversation on. The artifact of each of its messages is the call's `ToolResult`.
+    The artifact of each of its messages is the call's `ToolResult`. `further` are the names of the speaker's tools that
+    are run elsewhere.
     """
     by_name = {tool.name: tool for tool in tools}
     help = by_name.get(assistant_help.name, assistant_help)
@@ -147,19 +147,13 @@ def _real_args(call: Call) -> Json:
     if call.traits.permission and call.traits.permission not in call.context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
     try:
-        args: Json = call.state["aliases"].restore(written, parameters(call.tool), _said_by_user(call.state))
+        args: Json = call.state["aliases"].restore(written, parameters(call.tool), said_by_user(call.state))
     except AliasError as wrong:
         numbers, given = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)
         # A number may be told again; what looks like an identifier stays hidden.
         given = given if given.isdecimal() and len(given) <= LONGEST_NUMBER else "…"
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=given, known=numbers)) from None
     return args
-
-
-def _said_by_user(state: ToolState) -> list[str]:
-    heard = state["heard"]
-    now = [] if heard["source"] in ANSWERS else [heard["text"] or ""]
-    return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
 
 
 def _write_for_model(outcome: Outcome, call: Call) -> None:

@@ -44,7 +44,15 @@ def _request(queries: Sequence[str], sources: Sequence[str] | None, limit: int, 
     return SearchRequest(different, runtime.state["lang"], limit, sources or ())
 
 
-@traits(foreign=True, egress=_reaches_out, asks_once=True, volatile=True, cited=True, result=SearchPayload)
+@traits(
+    foreign=True,
+    egress=_reaches_out,
+    carries=("queries",),
+    asks_once=True,
+    volatile=True,
+    cited=True,
+    result=SearchPayload,
+)
 @tool(response_format="content_and_artifact")
 async def search(
     queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)],

@@ -423,3 +423,14 @@ async def test_what_cannot_be_taken_back_is_said(chat: Chat) -> None:
     assert "confirm: shout (text: “hey”)? [yes | no]" in await chat.says("shout something loud over the fence")
     await chat.says("yes")
     assert "shout (text: “hey”): this cannot be taken back." in await undone(chat)
+
+
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize("text", ["no. undo", "No, undo that!", "нет, верни обратно", "不，撤销"])
+async def test_a_no_before_an_undo_is_no_part_of_it(chat: Chat, text: str) -> None:
+    """It is obeyed without a model, like the undo alone."""
+    chat.expects(supervisor=[Call("plan_things")], planner=[Call("add_todos", {"items": ["milk"]}), "Noted."])
+    await chat.says("note milk")
+
+    assert (await chat.says(text)).endswith(": 1. milk.")
+    assert chat.script.left() == {}

@@ -145,7 +145,7 @@ async def test_an_undo_brings_the_wish_back(chat: Chat) -> None:
     assert trace.endswith("profile -> supervisor\nsupervisor -> planner\nplanner: Milk is on the list.")
 
 
-MIXED = "Bookbinding and paper chemistry. By the way, put glue on my list"
+MIXED = "Bookbinding. By the way, put glue on my list"
 
 
 def prompt_of(chat: Chat, role: str) -> str:
@@ -156,21 +156,21 @@ def prompt_of(chat: Chat, role: str) -> str:
 async def test_a_message_that_answers_and_asks_loses_neither_half(chat: Chat) -> None:
     """The dialog hears the answer and asks nothing; the other specialist comes after it, and knows what is done."""
     chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
-    skills = Call("fill_form", {"skills": ["bookbinding", "paper chemistry"]})
+    skills = Call("fill_form", {"skills": ["bookbinding"]})
     chat.expects(
         supervisor=[MEET],
         # The draft was made before the vote, and is dropped.
-        profile=["Which skills do you have?", "Noted. What interests you?", [skills], "Both are noted."],
+        profile=["Which skills do you have?", "Noted. What interests you?", [skills], "It is noted."],
         observer=["stay + plan_things"],
         planner=[[Call("add_todos", {"items": ["glue"]})], ["Glue is on the list.", Call("hand_back")]],
     )
 
     assert (
         told("""
-        user: Bookbinding and paper chemistry. By the way, put glue on my list
+        user: Bookbinding. By the way, put glue on my list
         supervisor (observer): stay -> planner
-        profile.fill_form(skills=['bookbinding', 'paper chemistry']) = Filled: skills. Missing: experience, interests, work.
-        profile: Both are noted.
+        profile.fill_form(skills=['bookbinding']) = Filled: skills. Missing: experience, interests, work.
+        profile: It is noted.
         profile -> supervisor
         supervisor -> planner
         planner.add_todos(items=['glue']) = 1. glue
@@ -182,7 +182,7 @@ async def test_a_message_that_answers_and_asks_loses_neither_half(chat: Chat) ->
         == (await chat.says("Hi", MIXED)).partition("Which skills do you have?\n")[2]
     )
     assert "The message is also for plan_things, right after you" in prompt_of(chat, "profile")
-    assert "told to the user: “Both are noted.”." in prompt_of(chat, "planner")
+    assert "told to the user: “It is noted.”." in prompt_of(chat, "planner")
 
 
 async def test_a_tool_of_the_supervisors_comes_after_the_answer(chat: Chat) -> None:

@@ -93,6 +93,8 @@ class Wiring:
         """
         if state.get("pending"):
             return ["ask"]
+        if state.get("undoing"):
+            return ["undo"]
         verdict, holder = state.get("verdict"), holder_of(state)
         if verdict and (verdict["kind"] == "switch" or (verdict["kind"] == "finished" and state["said"])):
             return ["settle"]
@@ -187,5 +189,11 @@ def _add_speaker(drawing: Drawing, speaker: Speaker, wiring: Wiring, prompting: 
     after = [END, tools, "settle", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
     drawing.add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
-    after = [END, "ask", "settle", *([it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR])]
+    after = [
+        END,
+        "ask",
+        "settle",
+        "undo",
+        *([it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR]),
+    ]
     drawing.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), wiring.after_tools, after)

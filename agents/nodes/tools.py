@@ -33,6 +33,7 @@ from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import Traits, traits_of
+from agents.toolkit.undo import UNDO_LAST
 from prompts import phrase
 
 
@@ -109,6 +110,8 @@ class ToolCalls:
             form |= written.get("form", {})
             if "lang" in written:
                 change.put(lang=written["lang"])
+            if "undoing" in written:
+                change.put(undoing=written["undoing"])
         change.put(agreed=None, sources=sources.stored)
         if aliases.by_kind:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
@@ -185,7 +188,7 @@ def note_effects(change: Change, message: ToolMessage, traits: Traits, context: 
     """Note in the state whether a call has written something, and whether it has brought text from outside."""
     outcome: ToolResult = message.artifact
     question = outcome.question
-    if traits.effect == "write" and message.status != "error" and question is None:
+    if traits.effect == "write" and message.status != "error" and question is None and message.name != UNDO_LAST:
         change.put(wrote=change.state.get("turn", 0))
     has_run = question is None or question.kind != CONFIRM
     # What help said of a failure may be text from outside as well.

@@ -27,6 +27,7 @@ from agents.toolkit.help import HelpRequest
 from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits, traits_of
+from agents.toolkit.undo import undo_last
 from prompts import FALLBACK, languages, phrase
 
 FIND, CALL = "find_tools", "call_tool"
@@ -135,10 +136,10 @@ def entry_tools(speakers: Speakers) -> list[BaseTool]:
 def _protocol_tools(speaker: Speaker, speakers: Speakers, finding: Sequence[BaseTool] = ()) -> list[BaseTool]:
     help = speakers.help or assistant_help
     if speaker.is_supervisor:
-        return [*entry_tools(speakers), *finding, help]
+        return [*entry_tools(speakers), *finding, undo_last, help]
     form = [form_tool(speaker.form)] if speaker.form else []
-    asking = [ask_user] if speaker.agent else []
-    return [*form, *finding, *asking, hand_back, help]
+    own = [ask_user] if speaker.agent else [undo_last]
+    return [*form, *finding, *own, hand_back, help]
 
 
 class _NamedCall(BaseModel):

@@ -14,7 +14,7 @@ from tests.support import prompt_snapshot
 
 Write = Callable[[str, str], None]
 TRANSLATIONS = [lang for lang in prompts.languages() if lang != FALLBACK]
-PASSING = {"hand_back", "find_tools", "call_tool"}
+PASSING = {"hand_back", "find_tools", "call_tool", "undo_last"}
 """Tools that no user asks for: their English cards would be empty."""
 
 

@@ -31,7 +31,10 @@ async def show_profile(runtime: Runtime) -> str:
 @traits(private=True)
 @tool(response_format="content_and_artifact")
 async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) -> Answer:
-    """Give the user their profile as a document. The document is shown to them; do not repeat it."""
+    """Give the user their profile as a document. The document is shown to them; do not repeat it.
+
+    format: markdown or json.
+    """
     form, intent, lang = (
         await _form(runtime),
         await intent_of_user(runtime.store, runtime.context.user),

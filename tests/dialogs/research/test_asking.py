@@ -159,3 +159,32 @@ async def test_documents_of_ones_own_are_never_asked_about(chat: Chat, web: Libr
     assert questions(chat) == []
     assert (numbers(chat), cited(chat)) == (["0", "1", "1"], [OWN.url])
     assert web.asked == ["chain"]
+
+
+async def test_a_document_is_told_in_full_once(chat: Chat, web: Library) -> None:
+    """Two queries that find the same page have it once; the other one names it, with the same number."""
+    chat.expects(
+        supervisor=[Call("look_things_up")],
+        research=[
+            Call("search", {"queries": ["chain", "chain lasts"], "sources": ["web"]}),
+            "Five years [source=[0]].",
+        ],
+    )
+    await chat.says("How long does a chain last?")
+
+    prompt = chat.script.asked[-1].prefix
+    assert prompt.count(CHAIN.text) == 1
+    assert '{"text":"Chains","reference_keyword":0}' in prompt
+
+
+@pytest.mark.usefixtures("web")
+async def test_the_supervisor_knows_whether_the_web_is_searched(chat: Chat) -> None:
+    """Its context says so, since the card of the specialist cannot."""
+    chat.expects(supervisor=["Hello."])
+    await chat.says("good morning to you")
+    assert "look_things_up also searches the web." in chat.script.asked[-1].prefix
+
+    chat.services = [Retrievers({"documents": Library([OWN], name="documents")})]
+    chat.expects(supervisor=["Hello."])
+    await chat.says("good morning to you", thread="another")
+    assert "the web is not set up" in chat.script.asked[-1].prefix

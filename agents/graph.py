@@ -189,11 +189,6 @@ def _add_speaker(drawing: Drawing, speaker: Speaker, wiring: Wiring, prompting: 
     after = [END, tools, "settle", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
     drawing.add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
-    after = [
-        END,
-        "ask",
-        "settle",
-        "undo",
-        *([it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR]),
-    ]
+    leads_to = [it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR]
+    after = [END, "ask", "settle", "undo", *leads_to]
     drawing.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), wiring.after_tools, after)

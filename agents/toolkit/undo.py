@@ -30,7 +30,7 @@ UNSET = "unset"
 @traits(effect="write", repeatable=True, always=True)
 @tool(UNDO_LAST)
 async def undo_last(runtime: Runtime) -> Command[str]:
-    """Take back what was just written, at the user's word; you then read what it was."""
+    """Take back what was just written, at the user's word."""
     text = phrase("undo_called", runtime.state["lang"])
     answer = ToolMessage(text, tool_call_id=runtime.tool_call_id or "", name=UNDO_LAST)
     return Command(update={"undoing": UNDO_LAST, "messages": [answer]})

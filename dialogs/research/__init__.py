@@ -8,7 +8,7 @@ from dialogs.research.tools import search
 
 dialog = Dialog(
     tool="look_things_up",
-    description="Used for looking things up in documents and, where set up, on the web, with numbered sources.",
+    description="Used for looking things up in documents or on the web, with numbered sources.",
     tools=[search],
     resume="never",
     settings=ResearchSettings,

@@ -93,6 +93,8 @@ class Wiring:
         """
         if state.get("pending"):
             return ["ask"]
+        if state.get("undoing"):
+            return ["undo"]
         verdict, holder = state.get("verdict"), holder_of(state)
         if verdict and (verdict["kind"] == "switch" or (verdict["kind"] == "finished" and state["said"])):
             return ["settle"]
@@ -163,7 +165,7 @@ def build_graph(
     drawing = Drawing()
     drawing.add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
     drawing.add("verdict", Judging(speakers, direct=direct_switch), wiring.to_listener, everyone)
-    drawing.add("settle", settling, wiring.to_listener, [END, *speakers.dialogs])
+    drawing.add("settle", settling, wiring.to_listener, [END, *everyone])
     drawing.add("ask", Asking(speakers), wiring.after_asking, ["ask", *everyone, *hands])
     drawing.add("undo", TakingBack(speakers), wiring.to_listener, [END, *everyone])
     drawing.add("shortcut", serving, wiring.after_shortcut, [END, "ask", *everyone])
@@ -185,5 +187,6 @@ def _add_speaker(drawing: Drawing, speaker: Speaker, wiring: Wiring, prompting: 
     after = [END, tools, "settle", "summary", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
     drawing.add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
-    after = [END, "ask", "settle", *([it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR])]
+    leads_to = [it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR]
+    after = [END, "ask", "settle", "undo", *leads_to]
     drawing.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), wiring.after_tools, after)

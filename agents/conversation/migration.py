@@ -9,8 +9,8 @@ from agents.conversation.handover import hold
 from agents.events import DialogChanged
 from agents.memory.inbox import TranscriptLine
 from agents.state import SUPERVISOR
-from agents.state.history import dangling, mend
-from agents.state.talk import Pending, Talk, TalkUpdate, waiting_calls
+from agents.state.history import dangling, mend, waiting_calls
+from agents.state.talk import Pending, Talk, TalkUpdate
 from agents.toolkit.handover_tools import revise
 from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.questions.options import CONFIRM

@@ -20,7 +20,7 @@ from agents.models import ToolSchema
 from agents.sources.attachments import SHOWN, Contents, told, words_of
 from agents.state import State, form_of, messages_of, talk_of
 from agents.state.message_notes import Facts, Helper, notes, notes_of, with_notes
-from agents.state.person import Heard
+from agents.state.person import Heard, is_own
 from agents.state.talk import Talk
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import Schemas, examples_of, texts_of
@@ -201,7 +201,9 @@ class Prompting:
             parts.append(phrase("undone", lang))
         waiting = [wish for wish in state.get("wishes", []) if not wish.get("left")]
         if waiting and not speaker.is_supervisor:
-            parts.append(phrase("another_wish", lang))
+            tools = {name: dialog.tool for name, dialog in self.speakers.dialogs.items()}
+            names = ", ".join(dict.fromkeys(tools.get(wish["dialog"]) or wish["brief"] for wish in waiting))
+            parts.append(phrase("another_wish", lang, tools=names))
         return parts
 
 
@@ -247,6 +249,8 @@ def heard_message(heard: Heard, talk: Talk, lang: str) -> HumanMessage | None:
 def human(heard: Heard, lang: str) -> HumanMessage:
     """Return the user's message as a history keeps it; `lang` is that of the marks of files."""
     noted = notes(metadata=heard["metadata"]) if "metadata" in heard else {}
+    if not is_own(heard):
+        noted |= notes(passed_on=True)
     if any(part["kind"] in SHOWN for part in heard.get("quoted", [])):
         noted |= notes(marked=True)
     return HumanMessage(words_of(heard, lang), id=heard["id"], additional_kwargs=noted)

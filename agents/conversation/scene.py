@@ -43,6 +43,8 @@ class Scene:
     """What the dialog said last: before the user's message (pre-check) or in answer to it (post-check)."""
     helpers: Mapping[str, str]
     """The other dialogs, by name, with what they are used for."""
+    entries: Mapping[str, str] = field(default_factory=dict)
+    """What prompts call each dialog, by its name: the tool by which the supervisor hands over to it."""
     tools: Mapping[str, str]
     """The supervisor's tools, by name, with what they do."""
     form: Mapping[str, object]
@@ -57,8 +59,8 @@ class Scene:
     user: str = ""
     store: BaseStore | None = None
     ask: Callable[..., Awaitable[str]] = field(default=_nothing, repr=False)
-    """Ask the observer's model: its prompt with these variables; returns the reply's text. With `words` the first word
-    of the reply, if it is one of them, else nothing."""
+    """Ask the observer's model: its prompt with these variables; returns the reply's text. With `words` the one of them
+    with which the reply begins ("stay", "stay + plan_things"), else nothing."""
 
     enter: Callable[[str, str, dict[str, object]], Awaitable[object]] = field(default=_nothing, repr=False)
     """Enters in the undo log that a fact is about to change: its kind, its key and its new value."""
@@ -116,6 +118,7 @@ def scene_of(dialog: Speaker, state: State, speakers: Speakers, *, is_whole: boo
         text=state["heard"]["text"] or "",
         reply=None if last is None else said[last][1],
         helpers={name: described(other, lang) for name, other in others.items()},
+        entries={name: other.tool or name for name, other in speakers.dialogs.items()},
         tools={name: description for name, (description, _) in tools.items()},
         form=form,
         missing=missing(dialog.form, form) if dialog.form else [],

@@ -106,6 +106,9 @@ def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> Re
         is_elsewhere=lambda: is_elsewhere(text, state, speakers),
     )
     reading = None if value == "" else read_answer(answer)
+    if reading and reading.pending.get("more") and len(state["pending"]) > 1:
+        # The next question would come before the rest of the message.
+        return None
     return reading if reading or value is None else asked_again(pending, phrase("page_wrong", lang))
 
 

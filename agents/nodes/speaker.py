@@ -145,7 +145,8 @@ class Speaking:
         try:
             if waiting:
                 verdict = await context.ballot.verdict(state["asked"])
-                if not verdict.stays:
+                if not verdict.stays or verdict.also:
+                    # A dialog that another comes after asks nothing, so its draft is made anew.
                     draft.drop()
                     return {"verdict": verdict.plain()}
             if not is_answered:

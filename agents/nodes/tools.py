@@ -33,6 +33,7 @@ from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import Traits, traits_of
+from agents.toolkit.undo import UNDO_LAST
 from prompts import phrase
 
 
@@ -46,7 +47,7 @@ class ToolCalls:
         self.speaker, self.speakers, self.handovers = speaker, speakers, HandoverCalls(speaker, speakers)
         offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
         self.tools = {tool.name: tool for tool in offered if tool.name not in self.handovers.names}
-        self.node = tool_node(speaker, [*self.tools.values()])
+        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""
@@ -136,6 +137,8 @@ class ToolCalls:
             form |= written.get("form", {})
             if "lang" in written:
                 change.put(lang=written["lang"])
+            if "undoing" in written:
+                change.put(undoing=written["undoing"])
         change.put(agreed=None, sources=sources.stored)
         if aliases.by_kind:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
@@ -156,9 +159,10 @@ class ToolCalls:
         elif outcome.question is None:
             answer = seen_by(change, message, self._traits(message.name or ""))
             if agreed and agreed["call"] == message.tool_call_id:
-                # Under the id of the user's yes, which no speaker then hears once more as a message.
                 answer = with_notes(answer, asked=ask.asked(state, agreed))
-                answer.id = state["heard"]["id"]
+                if not agreed.get("more"):
+                    # Under the id of the user's yes, which no speaker then hears once more as a message.
+                    answer.id = state["heard"]["id"]
             change.add(name, answer)
         else:
             call = next(call for call in calls if call["id"] == message.tool_call_id)
@@ -189,6 +193,7 @@ class ToolCalls:
             "skipped": [],
             "answers": agreed.get("answers", []) if agreed else [],
             "behind": [],
+            "more": False,
         }
 
 
@@ -221,7 +226,7 @@ def note_effects(change: Change, message: ToolMessage, traits: Traits, context: 
     """Note in the state whether a call has written something, and whether it has brought text from outside."""
     outcome: ToolResult = message.artifact
     question = outcome.question
-    if traits.effect == "write" and message.status != "error" and question is None:
+    if traits.effect == "write" and message.status != "error" and question is None and message.name != UNDO_LAST:
         change.put(wrote=change.state.get("turn", 0))
     has_run = question is None or question.kind != CONFIRM
     # What help said of a failure may be text from outside as well.

@@ -64,7 +64,7 @@ class Plain(Own, total=False):
     hops: int
     """Hand-overs to dialogs in this turn; their number is limited."""
     undoing: str | None
-    """The message whose writes the user takes back; empty: the last one that wrote."""
+    """The message whose writes the user takes back; empty: the last one that wrote. `UNDO_LAST`: a model asks so."""
     agreed: Pending | None
     """The call that the user has just said yes to; it runs next."""
     forgets: str | None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from agents.state.message_notes import newly_lasting, notes_of
+from agents.state.talk import Pending
 
 MOST_MESSAGES = 1_000
 """Messages of a history, however short they are."""
@@ -94,3 +95,8 @@ def mend(messages: Sequence[AnyMessage], note: str, open_calls: Container[str]) 
                 if call["id"] in open_calls
             ]
     return mended
+
+
+def waiting_calls(pending: Iterable[Pending]) -> set[str]:
+    """Return the ids of the calls that have no result yet because of these questions."""
+    return {id for it in pending for id in (it["call"], *(call["id"] or "" for call in it.get("behind", [])))}

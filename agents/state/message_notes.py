@@ -103,6 +103,8 @@ class Notes(TypedDict, total=False):
     """On the user message of this turn: the pictures beside it, for a model that sees. No history keeps them."""
     marked: bool
     """On a user message with files beside it: the history keeps only their marks."""
+    passed_on: bool
+    """On a user message that somebody else wrote: the user passes it on."""
     beside: list[str]
     """On a user message in a thread of several people: what the others said last; shown with the context."""
     brief: str

@@ -1,6 +1,6 @@
 """What a speaker remembers, and its tool calls that wait for the user."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
@@ -79,11 +79,8 @@ class Pending(Fields):
     answers: list[str]
     behind: NotRequired[list[ToolCall]]
     """The calls of the same reply that run after it."""
-
-
-def waiting_calls(pending: Iterable[Pending]) -> set[str]:
-    """Return the ids of the calls that have no result yet because of these questions."""
-    return {id for it in pending for id in (it["call"], *(call["id"] or "" for call in it.get("behind", [])))}
+    more: NotRequired[bool]
+    """Whether the message that agreed says something else besides, which a speaker hears once the call is done."""
 
 
 class TalkUpdate(Talk, total=False):

@@ -6,6 +6,7 @@ history; a card that the history shows is not repeated. `assistant_help` is the 
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ from agents.toolkit.help import HelpRequest
 from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits, traits_of
+from agents.toolkit.undo import undo_last
 from prompts import FALLBACK, languages, phrase
 
 FIND, CALL = "find_tools", "call_tool"
@@ -36,6 +38,8 @@ MOST_BOUND = 16
 """A speaker with more tools than these has most of them on a shelf; else all are bound."""
 MOST_OFFERED = 6
 """Cards that a message brings, at most."""
+FITTING = 2.0
+"""The score of the ranker from which a tool fits; that of the best one for "order a pizza" is about 1."""
 MOST_REMEMBERED = 3
 """Messages before the last one that count when tools are chosen."""
 
@@ -64,9 +68,10 @@ class Shelf:
         context = [*(shown["title"] for shown in state.get("screen", [])), *texts[-MOST_REMEMBERED - 1 : -1][::-1]]
         return self.search(texts[-1] if texts else "", context)
 
-    def search(self, query: str, context: Sequence[str] = ()) -> list[BaseTool]:
-        """Return the tools that fit a query, the best first."""
-        return [self.tools[hit.name] for hit in self.ranker.rank(query, MOST_OFFERED, context=context)] if query else []
+    def search(self, query: str, context: Sequence[str] = (), least: float = -math.inf) -> list[BaseTool]:
+        """Return the tools that fit a query, the best first; those that the ranker gives `least`."""
+        hits = self.ranker.rank(query, MOST_OFFERED, context=context) if query else []
+        return [self.tools[hit.name] for hit in hits if hit.score >= least]
 
     def offer(self, state: State, messages: Sequence[AnyMessage]) -> SystemMessage | None:
         """Return the cards that the history does not show yet, as the message to append; None if it shows all."""
@@ -144,11 +149,13 @@ def entry_tools(speakers: Speakers) -> list[BaseTool]:
 
 def _protocol_tools(speaker: Speaker, speakers: Speakers, finding: Sequence[BaseTool] = ()) -> list[BaseTool]:
     help = speakers.help or assistant_help
+    writes = speaker.form or any(traits_of(tool).effect == "write" for tool in speaker.tools)
+    undo = [undo_last] if writes and not speaker.agent else []
     if speaker.is_supervisor:
-        return [*entry_tools(speakers), *finding, help]
+        return [*entry_tools(speakers), *finding, *undo, help]
     form = [form_tool(speaker.form)] if speaker.form else []
     asking = [ask_user] if speaker.agent else []
-    return [*form, *finding, *asking, hand_back, help]
+    return [*form, *finding, *asking, *undo, hand_back, help]
 
 
 class _NamedCall(BaseModel):
@@ -159,7 +166,11 @@ class _NamedCall(BaseModel):
 
 @tool(CALL, args_schema=_NamedCall)
 def call_tool(name: str, runtime: Runtime, args: Json) -> str:
-    """Call a tool by its card. name: as on the card. args: its parameters by name."""
+    """Call a tool that stands on a card. Tools of your list are called directly.
+
+    name: exactly as on the card.
+    args: one object with the parameters of the card; those with a ? may be left out.
+    """
     # `meant` puts the named tool in its place; only a call without a valid name comes here.
     raise Misused(phrase("tool_unknown", runtime.state["lang"], tool=name, known=FIND))
 
@@ -168,13 +179,15 @@ def find_tools(shelf: Shelf) -> BaseTool:
     """Return the tool that looks for tools on a shelf."""
 
     async def find(query: str, runtime: Runtime) -> str:
+        """Find further tools of yours before you refuse.
+
+        query: the action and the thing, as in "skip a reminder".
+        """
         lang = runtime.state["lang"]
-        found = cards_of(shelf.search(query), lang) or phrase("tools_none", lang)
+        found = cards_of(shelf.search(query, least=FITTING), lang) or phrase("tools_none", lang)
         return "\n".join(filter(None, (found, cards_of(shelf.common, lang))))
 
-    return StructuredTool.from_function(
-        coroutine=find, name=FIND, description="Find more tools. query: what the tool shall do, in a few words."
-    )
+    return StructuredTool.from_function(coroutine=find, name=FIND)
 
 
 def meant(call: ToolCall) -> ToolCall:
@@ -194,7 +207,10 @@ def meant(call: ToolCall) -> ToolCall:
 @traits(egress=lambda args, runtime: runtime.context.help.reaches_out, foreign=lambda context: context.help.is_foreign)
 @tool
 async def assistant_help(query: str, runtime: Runtime) -> str:
-    """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""
+    """Look up help when no tool or specialist fits, or one has failed.
+
+    query: the question, clear by itself.
+    """
     context = runtime.context
     call, lang = runtime.tool_call_id or "", runtime.state["lang"]
     return await context.help.ask(HelpRequest(query, lang, context.thread, call, context.user, emitter(runtime)))

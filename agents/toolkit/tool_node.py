@@ -27,10 +27,9 @@ from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
 from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeated, started
-from agents.toolkit.confirmation import question_before
-from agents.toolkit.context import Context, ToolState, emitter
+from agents.toolkit.confirmation import question_before, said_by_user
+from agents.toolkit.context import Context, emitter
 from agents.toolkit.descriptions import parameters, translation_of
-from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.rescue import add_help
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, jsonable, schema_of, written
@@ -51,10 +50,11 @@ Trouble = Literal["unknown", "arguments", "failed", "refused"]
 LOG = logging.getLogger(__name__)
 
 
-def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
+def tool_node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = ()) -> ToolNode:
     """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
 
-    The artifact of each of its messages is the call's `ToolResult`.
+    The artifact of each of its messages is the call's `ToolResult`. `further` are the names of the speaker's tools that
+    are run elsewhere.
     """
     by_name = {tool.name: tool for tool in tools}
     help = by_name.get(assistant_help.name, assistant_help)
@@ -65,7 +65,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         emit(start)
         begun = time.perf_counter()
         try:
-            outcome = await _outcome(request, execute, by_name)
+            outcome = await _outcome(request, execute, by_name, further)
         finally:
             if sources := request.state.get("sources"):
                 sources.pass_by(call["id"] or "")
@@ -83,12 +83,15 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     return ToolNode([wrapped(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
 
 
-async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool]) -> Outcome:
+async def _outcome(
+    request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool], further: Sequence[str]
+) -> Outcome:
     name, lang = request.tool_call["name"], request.state["lang"]
     tool = tools.get(name)
     if tool is None:
         named = sorted(tools) if len(tools) <= MOST_NAMED else get_close_matches(name, tools, n=6, cutoff=0.4)
-        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=", ".join(named)))
+        known = ", ".join([*named, *sorted(further)])
+        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=known))
     try:
         async with asyncio.timeout(TIMEOUT):
             return await _checked_and_run(Call(request, tool, execute), tools)
@@ -144,19 +147,13 @@ def _real_args(call: Call) -> Json:
     if call.traits.permission and call.traits.permission not in call.context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
     try:
-        args: Json = call.state["aliases"].restore(written, parameters(call.tool), _said_by_user(call.state))
+        args: Json = call.state["aliases"].restore(written, parameters(call.tool), said_by_user(call.state))
     except AliasError as wrong:
         numbers, given = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)
         # A number may be told again; what looks like an identifier stays hidden.
         given = given if given.isdecimal() and len(given) <= LONGEST_NUMBER else "…"
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=given, known=numbers)) from None
     return args
-
-
-def _said_by_user(state: ToolState) -> list[str]:
-    heard = state["heard"]
-    now = [] if heard["source"] in ANSWERS else [heard["text"] or ""]
-    return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
 
 
 def _told(call: Call, result: ToolResult) -> list[str]:

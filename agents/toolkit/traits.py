@@ -116,6 +116,8 @@ class Traits:
     """Whether it returns text that others wrote: pages, documents, messages, answers of services."""
     egress: bool | Callable[[Json, Runtime], bool] = False
     """Whether a read carries its arguments to somebody outside, which counts as sending."""
+    carries: tuple[str, ...] = ()
+    """Of such a read the arguments that hold words; empty: all of them. The user's own words need no yes."""
     asks_once: bool = False
     """Whether the user's answer holds for its further calls too, until the user speaks again; only for a read."""
     cited: bool = False

@@ -18,8 +18,8 @@ from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.nodes.route import FRESH, PASSING
 from agents.state import SUPERVISOR, State
-from agents.state.history import dangling, mend, set_before
-from agents.state.talk import merge_talks, waiting_calls
+from agents.state.history import dangling, mend, set_before, waiting_calls
+from agents.state.talk import merge_talks
 from app.assistant.endings import Endings
 from app.assistant.run import Run
 from app.usage.usage import OverBudget

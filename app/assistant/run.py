@@ -248,7 +248,8 @@ class GuessOutcome:
         """Take a decision on who holds the conversation."""
         self._takes_back |= event.observer == UNDO and event.by == "free" and event.verdict == "switch"
         self._is_watched |= event.by == "observer"
-        self._leaves |= event.by in ("observer", "dialog") and event.verdict in LEFT
+        is_for_another = event.verdict in LEFT or event.target is not None
+        self._leaves |= event.by in ("observer", "dialog") and is_for_another
 
     def logged(self) -> Outcome | None:
         """Return what the log keeps of the turn; None if there is nothing to learn."""

@@ -24,7 +24,10 @@ MOST_FOUND, LONGEST_LINE = 4, 500
 
 @tool
 async def search_history(words: str, runtime: Runtime) -> str:
-    """Find what was said earlier in this conversation."""
+    """Find what was said earlier.
+
+    words: what it was about.
+    """
     context, lang = runtime.context, runtime.state["lang"]
     memory = context.services.find(Memory)
     lines = await memory.transcript.lines(context.thread, limit=MOST_LINES) if memory else []

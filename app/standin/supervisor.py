@@ -39,7 +39,7 @@ def _holder(now: Situation) -> str:
     """Name who is plainly wished for instead of the present dialog; "stay" in doubt."""
     has_asked = "?" in str(now.facts.get("reply") or "")
     if now.words.made_of(now.heard, "switch.phrases"):
-        return "stay" if has_asked and now.words.made_of(now.heard, "cancel") else "own"
+        return "stay" if has_asked and now.words.made_of(now.heard, "cancel") else "other"
     wished = [match.pattern for match in now.wishes()]
     # Every speaker can ask the help itself.
     if not wished or any(it.owner in ("", HELP) or (has_asked and not it.strong) for it in wished):

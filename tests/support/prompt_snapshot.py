@@ -58,8 +58,9 @@ def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> str:
 
 
 def _described(tool: dict[str, Any]) -> str:
-    parameters = ", ".join(tool["parameters"]["properties"])
-    return f"- {tool['name']}({parameters}): {tool['description']}"
+    told = {name: schema["description"] for name, schema in tool["parameters"]["properties"].items()}
+    parameters = "".join(f"\n  - {name}: {about}" for name, about in told.items())
+    return f"- {tool['name']}: {tool['description']}{parameters}"
 
 
 if __name__ == "__main__":

@@ -283,7 +283,7 @@ def test_a_name_means_one_tool(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "rule"), [
-    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, answers, asks_once, check"),
+    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, answers, asks_once, carries, check"),
     ({"result": int}, "a result must be a pydantic model or a JSON schema, found <class 'int'>"),
     ({"kind": "breaker", "form": dict}, "a form must be a pydantic model with fields, found <class 'dict'>"),
     ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),

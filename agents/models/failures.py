@@ -63,6 +63,12 @@ MOST_SAID, QUOTED = 200, 16
 """Characters of a server's words that an operator reads, and those in a row that are a quotation of a message."""
 QUOTE = re.compile(r"[\"'`“‘«]([^\"'`”’»]{2,})")
 KEY = re.compile(r"\bsk-\S+|\S*\*{3}\S*|\b(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{20,}")
+FILTERED = re.compile(
+    r"content[_ ](filter|policy|management)|safety[_ ](system|policy|filter)|prohibited[_ ]content|responsible ?ai"
+    r"|data_inspection_failed",
+    re.IGNORECASE,
+)
+"""How servers say that a filter of theirs has read the request and does not let it pass."""
 LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")
 """Where a sentence may begin to repeat the request; lists of numbers and of names do not."""
 READS = re.compile(r"chunk|response|event|decod|delta|usage|loads|_iter|__stream__", re.IGNORECASE)
@@ -107,6 +113,8 @@ def diagnose(failure: Exception) -> Trouble:
     if overflow_of(failure):
         return "too_long"
     number, is_retryable = status(failure), getattr(failure, "is_retryable", False)
+    if number in (400, 422) and FILTERED.search(refusal_of(failure).words):
+        return "refused"
     if number in (401, 403) or (number in (None, 400, 422) and NO_KEY.search(f"{failure} {refusal_of(failure).words}")):
         return "key_refused"
     if is_retryable:

@@ -78,6 +78,8 @@ class ChatForm:
     rules: Rules = field(default_factory=Rules)
     path: str = "/v1/chat/completions"
     _ids: Iterator[int] = field(default_factory=count)
+    _signed: list[object] = field(default_factory=list)
+    """What came beside the calls of this server, and must come back unchanged."""
 
     @property
     def overflow(self) -> str:
@@ -137,7 +139,7 @@ class ChatForm:
         if self.rules.details and [part.get("data") for part in message.get("reasoning_details", ())] != ["sealed"]:
             raise Refusal("details", f"messages.{place}: reasoning_details of a call are missing")
         for call in message["tool_calls"] if self.rules.signed else ():
-            if call.get("extra_content") != _signature(call["id"]):
+            if call.get("extra_content") not in self._signed:
                 raise Refusal("signature", f"Function call {place} is missing a thought_signature in extra_content.")
 
     def reply(self, body: dict[str, Any], script: Script) -> Reply:
@@ -205,12 +207,9 @@ class ChatForm:
     def _call(self, call: Call) -> dict[str, Any]:
         own_id = f"{next(self._ids):09d}"
         function = {"name": call.name, "arguments": call.json}
-        signed = {"extra_content": _signature(own_id)} if self.rules.signed else {}
+        signed = {"extra_content": {"google": {"thought_signature": f"signed {own_id}"}}} if self.rules.signed else {}
+        self._signed += signed.values()
         return {"id": own_id, "type": "function", "function": function, **signed}
-
-
-def _signature(call_id: str) -> dict[str, Any]:
-    return {"google": {"thought_signature": f"signed {call_id}"}}
 
 
 def _words(content: object) -> str:

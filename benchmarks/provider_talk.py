@@ -50,7 +50,7 @@ class Outcome:
 
     @property
     def refusals(self) -> list[Request]:
-        """The requests that were not taken for a reason of their own; busy and overflow are none."""
+        """The requests that the server refused for their form; busy servers and overflows do not count."""
         return [request for request in self.requests if request.verdict == "refused"]
 
 

@@ -127,7 +127,7 @@ class RunAnswer:
 
 
 def _json(text: str) -> Any:
-    """Return the object or the list that a text is, as JSON; None if it is none."""
+    """Read a text as a JSON object or list; return None for any other text."""
     if not text.strip().startswith(("{", "[")):
         return None
     try:

@@ -43,7 +43,7 @@ class Journal(Saver):
 
     @property
     def changed(self) -> str:
-        """The keys whose values would not come back as they are, with their types; empty if there are none."""
+        """The keys whose values would come back changed, with their types; empty if all stay as they are."""
         pairs = {key: kind for keys in self._changed.values() for key, kind in keys.items()}
         return ", ".join(f"{key!r} ({kind})" for key, kind in pairs.items())
 
@@ -172,7 +172,7 @@ def _is_same(value: object, stored: object) -> bool:
 
 
 def _parts(value: object) -> list[object]:
-    """Return what a record holds; empty if a value is none."""
+    """Return the values that a record holds; empty for a value of another kind."""
     if isinstance(value, Send):
         return [value.node, value.arg]
     if isinstance(value, BaseModel):

@@ -110,7 +110,7 @@ async def test_a_call_that_another_model_made_is_taken() -> None:
 
 
 async def test_thinking_is_sent_to_its_own_model_only() -> None:
-    """What one model's server gave is no part of another model's prompt."""
+    """The prompt of a model has nothing that another model's server gave."""
     wish: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("milk")]
     tool = {"type": "function", "function": {**TOOL["function"], "name": "add_todos"}}  # type: ignore[dict-item]
     async with Provider.open(deepseek) as server, Provider.open(wire_forms.filled) as other:

@@ -22,7 +22,7 @@ from agents.nodes.route import Routing
 from agents.nodes.settle import Settling
 from agents.nodes.shortcut import Serving
 from agents.nodes.speaker import Speaking
-from agents.nodes.summary import Summing, summary_due
+from agents.nodes.summary import sum_up, summary_due
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import TakingBack
 from agents.state import SUPERVISOR, State, holder_of, messages_of, updated
@@ -76,8 +76,8 @@ class Wiring:
             if isinstance(last, AIMessage) and last.tool_calls:
                 return [f"{speaker.name}.tools"]
             checks = self._post_checks(speaker, state)
-            if summary_due(speaker, state):
-                checks.append(f"{speaker.name}.summary")
+            if summary_due(state):
+                checks.append("summary")
             return checks or self.after_answer(state)
 
         return after
@@ -93,6 +93,8 @@ class Wiring:
         """
         if state.get("pending"):
             return ["ask"]
+        if state.get("undoing"):
+            return ["undo"]
         verdict, holder = state.get("verdict"), holder_of(state)
         if verdict and (verdict["kind"] == "switch" or (verdict["kind"] == "finished" and state["said"])):
             return ["settle"]
@@ -163,10 +165,11 @@ def build_graph(
     drawing = Drawing()
     drawing.add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
     drawing.add("verdict", Judging(speakers, direct=direct_switch), wiring.to_listener, everyone)
-    drawing.add("settle", settling, wiring.to_listener, [END, *speakers.dialogs])
+    drawing.add("settle", settling, wiring.to_listener, [END, *everyone])
     drawing.add("ask", Asking(speakers), wiring.after_asking, ["ask", *everyone, *hands])
     drawing.add("undo", TakingBack(speakers), wiring.to_listener, [END, *everyone])
     drawing.add("shortcut", serving, wiring.after_shortcut, [END, "ask", *everyone])
+    drawing.add("summary", sum_up, wiring.after_answer, [END, "settle"])
     prompting = Prompting(speakers, shelves(speakers))
     for speaker in speakers:
         _add_speaker(drawing, speaker, wiring, prompting)
@@ -181,11 +184,9 @@ def build_graph(
 def _add_speaker(drawing: Drawing, speaker: Speaker, wiring: Wiring, prompting: Prompting) -> None:
     name, tools, speakers = speaker.name, f"{speaker.name}.tools", wiring.speakers
     checks = [f"{check}.post_check" for check in speaker.observers if wiring.observers[check].post_check]
-    if speaker.history == "summarise":
-        checks.append(f"{name}.summary")
-        drawing.add(f"{name}.summary", Summing(speaker), wiring.after_answer, [END, "settle"])
-    after = [END, tools, "settle", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
+    after = [END, tools, "settle", "summary", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
     drawing.add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
-    after = [END, "ask", "settle", *([it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR])]
+    leads_to = [it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR]
+    after = [END, "ask", "settle", "undo", *leads_to]
     drawing.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), wiring.after_tools, after)

@@ -48,7 +48,7 @@ class Step:
         """Return the right answer to an observer's question where the message belongs."""
         if self.kind in ("begin", "continue"):
             return "stay"
-        return "own" if self.speaker == SUPERVISOR else self.speaker
+        return "other" if self.speaker == SUPERVISOR else self.speaker
 
 
 def script(turns: int = TURNS) -> list[Step]:

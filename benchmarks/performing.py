@@ -21,6 +21,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import SUPERVISOR_TOOLS, dialogs_of, tables_of
+from app.composition.history_search import search_history
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
 
@@ -79,7 +80,7 @@ def company(*, watched: bool = True) -> Speakers:
         name: Speaker(name=name, tool=ENTRIES[name], description=text, tools=[lookup], observers=watching)
         for name, text in DESCRIPTIONS.items()
     }
-    return Speakers(Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS), specialists)
+    return Speakers(Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS), specialists, common=[search_history])
 
 
 def role_text(name: str) -> str:

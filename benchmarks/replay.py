@@ -17,6 +17,7 @@ import asyncio
 import json
 import shutil
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ from tests.dialogs.orders.recorded.tasks import Repeat, Task, tasks
 
 SIDE_BY_SIDE = 8
 """Tasks that are played at a time."""
+Watch = Callable[[Assistant, str], Awaitable[None]]
+"""Looks at a thread once its task is played."""
 
 
 def compose(memory: Memory, clerk: Clerk, services: Services) -> Assistant:
@@ -59,7 +62,7 @@ def compose(memory: Memory, clerk: Clerk, services: Services) -> Assistant:
     return Assistant(player, speakers)
 
 
-async def play(clerk: Clerk, file: Path) -> Played:
+async def play(clerk: Clerk, file: Path, watch: Watch | None = None) -> Played:
     """Play a task on a shop's file, and see what came of it."""
     played, task, ends = Played(clerk.task, clerk.marked), clerk.task, list[ToolEnd]()
     async with (
@@ -75,6 +78,8 @@ async def play(clerk: Clerk, file: Path) -> Played:
                 turn = Turn(thread=task.id, text="yes", lang="en", id=f"{turn.id}+")
                 events += [event async for event in assistant.play(turn)]
             ends += [event for event in events if isinstance(event, ToolEnd)]
+        if watch:
+            await watch(assistant, task.id)
         snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": task.id}})
     played.known = snapshot.values.get("aliases") or {}
     played.read(clerk.asked)
@@ -87,7 +92,9 @@ async def play(clerk: Clerk, file: Path) -> Played:
     return played
 
 
-async def replay(data: Path, *, marked: bool = True, spells: bool = False, repeat: Repeat = "") -> list[Played]:
+async def replay(
+    data: Path, *, marked: bool = True, spells: bool = False, repeat: Repeat = "", watch: Watch | None = None
+) -> list[Played]:
     """Play all tasks, each on a shop and in a thread of its own; `spells`: users spell out what was not shown."""
     reads, side_by_side = Reads(json.loads((data / "db.json").read_text("utf-8"))), asyncio.Semaphore(SIDE_BY_SIDE)
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +103,7 @@ async def replay(data: Path, *, marked: bool = True, spells: bool = False, repea
         async def played(task: Task) -> Played:
             async with side_by_side:
                 shutil.copy(shop, file := Path(folder) / f"{task.id}.db")
-                return await play(Clerk(task=task, reads=reads, marked=marked), file)
+                return await play(Clerk(task=task, reads=reads, marked=marked), file, watch)
 
         return await asyncio.gather(*map(played, tasks(data / "replay_train.jsonl", repeat, spells=spells)))
 

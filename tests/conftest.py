@@ -44,6 +44,7 @@ from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings, read
 from app.usage import DailyLimits, Price
 from app.usage.usage import Usage
+from benchmarks.unseen import Kept
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
 from prompts import card
@@ -118,6 +119,10 @@ class Chat:
             for text in texts:
                 turn = Turn(thread=thread, text=text, lang=lang, **more)
                 self.events += [event async for event in assistant.play(turn)]
+            # Whatever is tested: what a history keeps as said was seen.
+            kept = Kept()
+            await kept.take(assistant, thread)
+            assert kept.unseen == set()
         return trace(self.events)
 
     @asynccontextmanager
@@ -254,7 +259,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
         # Rankers of other tools know most of the same examples.
         patch.setattr("agents.language.tool_ranker.ranker.features", cache(features))
-        patch.setattr("agents.toolkit.shelf.ToolRanker", made_once(ranker))
+        patch.setattr("agents.toolkit.shelf.ranker_of", made_once(ranker))
         patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
         patch.setattr("app.lab.cards.ToolRanker", made_once(BrieflyTrained))
         yield

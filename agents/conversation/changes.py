@@ -9,17 +9,34 @@ from typing_extensions import Unpack
 from agents.events import Event, Message, Observed
 from agents.events.views import View, stored_view
 from agents.state import Plain, Said, State
-from agents.state.person import Shown
 from agents.state.talk import TalkUpdate, merge_talks
 from agents.state.verdict import By, Kind, Vote
 from agents.toolkit.context import Context, emitter
+from agents.toolkit.questions.options import CONFIRM
 
-MOST_VIEWS = 2
-"""Views that are remembered."""
 MOST_LINES = 20
 """Lines of a view that are remembered."""
 LONGEST_LINE = 120
 """Characters of a line that are remembered."""
+MOST_SEEN = 2000
+"""Characters of views that a history holds in place of words."""
+
+
+def lists_options(state: State) -> bool:
+    """Tell whether the open question has numbered options: yes and no are nothing that a later message points at."""
+    pending = state.get("pending", [])
+    return bool(pending and pending[0]["options"] and pending[0]["kind"] != CONFIRM)
+
+
+def waiting_views(state: State) -> list[View]:
+    """Return the views that wait and whose kind is known, in their order; of all lists only the last has numbers."""
+    views, is_above_list = list[View](), lists_options(state)
+    for waiting in reversed(state.get("views", [])):
+        if view := stored_view(waiting["body"]):
+            numbered = {"unnumbered": True} if is_above_list and view.numbered() else {}
+            is_above_list = is_above_list or bool(view.numbered())
+            views.insert(0, view.model_copy(update={"call": waiting["call"], **numbered}))
+    return views
 
 
 class Update(Plain, total=False):
@@ -70,34 +87,36 @@ class Change:
         """Say something to the user."""
         self.deliver(Message(speaker=speaker, text=text))
 
-    def deliver(self, message: Message) -> None:
-        """Say a message to the user, with its citations."""
-        self.tell(message)
+    def deliver(self, message: Message, *, is_told: bool = False) -> None:
+        """Say a message to the user, with its citations; `is_told`: whoever plays the turn was told of it before."""
+        self.tell(*([] if is_told else [message]))
         line: Said = {"speaker": message.speaker, "text": message.text}
         if message.citations:
             line["citations"] = [*message.citations]
         self.update["said"] = [*self.update.get("said", []), line]
         self.state = {**self.state, "said": [*self.state.get("said", []), line]}
 
-    def show(self, view: View, speaker: str, original: str = "") -> None:
-        """Show a view in place of what a speaker says, once."""
-        self.tell(view)
-        self.deliver(Message(speaker=speaker, text=view.text(), shown=True, original=original))
-        self.screen(view.title, view.numbered())
-        self.put(view=None)
+    def show_views(self, speaker: str, original: str = "", *, is_told: bool = False) -> str:
+        """Show the views that wait, in their order; return their words.
 
-    def show_stored(self, speaker: str) -> None:
-        """Show the view that the last tool left, if there is one and its kind is known."""
-        body = self.state.get("view")
-        if view := stored_view(body) if body else None:
-            self.show(view, speaker)
+        `original` are the words of the model that the last one replaces; `is_told` is as in `deliver`.
+        """
+        views = waiting_views(self.state)
+        for number, view in enumerate(views, 1):
+            self.tell(*([] if is_told else [view]))
+            words = original if number == len(views) else ""
+            self.deliver(Message(speaker=speaker, text=view.text(), shown=True, original=words), is_told=is_told)
+            self.screen(view.title, view.numbered())
+        if self.state.get("views"):
+            self.put(views=[])
+        return "\n".join(view.text() for view in views)
 
     def screen(self, title: str, lines: Sequence[str]) -> None:
         """Remember what stands on the screen; a view without lines leaves it as it is."""
         if lines:
             cut = [line[:LONGEST_LINE] for line in lines[:MOST_LINES]]
-            shown: Shown = {"title": title[:LONGEST_LINE], "lines": cut}
-            self.put(screen=[*self.state.get("screen", []), shown][-MOST_VIEWS:])
+            # The user calls entries by the numbers of the last list, so that no other one is remembered.
+            self.put(screen=[{"title": title[:LONGEST_LINE], "lines": cut}])
 
     def emit(self, runtime: Runtime[Context]) -> Update:
         """Send the events; return what the node writes."""

@@ -4,18 +4,20 @@
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 
 from agents.conversation.changes import Change
+from agents.conversation.gate.features import last_question
 from agents.conversation.prompt import human
 from agents.events import DialogChanged, Handover
 from agents.language.identifiers import masked
 from agents.state import SUPERVISOR, Plain, State, form_of, messages_of, talk_of
-from agents.state.message_notes import notes
+from agents.state.citations import uncited
+from agents.state.message_notes import notes, notes_of
 from agents.state.person import Wish
 from agents.state.talk import Status
 from agents.state.verdict import Kind
@@ -34,7 +36,7 @@ LONGEST_BRIEF = 1000
 MOST_PAUSED = 3
 """Dialogs that wait on the stack, at most; the oldest one is finished for the next."""
 LONGEST_SUMMARY = 200
-"""Characters of a dialog's last words that the supervisor is told."""
+"""Characters of a reply that a note quotes."""
 
 
 def hold(dialog: str | None) -> Plain:
@@ -48,7 +50,10 @@ def take_over(change: Change, dialog: Speaker, brief: str) -> None:
     note = "resumed" if talk_of(state, dialog.name).get("status") == "paused" else "taken_over"
     # What the message says itself is not said twice.
     wish = phrase("brief_follows", state["lang"]) if brief and brief == state["heard"]["text"] else brief
-    text = masked(phrase(note, state["lang"], brief=wish or "-"), state.get("aliases"))
+    told = [phrase(note, state["lang"], brief=wish or "-")]
+    if done := _quoted(line["text"] for line in state.get("said", [])):
+        told.append(phrase("message_part", state["lang"], done=done))
+    text = masked("\n".join(told), state.get("aliases"))
     reminder = SystemMessage(text, additional_kwargs=notes(brief=brief))
     change.talk(dialog.name, version=dialog.version, add=[reminder])
     change.put(hops=state.get("hops", 0) + 1)
@@ -68,7 +73,8 @@ def straight(change: Change, target: Speaker | None, *, loser: str) -> None:
     brief = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
     # The supervisor's history has the switch as if its model had called the dialog's tool.
     call = ToolCall(name=target.tool, args={"brief": brief}, id=f"switch-{state['heard']['id']}", type="tool_call")
-    result = ToolMessage(phrase("call_direct", state["lang"]), tool_call_id=call["id"], name=call["name"])
+    text = phrase("call_accepted", state["lang"], tool=target.tool)
+    result = ToolMessage(text, tool_call_id=call["id"], name=call["name"])
     change.add(SUPERVISOR, human(state["heard"], state["lang"]), AIMessage("", tool_calls=[call]), result)
     take_over(change, target, brief)
     change.put(listener=target.name)
@@ -81,20 +87,22 @@ def interrupt(change: Change, speakers: Speakers, reason: str) -> None:
 
 
 def pause(change: Change, dialog: Speaker, reason: str, wish: str = "") -> None:
-    """Interrupt a dialog: the supervisor leads, and the dialog waits on the stack if it may be resumed."""
-    if dialog.resume == "never":
-        finish(change, dialog, reason, wish)
-        return
-    stack = [*_paused_without(dialog.name, change.state), dialog.name]
-    _give_back(change, dialog, "paused", reason, wish)
+    """Interrupt a dialog: the supervisor leads, and the dialog waits on the stack if it may be resumed.
+
+    The supervisor is told what the dialog had asked; the reason is for the trace alone.
+    """
+    is_over = dialog.resume == "never"
+    stack = [*_paused_without(dialog.name, change.state), *([] if is_over else [dialog.name])]
+    note = _note(change.state, dialog, "paused", wish, open_question(dialog, change.state))
+    _give_back(change, dialog, "finished" if is_over else "paused", reason, wish, note)
     for name in stack[:-MOST_PAUSED]:
         change.talk(name, status="finished")
     change.put(paused=stack[-MOST_PAUSED:])
 
 
-def finish(change: Change, dialog: Speaker, reason: str, wish: str = "") -> None:
+def finish(change: Change, dialog: Speaker, reason: str, wish: str = "", outcome: str = "finished") -> None:
     """End a dialog: the supervisor leads and knows how it ended, and what the user wants next."""
-    _give_back(change, dialog, "finished", reason, wish)
+    _give_back(change, dialog, "finished", reason, wish, _note(change.state, dialog, outcome, wish))
     change.put(paused=_paused_without(dialog.name, change.state))
 
 
@@ -110,15 +118,15 @@ def count_failure(change: Change, dialog: Speaker, before: int) -> bool:
     change.decide("failure", "supervisor", "failed twice in a row")
     change.say(SUPERVISOR, phrase("dialog_failed", lang, title=title_of(dialog.name, lang)))
     change.talk(dialog.name, failed=0)
-    finish(change, dialog, phrase("note_failed", lang), text)
+    finish(change, dialog, "failed twice in a row", text, "failed")
     change.put(hops=MAX_HOPS, listener=SUPERVISOR)
     return True
 
 
 def resume(change: Change, dialog: Speaker, *, silently: bool = False) -> None:
     """Go on with a paused dialog; unless silently, with a recap made from its form, without a model."""
-    lang, (values, question) = change.state["lang"], progress(dialog, change.state)
-    recap = phrase("recap", lang, title=title_of(dialog.name, lang), known=values, question=question).strip()
+    lang, question = change.state["lang"], open_question(dialog, change.state) or progress(dialog, change.state)[1]
+    recap = phrase("recap", lang, title=title_of(dialog.name, lang), question=question).strip()
     _run(change, dialog)
     if recap and not silently:
         change.say(dialog.name, recap)
@@ -127,8 +135,9 @@ def resume(change: Change, dialog: Speaker, *, silently: bool = False) -> None:
 
 def offer(change: Change, dialog: Speaker) -> None:
     """Ask the user, without a model, whether a paused dialog is to go on."""
-    lang, (values, _) = change.state["lang"], progress(dialog, change.state)
-    text = phrase("offer", lang, title=title_of(dialog.name, lang), known=values)
+    lang, question = change.state["lang"], open_question(dialog, change.state)
+    key = "offer_asked" if question else "offer"
+    text = phrase(key, lang, title=title_of(dialog.name, lang), question=question)
     change.say(SUPERVISOR, text)
     change.add(SUPERVISOR, AIMessage(text))
     change.talk(dialog.name, offered=True)
@@ -144,7 +153,19 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
     values = [f"{labels.get(name, {}).get('label', name)}: {value_in_words(value)}" for name, value in form.items()]
     gaps = missing(dialog.form, form)
     question = labels.get(gaps[0], {}).get("question", "") if gaps else ""
-    return f" ({'; '.join(values)})" if values else "", question
+    return "; ".join(values), question
+
+
+def open_question(dialog: Speaker, state: State) -> str:
+    """Return what a dialog has asked the user last, in words or by a tool; empty if its last reply asks nothing."""
+    for message in reversed(messages_of(state, dialog.name)):
+        noted = notes_of(message)
+        if asked := noted.get("asked"):
+            # Its options stand in the lines behind it.
+            return asked.partition("\n")[0]
+        if isinstance(message, AIMessage) and message.text and not noted.keys() & {"served", "told"}:
+            return last_question(uncited(message.text))
+    return ""
 
 
 def drop(change: Change, dialog: Speaker) -> None:
@@ -162,15 +183,25 @@ def _run(change: Change, dialog: Speaker, brief: str = "") -> None:
     change.tell(DialogChanged(dialog=dialog.name, status="running"))
 
 
-def _give_back(change: Change, dialog: Speaker, status: Status, reason: str, wish: str) -> None:
-    """Let the supervisor lead; it is told the reason and what the user wants next, either may be empty."""
-    values, _ = progress(dialog, change.state)
-    reason = " / ".join(part for part in (reason, wish) if part)
-    note = phrase(f"note_{status}", change.state["lang"], dialog=dialog.name, reason=reason or "-", known=values)
-    note = masked(note, change.state.get("aliases"))
+def _note(state: State, dialog: Speaker, outcome: str, wish: str, asked: str = "") -> str:
+    """Return what the supervisor is told of a dialog that it leads no more: each thing named, and no reason."""
+    done = _quoted(line["text"] for line in state.get("said", []) if line["speaker"] == dialog.name)
+    asked = "" if asked in done else asked
+    parts = {outcome: dialog.tool, "known": progress(dialog, state)[0], "done": done, "asked": asked, "wish": wish}
+    texts = [phrase(f"note_{name}", state["lang"], text=text) for name, text in parts.items() if text]
+    return masked(" ".join(texts), state.get("aliases"))
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return "; ".join(f"“{' '.join(text.split())[:LONGEST_SUMMARY]}”" for text in texts)
+
+
+def _give_back(change: Change, dialog: Speaker, status: Status, reason: str, wish: str, note: str) -> None:
+    """Let the supervisor lead; it is told the note. The reason is for the trace."""
     change.put(**hold(None))
     change.talk(dialog.name, status=status, offered=False)
     change.add(SUPERVISOR, SystemMessage(note, additional_kwargs=notes(brief=wish, dialog=dialog.name)))
+    reason = " / ".join(part for part in (reason, wish) if part)
     change.tell(Handover(from_=dialog.name, to=SUPERVISOR, brief=reason))
     change.tell(DialogChanged(dialog=dialog.name, status=status))
 
@@ -196,9 +227,9 @@ class HandoverCalls:
 
     def answer(self, change: Change, calls: Sequence[ToolCall], how: str) -> None:
         """Answer calls with the sentence for `how` they were taken."""
-        text = phrase(f"call_{how}", change.state["lang"])
-        status = "success" if how in ("accepted", "queued") else "error"
+        status = "success" if how in ("accepted", "queued", "returned") else "error"
         for call in calls:
+            text = phrase(f"call_{how}", change.state["lang"], tool=call["name"])
             message = ToolMessage(text, tool_call_id=call["id"], name=call["name"], status=status)
             change.add(self.speaker.name, message)
 
@@ -228,11 +259,13 @@ class HandoverCalls:
         If the name is unknown, or its own, the speaker is empty and the message an error, for the operator as well.
         """
         dialog = self.speakers.by_tool(goto)
-        name, names = dialog.name if dialog else goto, [SUPERVISOR, *self.speakers.dialogs]
-        if name in names and name != self.speaker.name:
-            return message.model_copy(update={"content": phrase("call_accepted", lang), "artifact": None}), name
+        name = dialog.name if dialog else goto
+        tools = {SUPERVISOR: SUPERVISOR, **{own: other.tool or own for own, other in self.speakers.dialogs.items()}}
+        if name in tools and name != self.speaker.name:
+            text = phrase("call_accepted", lang, tool=tools[name])
+            return message.model_copy(update={"content": text, "artifact": None}), name
         LOG.error("tool %s hands off to %r, and no dialog has this name", message.name, goto)
-        text = phrase("handoff_unknown", lang, target=goto, known=", ".join(names))
+        text = phrase("handoff_unknown", lang, target=goto, known=", ".join(tools.values()))
         return message.model_copy(update={"content": text, "artifact": None, "status": "error"}), ""
 
     def _hand_over(self, change: Change, calls: Sequence[ToolCall], *, alone: bool) -> None:
@@ -263,16 +296,15 @@ class HandoverCalls:
         if change.state.get("undone") and not self._was_refused(change.state):
             self.answer(change, calls, "undone")
             return
-        self.answer(change, calls, "accepted")
+        self.answer(change, calls, "returned")
         # The next speaker gives an answer of its own, so the view is shown now.
-        change.show_stored(self.speaker.name)
+        change.show_views(self.speaker.name)
         wish, target = _argument(calls[0], "wish"), _argument(calls[0], "target") or SUPERVISOR
         if wish or target != SUPERVISOR:
             self._pass_on(change, wish, target)
             return
-        replies = change.state["said"]
         self._decide(change, "finished")
-        finish(change, self.speaker, replies[-1]["text"][:LONGEST_SUMMARY] if replies else "")
+        finish(change, self.speaker, "")
 
     def _leave(self, change: Change, wish: str, target: str | None = None) -> None:
         """Give the conversation back with a wish; a dialog that has not said anything yet is not gone back to."""

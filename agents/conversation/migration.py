@@ -9,7 +9,7 @@ from agents.conversation.handover import hold
 from agents.events import DialogChanged
 from agents.memory.inbox import TranscriptLine
 from agents.state import SUPERVISOR
-from agents.state.history import dangling, mend
+from agents.state.history import dangling, mend, waiting_calls
 from agents.state.talk import Pending, Talk, TalkUpdate
 from agents.toolkit.handover_tools import revise
 from agents.toolkit.questions.form import stored_fields
@@ -85,7 +85,7 @@ def _keep_questions(change: Change, speakers: Speakers) -> None:
 def _mend(change: Change) -> None:
     """Answer the tool calls that a crash left open."""
     note = phrase("call_lost", change.state["lang"])
-    waiting = {pending["call"] for pending in change.state.get("pending", [])}
+    waiting = waiting_calls(change.state.get("pending", []))
     for name, talk in change.state.get("talks", {}).items():
         messages = talk.get("messages", [])
         if lost := {*dangling(messages)} - waiting:

@@ -92,7 +92,7 @@ def without(state: State, user: str) -> Update:
 
 
 def without_forms(state: State, user: str, dialogs: Collection[str], field: str | None) -> Update:
-    """Return what empties a person's forms in these dialogs, or one field of them.
+    """Return what empties a person's forms in these dialogs, or one field of them, and their summaries.
 
     `talks` are whole: they replace those of the state.
     """
@@ -101,6 +101,10 @@ def without_forms(state: State, user: str, dialogs: Collection[str], field: str 
         form = emptied[name].get("form", {})
         kept = {} if field is None else {key: value for key, value in form.items() if key != field}
         emptied[name] = {**emptied[name], "form": kept}
+    for name, talk in emptied.items():
+        if talk.get("summary"):
+            # It may tell what the form held.
+            emptied[name] = {**talk, "summary": ""}
     if state.get("writer", user) == user:
         return {"talks": cast("dict[str, TalkUpdate]", emptied)}
     person = cast(Person, {**_person(state, user), "talks": emptied})

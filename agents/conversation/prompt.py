@@ -20,14 +20,15 @@ from agents.models import ToolSchema
 from agents.sources.attachments import SHOWN, Contents, told, words_of
 from agents.state import State, form_of, messages_of, talk_of
 from agents.state.message_notes import Facts, Helper, notes, notes_of, with_notes
-from agents.state.person import Heard
+from agents.state.person import Heard, is_own
 from agents.state.talk import Talk
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import Schemas, examples_of, texts_of
+from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.questions.form import missing
-from agents.toolkit.shelf import Shelf, at_hand, bound_tools, shown_in
+from agents.toolkit.shelf import CALL, Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import FALLBACK, phrase, prompt, prompts_of_all, title_of
+from prompts import FALLBACK, phrase, prompt, prompts_of_all, table, title_of
 
 
 class Prompting:
@@ -35,7 +36,7 @@ class Prompting:
 
     def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf] | None = None) -> None:
         self.speakers, self.shelves = speakers, shelves or {}
-        self._schemas = Schemas()
+        self._schemas = Schemas([HAND_BACK, CALL, *(dialog.tool for dialog in speakers.dialogs.values())])
         self._facts: dict[str, Facts] = {}
         self._tools: dict[tuple[str, str], list[ToolSchema]] = {}
 
@@ -105,7 +106,7 @@ class Prompting:
             noted |= notes(forwarding="custom")
         # What other threads are not told comes last, so that their prompts begin alike.
         role = "\n\n".join([self.role(speaker, lang), *context.system_messages])
-        messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=noted), *history]
+        messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=noted), *_earlier(speaker, state), *history]
         if context.spent.leaves(context.limits) <= 1:
             messages.append(SystemMessage(phrase("last_reply", lang)))
         return messages
@@ -173,15 +174,9 @@ class Prompting:
         return self._tools[key]
 
     def _lasting(self, speaker: Speaker, state: State, context: Context) -> list[str]:
-        """Return what holds until the next message, part by part: day, device, form, screen.
-
-        It tells no hour: a prompt that tells one is never the beginning of the next.
-        """
+        """Return what holds until the next message, part by part: time and door, form, screen."""
         lang = state["lang"]
-        today = datetime.now(context.zone).strftime("%A %Y-%m-%d, %Z")
-        parts = [phrase("today", lang, today=f"{today}, {context.device}" if context.device else today)]
-        if summary := talk_of(state, speaker.name).get("summary"):
-            parts.append(phrase("summed_up", lang, summary=summary))
+        parts = [_time_and_door(context, lang)]
         parts += context.lines
         if speaker.form:
             values = form_of(state, speaker.name)
@@ -206,8 +201,28 @@ class Prompting:
             parts.append(phrase("undone", lang))
         waiting = [wish for wish in state.get("wishes", []) if not wish.get("left")]
         if waiting and not speaker.is_supervisor:
-            parts.append(phrase("another_wish", lang))
+            tools = {name: dialog.tool for name, dialog in self.speakers.dialogs.items()}
+            names = ", ".join(dict.fromkeys(tools.get(wish["dialog"]) or wish["brief"] for wish in waiting))
+            parts.append(phrase("another_wish", lang, tools=names))
         return parts
+
+
+def _time_and_door(context: Context, lang: str) -> str:
+    """Return the time, and where the user writes: what changes by the minute would be told with each message."""
+    now = datetime.fromtimestamp(context.now(), context.zone)
+    day = {"weekday": table("texts", lang)["weekdays"][now.weekday()], "date": f"{now:%Y-%m-%d}", "zone": f"{now:%Z}"}
+    told = phrase("now_about", lang, time=f"{now:%H}:{now.minute // 10}0", **day)
+    door = table(context.device, lang).get("door") if context.device.isidentifier() else None
+    return f"{told}\n{phrase('written_at', lang, door=door)}" if door else told
+
+
+def _earlier(speaker: Speaker, state: State) -> list[AnyMessage]:
+    """Return the note that a history does not begin where the conversation began."""
+    summary = talk_of(state, speaker.name).get("summary")
+    if summary is None:
+        return []
+    note = phrase("earlier", state["lang"], summary=summary or "-")
+    return [SystemMessage(masked(note, state.get("aliases")))]
 
 
 def _quoted(state: State) -> list[str]:
@@ -234,6 +249,8 @@ def heard_message(heard: Heard, talk: Talk, lang: str) -> HumanMessage | None:
 def human(heard: Heard, lang: str) -> HumanMessage:
     """Return the user's message as a history keeps it; `lang` is that of the marks of files."""
     noted = notes(metadata=heard["metadata"]) if "metadata" in heard else {}
+    if not is_own(heard):
+        noted |= notes(passed_on=True)
     if any(part["kind"] in SHOWN for part in heard.get("quoted", [])):
         noted |= notes(marked=True)
     return HumanMessage(words_of(heard, lang), id=heard["id"], additional_kwargs=noted)

@@ -10,7 +10,7 @@ from agents.models import Models, ToolSchema
 from agents.models.message_order import in_order
 from agents.models.window import Window
 from agents.state import SUPERVISOR
-from agents.state.history import texts
+from agents.state.history import beyond, texts
 from agents.toolkit.result import LONGEST_OBJECT, written
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speakers
@@ -20,6 +20,8 @@ PromptOf = Callable[[list[AnyMessage]], list[AnyMessage]]
 CRAMPED, FULL = 1 / 2, 3 / 4
 """Shares of a window: beyond the first a speaker keeps most tools on its shelf, beyond the second its role and tools
 leave no room for a conversation."""
+DEAREST = 16_000
+"""Tokens of a history that is cut for its cost alone."""
 EACH = 8
 """Tokens that a template puts around a message."""
 SHORTEST = 250
@@ -60,6 +62,13 @@ def _above(share: float, speakers: Speakers, models: Models, lang: str) -> list[
         if tokens > share * window.size:
             above.append(Misfit(speaker.name, round(tokens / FULL), window.size))
     return above
+
+
+def surplus(history: Sequence[AnyMessage], window: Window) -> int:
+    """Return how many messages at the beginning of a history are to be cut between two turns."""
+    half = (window.size or 2 * DEAREST) // 2
+    most = window.bound or min(half, DEAREST)
+    return beyond(history, most, lambda messages: window.tokens(messages) + EACH * len(messages))
 
 
 def shortened(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.store.base import BaseStore
 
 from agents.errors import ContractError
@@ -42,6 +43,8 @@ class Scene:
     """What the dialog said last: before the user's message (pre-check) or in answer to it (post-check)."""
     helpers: Mapping[str, str]
     """The other dialogs, by name, with what they are used for."""
+    entries: Mapping[str, str] = field(default_factory=dict)
+    """What prompts call each dialog, by its name: the tool by which the supervisor hands over to it."""
     tools: Mapping[str, str]
     """The supervisor's tools, by name, with what they do."""
     form: Mapping[str, object]
@@ -56,8 +59,8 @@ class Scene:
     user: str = ""
     store: BaseStore | None = None
     ask: Callable[..., Awaitable[str]] = field(default=_nothing, repr=False)
-    """Ask the observer's model: its prompt with these variables; returns the reply's text. With `words` the first word
-    of the reply, if it is one of them, else nothing."""
+    """Ask the observer's model: its prompt with these variables; returns the reply's text. With `words` the one of them
+    with which the reply begins ("stay", "stay + plan_things"), else nothing."""
 
     enter: Callable[[str, str, dict[str, object]], Awaitable[object]] = field(default=_nothing, repr=False)
     """Enters in the undo log that a fact is about to change: its kind, its key and its new value."""
@@ -95,30 +98,42 @@ class Observer:
             raise ContractError("an Observer needs a pre_check or a post_check")
 
 
-def scene_of(dialog: Speaker, state: State, speakers: Speakers) -> Scene:
-    """Return the present moment of a dialog."""
+def scene_of(dialog: Speaker, state: State, speakers: Speakers, *, is_whole: bool = False) -> Scene:
+    """Return the present moment of a dialog; where it `is_whole`, the questions of tools are among what it said.
+
+    The gate sees none of these: what is no answer to one would seem to be one.
+    """
     lang, form = state["lang"], form_of(state, dialog.name)
     tools = {tool.name: texts_of(tool, lang) for tool in at_hand(speakers.supervisor)}
     others = {name: other for name, other in speakers.dialogs.items() if name != dialog.name}
     # What was told in between is no reply: the user still answers what was asked before.
-    messages = [m for m in messages_of(state, dialog.name) if m.type in ("human", "ai") and m.text]
-    messages = [message for message in messages if "told" not in notes_of(message)]
-    last = max((place for place, message in enumerate(messages) if message.type == "ai"), default=None)
+    history = [message for message in messages_of(state, dialog.name) if "told" not in notes_of(message)]
+    said = [(it.type, _words(it)) for it in history if is_whole or not isinstance(it, ToolMessage)]
+    said = [(kind, words) for kind, words in said if words]
+    last = max((place for place, (kind, _) in enumerate(said) if kind != "human"), default=None)
     return Scene(
         lang=lang,
         dialog=dialog.name,
         description=described(dialog, lang),
         text=state["heard"]["text"] or "",
-        reply=None if last is None else uncited(messages[last].text),
+        reply=None if last is None else said[last][1],
         helpers={name: described(other, lang) for name, other in others.items()},
+        entries={name: other.tool or name for name, other in speakers.dialogs.items()},
         tools={name: description for name, (description, _) in tools.items()},
         form=form,
         missing=missing(dialog.form, form) if dialog.form else [],
-        before=[uncited(message.text) for message in messages[:last][-MOST_BEFORE:]],
+        before=[words for _, words in said[:last][-MOST_BEFORE:]],
         paused=[name for name in state.get("paused", []) if name != dialog.name],
         examples={speaker.name: _examples(speaker, lang) for speaker in speakers.dialogs.values()}
         | {name: phrases for name, (_, phrases) in tools.items()},
     )
+
+
+def _words(message: AnyMessage) -> str:
+    """Return what the user saw or said by a message of a history: for a tool's result, the question it has answered."""
+    if isinstance(message, HumanMessage | AIMessage):
+        return uncited(message.text)
+    return notes_of(message).get("asked", "")
 
 
 def _examples(dialog: Speaker, lang: str) -> tuple[str, ...]:

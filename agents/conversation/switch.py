@@ -13,6 +13,7 @@ from agents.conversation.prompt import human
 from agents.conversation.scene import Scene
 from agents.language.text.stems import spelt, stems, words
 from agents.language.text.vocabulary import (
+    behind_no,
     is_said,
     listening,
     mentions,
@@ -146,7 +147,8 @@ def taken_back(change: Change, switched: Switch, speakers: Speakers) -> None:
 def takes_back(state: State) -> bool:
     """Tell whether a message takes back what was written: plainly, or by a word that means so right after a write."""
     text = state["heard"]["text"] or ""
-    return is_said("take_back", text) or (_has_just_written(state) and is_said("take_back_now", text))
+    ideas = ["take_back", *(["take_back_now"] if _has_just_written(state) else [])]
+    return any(is_said(idea, words) for idea in ideas for words in (text, behind_no(text)))
 
 
 def _has_just_written(state: State) -> bool:

@@ -358,5 +358,5 @@ def trace(events: Iterable[Event]) -> str:
 
 def _is_traced(event: Event) -> bool:
     if isinstance(event, Observed):
-        return event.verdict != "stay"
+        return event.verdict != "stay" or event.target is not None
     return event.type in TRACED or (isinstance(event, Message) and not event.shown)

@@ -30,7 +30,12 @@ class View(Event, type="view"):
 
     kind: ClassVar[str] = ""
     longest: ClassVar[int] = LONGEST_FIELD
+    omitted = ("unnumbered",)
     title: str = ""
+    call: str = Field(default="", exclude=True)
+    """The id of the call that gave it."""
+    unnumbered: bool = False
+    """Whether its lines have no numbers, since another list below it has them."""
 
     def __init_subclass__(cls, *, kind: str) -> None:
         super().__init_subclass__()
@@ -61,7 +66,14 @@ class View(Event, type="view"):
 
     def numbered(self) -> list[str]:
         """Return the lines that a user may refer to by number ("2. red hat"), in the order they are shown."""
+        return [] if self.unnumbered else [f"{number}. {line}" for number, line in self.lines()]
+
+    def lines(self) -> list[tuple[int, str]]:
+        """Return the lines of a list in words, each with its number."""
         return []
+
+    def _listed(self) -> str:
+        return _under(self.title, self.numbered() or [f"- {line}" for _, line in self.lines()])
 
     def body(self) -> dict[str, Any]:
         """Return what is shown, as plain data."""
@@ -85,16 +97,14 @@ class CardList(View, kind="cards"):
     entries: Sequence[Entry] = Field(max_length=MOST_ENTRIES)
 
     def text(self) -> str:
-        """Return the entries as a numbered list under the title."""
-        return _under(self.title, self.numbered())
+        """Return the entries under the title."""
+        return self._listed()
 
-    def numbered(self) -> list[str]:
-        """Return the entries as the user sees them."""
-        lines: list[str] = []
-        for place, entry in enumerate(self.entries, 1):
-            parts = [" ".join(part.split()) for part in (entry.label, entry.detail, entry.url) if part]
-            lines.append(f"{entry.number or place}. {' — '.join(parts)}")
-        return lines
+    def lines(self) -> list[tuple[int, str]]:
+        """Return the entries in words, each with its number."""
+        parts = [(entry.label, entry.detail, entry.url) for entry in self.entries]
+        texts = [" — ".join(" ".join(part.split()) for part in each if part) for each in parts]
+        return [(self.entries[place].number or place + 1, text) for place, text in enumerate(texts)]
 
 
 class Table(View, kind="table"):
@@ -110,14 +120,14 @@ class Table(View, kind="table"):
         return self
 
     def text(self) -> str:
-        """Return the rows, numbered, each cell with its column's name."""
-        return _under(self.title, self.numbered())
+        """Return the rows under the title."""
+        return self._listed()
 
-    def numbered(self) -> list[str]:
-        """Return the rows in words."""
+    def lines(self) -> list[tuple[int, str]]:
+        """Return the rows in words, each with its number and each cell with its column's name."""
         rows = [zip(self.columns, row, strict=True) for row in self.rows]
         lines = [", ".join(f"{column}: {' '.join(cell.split())}" for column, cell in row if cell) for row in rows]
-        return [f"{place}. {line}" for place, line in enumerate(lines, 1)]
+        return [*enumerate(lines, 1)]
 
 
 class Notice(View, kind="notice"):

@@ -2,7 +2,8 @@
 
 A field or parameter that holds such an identifier says so in its type, `Annotated[str, Opaque("order")]`, or in its
 JSON schema, `"x-opaque": "order"`. Numbers count up within a thread, whatever the kind, and are never given twice.
-In arguments the model may also write an identifier that the user wrote.
+In arguments the model may also write an identifier that the user wrote. A short one that people read ("D1003") stays
+as it is.
 """
 
 import re
@@ -26,10 +27,13 @@ MARK = "x-opaque"
 MOST_IDENTIFIERS = 500  # Identifiers of a kind that a thread remembers; the oldest become stale.
 NAMING = ("label", "name", "title", "text", "subject")
 """The fields with an object's name; the first one that it has counts."""
+LONGEST_WORD, WORD = 12, "="
+"""Characters of an identifier that may stay as it is, and what its key begins with among the numbers."""
 LONGEST_LABEL = 100  # Characters of such a name that are kept.
 NUMBER = {"type": "integer"}
 ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
 """What the model may write for an identifier: its number, or the identifier that the user wrote."""
+_NUMBERED = re.compile(r"(?<![\w#№])[#№](\d{1,4})(?![\w-])")
 KEPT = ("description", "title", "default")
 NumberedIds = dict[str, dict[str, str]]
 
@@ -182,9 +186,13 @@ class Aliases:
         self.labels: dict[str, str] = dict(labels or {})
         """The names of the identifiers; the first name stays."""
 
-    def hide(self, data: object, schema: Schema) -> object:
-        """Return data with a number in place of every identifier that the schema marks."""
-        hidden: object = Swap(schema, self._number)(data)
+    def hide(self, data: object, schema: Schema, told: Callable[[], Iterable[str]] = tuple) -> object:
+        """Return data with a number in place of every identifier that the schema marks.
+
+        A short identifier stays as it is once it stands in a text that people have read or written (`told`).
+        """
+        texts = cache(lambda: [*told()])
+        hidden: object = Swap(schema, lambda kind, identifier: self._number(kind, identifier, texts))(data)
         self._read_labels(data, {identifier for numbers in self.by_kind.values() for identifier in numbers.values()})
         return hidden
 
@@ -202,7 +210,7 @@ class Aliases:
             return Swap(schema, lambda kind, argument: self._identifier(kind, argument, spoken))(data)
         except KeyError as twice:
             kind, name = twice.args
-            raise AliasError(kind, name, list(self.by_kind.get(kind, {}))) from None
+            raise AliasError(kind, name, _named(self.by_kind.get(kind, {}))) from None
 
     def _read_labels(self, data: object, identifiers: set[str]) -> None:
         """Note the names of the objects that hold an identifier; drop the names of stale identifiers."""
@@ -218,10 +226,16 @@ class Aliases:
             self._read_labels(entry, identifiers)
         self.labels = {identifier: label for identifier, label in self.labels.items() if identifier in identifiers}
 
-    def _number(self, kind: str, identifier: object) -> object:
+    def _number(self, kind: str, identifier: object, texts: Callable[[], Sequence[str]]) -> object:
         if not isinstance(identifier, str):
             return identifier
         numbers = self.by_kind.setdefault(kind, {})
+        is_word = WORD + identifier in numbers
+        if not is_word and len(identifier) <= LONGEST_WORD and _may_be_id(identifier):
+            is_word = any(identifier in text and _alone([identifier]).search(text) for text in texts())
+        if is_word:
+            numbers[WORD + identifier] = identifier
+            return identifier
         number = next((number for number, known_id in numbers.items() if known_id == identifier), None)
         if number is None:
             # All kinds share one row of numbers, so that a number of the wrong kind is noticed.
@@ -234,11 +248,12 @@ class Aliases:
     def _identifier(self, kind: str, argument: object, spoken: Callable[[], frozenset[str]]) -> str:
         numbers = self.by_kind.get(kind, {})
         text = str(int(argument) if isinstance(argument, float) and argument.is_integer() else argument).strip()
-        if (identifier := numbers.get(text.lstrip("#№"))) is not None:
+        bare = text.lstrip("#№")
+        if (identifier := numbers.get(bare, numbers.get(WORD + bare))) is not None:
             return identifier
         if isinstance(argument, str | int | float) and not self._was_given(text) and text in spoken():
             return text
-        raise AliasError(kind, argument, list(numbers))
+        raise AliasError(kind, argument, _named(numbers))
 
     def _was_given(self, text: str) -> bool:
         """Tell whether a text is a number that once stood for something."""
@@ -246,20 +261,34 @@ class Aliases:
         return number.isdecimal() and len(number) <= len(str(highest)) and int(number) <= highest
 
     def _highest(self) -> int:
-        return max((int(next(reversed(numbers))) for numbers in self.by_kind.values() if numbers), default=0)
+        newest = (next(filter(str.isdecimal, reversed(numbers)), "0") for numbers in self.by_kind.values())
+        return max(map(int, newest), default=0)
+
+
+def named(text: str, numbered: NumberedIds, labels: Mapping[str, str], lines: Iterable[str]) -> str:
+    """Return a model's words with the name that people know in place of "#3", unless a line on the screen has the 3."""
+    listed = {line.partition(".")[0].strip() for line in lines}
+    pairs = [(number, labels.get(meant)) for ids in numbered.values() for number, meant in ids.items()]
+    names = {number: name for number, name in pairs if name and number not in listed}
+    return _NUMBERED.sub(lambda match: names.get(match[1], match[0]), text) if names else text
+
+
+def _named(numbers: Mapping[str, str]) -> list[str]:
+    return [number.removeprefix(WORD) for number in numbers]
+
+
+def _alone(identifiers: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds identifiers that are no part of a word, of a date or of a number."""
+    either = "|".join(re.escape(identifier) for identifier in sorted(identifiers, key=len, reverse=True))
+    return re.compile(rf"(?<![\w-])(?:{either})(?![\w-]|[.,:/]\d)")
 
 
 def masked(text: str, numbered: Mapping[str, Mapping[str, str]] | None) -> str:
-    """Return a text with its number in place of every identifier that has one ("Order #W2378 is late": "Order #3 …").
-
-    A part of a word, of a date or of a number is no identifier.
-    """
+    """Return a text with its number in place of every long identifier that has one ("Ticket 7f9c… is late": "#3 …")."""
     pairs = [(identifier, number) for ids in (numbered or {}).values() for number, identifier in ids.items()]
-    numbers = {identifier: number for identifier, number in pairs if identifier in text and _may_be_id(identifier)}
-    if not numbers:
-        return text
-    either = "|".join(re.escape(identifier) for identifier in sorted(numbers, key=len, reverse=True))
-    return re.sub(rf"(?<![\w-])(?:{either})(?![\w-]|[.,:/]\d)", lambda match: f"#{numbers[match[0]]}", text)
+    long = ((identifier, number) for identifier, number in pairs if len(identifier) > LONGEST_WORD)
+    numbers = {identifier: number for identifier, number in long if identifier in text and _may_be_id(identifier)}
+    return _alone(numbers).sub(lambda match: f"#{numbers[match[0]]}", text) if numbers else text
 
 
 def shown(schema: Schema, *, is_argument: bool = False) -> dict[str, Any]:

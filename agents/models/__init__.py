@@ -71,6 +71,8 @@ class Model:
     """Seconds until the first piece of a reply, with all that the provider's client tries again."""
     cold_seconds: float = 0
     """The same for a model that has not answered yet."""
+    aside_seconds: float = 10
+    """Seconds that a reply beside the conversation may take: of an observer, a summary, a question put anew."""
     most_tokens: int | None = None
     """Tokens of a reply, unless the model thinks first, or its server takes no limit."""
     images: bool | None = None

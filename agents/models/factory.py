@@ -68,6 +68,10 @@ class Parameters(BaseModel):
     choice: Choice | None = None
     window: int | None = Field(default=None, ge=1024)
     """Tokens that a prompt and its reply may have together; left out, the server is asked."""
+    history: int | None = Field(default=None, ge=256)
+    """Tokens of a history that is not cut; left out, half of the window, at most 16,000."""
+    patience: float = Field(default=10, gt=0, le=3_600)
+    """Seconds that a reply may take which no user waits for: of an observer, a summary, a question put anew."""
     base_url: str | None = None
     """An endpoint of the role's own; it is asked without the key of the others."""
     wire: Wire | None = None
@@ -180,7 +184,8 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         parallel_tool_calls=parameters.parallel_tool_calls,
         images=parameters.images,
         habits={} if parameters.slots is None else {"slots": parameters.slots},
-        window=Window(parameters.window),
+        window=Window(parameters.window, parameters.history),
+        aside_seconds=parameters.patience,
         choice=parameters.choice,
         caching=caching,
         reply_length=endpoint.reply_length,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.models.thinking import with_thoughts
-from agents.state.message_notes import Metadata, notes_of, with_notes
+from agents.state.message_notes import Metadata, newly_lasting, notes_of, with_notes
 from prompts import FALLBACK, phrase
 
 TAG = "context"
@@ -34,7 +34,7 @@ def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage
     lang = notes_of(role).get("lang", FALLBACK)
     is_custom = notes_of(role).get("forwarding") == "custom"
     prompt: list[AnyMessage] = [role]
-    for message in _delimited(list(_single_calls(history, lang, model)), lang if is_custom else None):
+    for message in _delimited(list(_single_calls(history, lang, model)), lang, is_custom=is_custom):
         last = prompt[-1]
         if isinstance(message, HumanMessage) and isinstance(last, ToolMessage):
             prompt.append(AIMessage(phrase("filler_assistant", lang)))
@@ -58,10 +58,10 @@ def undelimited(text: str) -> str:
     return _DELIMITER.sub(r"‹\1", text)
 
 
-def _delimited(messages: Sequence[AnyMessage], custom: str | None) -> Iterable[AnyMessage]:
+def _delimited(messages: Sequence[AnyMessage], lang: str, *, is_custom: bool) -> Iterable[AnyMessage]:
     """Yield the messages, with the application's data in context blocks, and nobody else's.
 
-    `custom` is the language in which their metadata is told; None if it is not.
+    A result says who sees it. With `is_custom` the metadata of messages is told.
     """
     lasting: Sequence[str] = []
     for message in messages:
@@ -71,14 +71,17 @@ def _delimited(messages: Sequence[AnyMessage], custom: str | None) -> Iterable[A
         elif isinstance(message, HumanMessage):
             noted, before = notes_of(message), lasting
             lasting = noted.get("lasting", before)
-            metadata = noted.get("metadata") if custom else None
-            metadata_lines = _worded(metadata, custom) if metadata and custom else []
-            anew = lasting if lasting != before else []
+            metadata = noted.get("metadata") if is_custom else None
+            metadata_lines = _worded(metadata, lang) if metadata else []
+            anew = newly_lasting(lasting, before)
             block = context_block([*noted.get("context", []), *anew, *noted.get("beside", []), *metadata_lines])
             text = "\n\n".join(each for each in (block, undelimited(message.text)) if each)
             yield _with_text(message, text)
         elif isinstance(message, ToolMessage):
-            yield _with_text(message, undelimited(message.text))
+            noted = notes_of(message)
+            asked = [phrase("user_asked", lang, question=question)] if (question := noted.get("asked")) else []
+            seen = [phrase(f"seen_{seen}", lang)] if (seen := noted.get("seen")) else []
+            yield _with_text(message, undelimited("\n".join([message.text, *asked, *seen])))
         else:
             yield message
 

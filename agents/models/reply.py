@@ -62,6 +62,8 @@ class Listener:
     role: str = ""
     """Whose models are asked, where that is not the speaker's name."""
     thread: str = ""
+    may_be_silent: bool = False
+    """Whether the reply may say nothing, since the user sees something else."""
     words: Sequence[str] = ()
     """The words of which the reply is to be one; only its first word counts."""
 
@@ -245,7 +247,7 @@ async def ask(
             listener.hear(rest)
         if not listener.words:
             model.habits["endless"] = (model.habits.get("endless", 0) + 1) * streamed.is_endless
-        message = streamed.message()
+        message = streamed.message(may_be_silent=listener.may_be_silent)
         if streamed.says_why:
             model.habits["says_why"] = True
         if streamed.text.unopened or (streamed.text.answer and model.is_headless):

@@ -159,8 +159,10 @@ class StreamedReply:
         # A limit that is met inside the thinking leaves no answer.
         return "" if self._is_cut and self.text.is_thinking else self.text.rest(is_cut=self._is_cut)
 
-    def message(self) -> AIMessage:
+    def message(self, *, may_be_silent: bool = False) -> AIMessage:
         """Return the reply as a message, once it is certain that it is complete.
+
+        With `may_be_silent` a reply that ended as one should may be empty.
 
         LangChain repairs cut JSON in streamed tool calls and would run a tool with half its arguments; so
         the raw arguments must be whole JSON objects, and the provider must have said why the reply ended. A form that
@@ -178,7 +180,8 @@ class StreamedReply:
         written = [_Call(name, None, None, [json.dumps(args)]) for name, args in self.text.calls]
         was_call, self._calls = bool(self._calls), [] if self._is_cut else self._calls or written
         calls = [_tool_call(call) for call in self._calls]
-        if not calls and not text.strip():
+        is_silent = may_be_silent and not self._is_cut and not was_call
+        if not calls and not text.strip() and not is_silent:
             if self.ending == "refused":
                 raise UselessReply("refused", "the provider's filter took the reply")
             if self.ending == "cut":

@@ -18,6 +18,8 @@ class Window:
 
     size: int | None = None
     """Tokens of a prompt and its reply together; None: not known."""
+    bound: int | None = None
+    """Tokens that a history may have, where they are set."""
     plain: float = PLAIN
     other: float = OTHER
 
@@ -49,5 +51,5 @@ class Window:
 
 def _counted(texts: Iterable[str]) -> tuple[int, int]:
     text = "".join(texts)
-    other = sum(not character.isascii() for character in text) if not text.isascii() else 0
-    return len(text) - other, other
+    plain = len(text.encode("ascii", "ignore"))
+    return plain, len(text) - plain

@@ -8,12 +8,12 @@ from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from agents.conversation.changes import Change, Update
+from agents.conversation.changes import Change, Update, lists_options
 from agents.conversation.switch import is_elsewhere
 from agents.events import Message, ToolEnd
-from agents.language.identifiers import Aliases
+from agents.language.identifiers import Aliases, masked
 from agents.state import State, holder_of
-from agents.state.message_notes import LEFT, notes
+from agents.state.message_notes import LEFT, notes, with_notes
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
 from agents.toolkit.confirmation import mark_of
@@ -37,6 +37,9 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits_of
 from prompts import phrase
 
+LONGEST_ASKED = 600
+"""Characters of a question that a history keeps."""
+
 
 class Asking:
     """The node in which the graph waits for the user."""
@@ -59,18 +62,25 @@ class Asking:
 
 
 def announce(change: Change) -> None:
-    """Put the first open question on the screen, if there is one."""
+    """Put the first open question on the screen, if there is one, below the views that wait."""
     if not change.state.get("pending"):
         return
     pending, lang = change.state["pending"][0], change.state["lang"]
     question = ask(pending, lang)
+    change.show_views(pending["speaker"])
     change.tell(question)
     change.deliver(Message(speaker=pending["speaker"], text=worded(question, lang), shown=True))
-    # Yes and no are nothing that a later message points at.
-    options = [] if pending["kind"] == CONFIRM else question.options
+    options = question.options if lists_options(change.state) else []
     lines = [f"{number}. {one_line(option['label'])}" for number, option in enumerate(options, 1)]
     change.screen(question.prompt, lines)
     change.put(listener=None)
+
+
+def asked(state: State, pending: Pending) -> str:
+    """Return a question as the user saw it, with its options, as a model may read it."""
+    options = [] if pending["kind"] == CONFIRM else [one_line(option["label"]) for option in pending["options"]]
+    lines = [pending["prompt"], *(f"{number}. {label}" for number, label in enumerate(options, 1))]
+    return masked("\n".join(lines), state.get("aliases"))[:LONGEST_ASKED]
 
 
 def gone(change: Change) -> None:
@@ -96,6 +106,9 @@ def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> Re
         is_elsewhere=lambda: is_elsewhere(text, state, speakers),
     )
     reading = None if value == "" else read_answer(answer)
+    if reading and reading.pending.get("more") and len(state["pending"]) > 1:
+        # The next question would come before the rest of the message.
+        return None
     return reading if reading or value is None else asked_again(pending, phrase("page_wrong", lang))
 
 
@@ -120,10 +133,13 @@ def take(change: Change, reading: Reading, heard: Heard, speakers: Speakers) -> 
         covered = [it for it in waiting if traits.asks_once and it["tool"] == pending["tool"] and it["kind"] == CONFIRM]
         for call, id in [(pending, heard["id"]), *((call, None) for call in covered)]:
             _close(change, call, refused, ok=False, id=id, noted=notes(trouble="declined"))
+        _leave_behind(change, pending)
         change.put(declined=[*change.state.get("declined", []), mark])
         waiting = [call for call in waiting if call not in covered]
     else:
         _give(change, pending, reading.value, heard, traits)
+        if pending.get("behind"):
+            change.put(agreed=pending)
     # Who asked hears what came of it.
     change.put(pending=waiting, listener=pending["speaker"])
     if reading.outcome != "runs":
@@ -133,15 +149,25 @@ def take(change: Change, reading: Reading, heard: Heard, speakers: Speakers) -> 
 def left(change: Change) -> None:
     """Take every question back, since the user said something else; each tool call gets a result."""
     for pending in change.state.get("pending", []):
+        _leave_behind(change, pending)
         text = phrase("confirm_left" if pending["kind"] == CONFIRM else "not_chosen", change.state["lang"])
         _close(change, pending, text, ok=False, id=None, noted=notes(trouble=LEFT))
     change.put(pending=[])
 
 
+def _leave_behind(change: Change, pending: Pending) -> None:
+    """Give the calls that waited behind a question a result: they are not run, since the call before them was not."""
+    text = phrase("call_behind", change.state["lang"])
+    for call in pending.get("behind", []):
+        message = ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
+        change.add(pending["speaker"], with_notes(message, trouble=LEFT, seen="nobody"))
+
+
 def _give(change: Change, pending: Pending, value: object, heard: Heard, traits: Traits) -> None:
     """Give a call its result: the option that the user took, or the values that they filled in."""
     aliases = Aliases(change.state.get("aliases"), change.state.get("labels"))
-    text = written(aliases.hide(value, schema_of(traits.result)))
+    labels = [option["label"] for option in pending["options"]]
+    text = written(aliases.hide(value, schema_of(traits.result), lambda: [pending["prompt"], *labels]))
     _close(change, pending, text, ok=True, id=heard["id"])
     change.put(aliases=aliases.by_kind, labels=aliases.labels)
 
@@ -150,7 +176,8 @@ def _close(change: Change, pending: Pending, text: str, *, ok: bool, id: str | N
     """Write the result of a call, under the id of the user's message: no speaker then hears the message again."""
     call, speaker = pending["call"], pending["speaker"]
     status = "success" if ok else "error"
-    about = {"tool_call_id": call, "name": pending["tool"], "status": status, "additional_kwargs": noted or {}}
+    noted = {**(noted or {}), **notes(asked=asked(change.state, pending), seen="nobody")}
+    about = {"tool_call_id": call, "name": pending["tool"], "status": status, "additional_kwargs": noted}
     change.add(speaker, ToolMessage(text, id=id, **about))
     change.tell(ToolEnd(speaker=speaker, tool=pending["tool"], args=pending["args"], id=call, ok=ok, object=text))
 

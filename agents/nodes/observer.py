@@ -13,7 +13,7 @@ from langgraph.types import Overwrite
 
 from agents.conversation import handover
 from agents.conversation.changes import Change, Update
-from agents.conversation.handover import MAX_HOPS
+from agents.conversation.handover import LONGEST_BRIEF, MAX_HOPS
 from agents.conversation.prompt import Prompting
 from agents.conversation.scene import Check, Scene, scene_of
 from agents.events import Observed
@@ -21,8 +21,9 @@ from agents.language.identifiers import masked
 from agents.memory.undo_log import ToolWrite
 from agents.models import ToolSchema
 from agents.models.reply import Listener, reply
-from agents.state import State, holder_of
+from agents.state import SUPERVISOR, State, holder_of
 from agents.state.message_notes import notes
+from agents.state.person import Wish
 from agents.state.verdict import Verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.speaker import Speakers
@@ -30,9 +31,7 @@ from agents.toolkit.undo import FACTS, REMEMBER, fact_of
 from prompts import observer_prompt, phrase
 
 LOG = logging.getLogger(__name__)
-WORD = re.compile(r"[\w-]+")
-PATIENCE = 10
-"""Seconds an observer may take; later it counts as "stay"."""
+WORD = re.compile(r"[\w-]+(\s*\+\s*[\w-]+)?")
 
 
 class Watching:
@@ -45,11 +44,11 @@ class Watching:
         """Return the vote; an observer that fails, or takes too long, votes "stay"."""
         context, speakers = runtime.context, self.prompting.speakers
         dialog = speakers[holder_of(state)]
-        scene = scene_of(dialog, state, speakers)
+        scene = scene_of(dialog, state, speakers, is_whole=True)
         ask, enter = partial(self._ask, scene, state, runtime), partial(self._enter, state, runtime)
         scene = replace(scene, user=context.user, store=runtime.store, ask=ask, enter=enter)
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(context.models.chain("observer")[0].aside_seconds):
                 verdict = await self.check(scene)
         except Exception as failure:
             cause = type(failure).__name__
@@ -61,7 +60,7 @@ class Watching:
             verdict = replace(verdict, kind="supervisor")
         if dialog.is_supervisor and verdict.kind in ("supervisor", "finished"):
             verdict = replace(verdict, kind="stay")
-        kind, target, reason = verdict.kind, verdict.target, verdict.reason
+        kind, target, reason = verdict.kind, verdict.target or verdict.also or None, verdict.reason
         emitter(runtime)(Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer"))
         context.ballot.cast(self.name, verdict)
         return {"votes": [{"observer": self.name, **verdict.plain()}]}
@@ -102,12 +101,15 @@ class Watching:
         if has_one_slot:
             messages, tools = await self.prompting.question(dialog, state, runtime.context, f"{role}\n{facts_of_talk}")
         text = (await reply(chain, messages, tools, listener)).text.strip()
-        first = WORD.search(text.casefold())
-        return next((word for word in words if first and word.casefold() == first[0]), "") if words else text
+        if not words or (first := WORD.search(text.casefold())) is None:
+            return "" if words else text
+        parts = [part.strip() for part in first[0].split("+")]
+        known = {word.casefold(): word for word in words}
+        return known.get(" + ".join(parts)) or known.get(parts[0], "")
 
 
 class Judging:
-    """Act on the verdict: the dialog goes on, or another speaker handles the same message.
+    """Act on the verdict: the dialog goes on, alone or with another behind it, or another handles the same message.
 
     With `direct`, or by a binding verdict, a dialog that it names takes over at once; else the supervisor decides.
     """
@@ -121,6 +123,13 @@ class Judging:
         verdict = Verdict(**stored) if stored else settle(read_votes(state["votes"]))
         change = Change(state)
         change.put(listener=dialog.name)
+        if verdict.also and not dialog.is_supervisor:
+            text = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
+            # What is no dialog is a tool of the supervisor's.
+            part: Wish = {"dialog": SUPERVISOR, "brief": verdict.also}
+            if verdict.also in self.speakers.dialogs:
+                part = {"dialog": verdict.also, "brief": text}
+            change.put(wishes=[part, *state.get("wishes", [])])
         if not verdict.stays:
             leave = handover.finish if verdict.kind == "finished" else handover.pause
             if not dialog.is_supervisor:

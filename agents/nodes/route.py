@@ -18,6 +18,7 @@ from agents.conversation.gate import HIGH, LOW, Gate, Guess
 from agents.conversation.gate.features import asks, own_words
 from agents.conversation.migration import keep_up
 from agents.conversation.persons import turn_to
+from agents.conversation.room import surplus
 from agents.conversation.scene import Scene, scene_of
 from agents.conversation.switch import fits, is_leave, named
 from agents.events import Guessed
@@ -26,7 +27,7 @@ from agents.nodes import ask
 from agents.nodes.shortcut import Serving
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
-from agents.state.history import GROW, cut
+from agents.state.history import MOST_MESSAGES
 from agents.state.person import is_foreign, is_own
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, Reading, is_meant
@@ -40,7 +41,7 @@ FRESH: Update = {
     "undone": False,
     "verdict": None,
     "hops": 0,
-    "view": None,
+    "views": [],
     "shortcut": None,
     "agreed": None,
     "undoing": None,
@@ -80,9 +81,10 @@ class Routing:
         begun = cast(State, {**state, **own, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
         change = Change(begun)
         for name, talk in begun.get("talks", {}).items():
-            # Not later: each prompt of a turn begins with the one before it. A speaker with summaries cuts its own.
-            if "summary" not in talk and len(talk.get("messages", [])) > GROW:
-                change.talk(name, messages=cut(talk["messages"]))
+            # What is answered without a model makes a history longer, and only a speaker cuts its own.
+            if len(messages := talk.get("messages", [])) > MOST_MESSAGES:
+                window = runtime.context.models.chain(name)[0].window
+                change.talk(name, messages=messages[surplus(messages, window) :], summary=talk.get("summary", ""))
         keep_up(change, self.speakers)
         self._decide(change, runtime.context)
         self._watch(change)

@@ -29,7 +29,7 @@ class Settling:
             handover.finish(change, self.speakers[holder], reason)
         if wish := _next_wish(change.state):
             self._turn_to_wish(change, wish)
-        if dialog := self._interrupted(change.state):
+        if change.state["listener"] is None and (dialog := self._interrupted(change.state)):
             # As the resume policy of the dialog that was interrupted last says.
             if dialog.resume == "ask":
                 handover.offer(change, dialog)
@@ -52,6 +52,9 @@ class Settling:
             change.put(offer=dialog.name)
             return
         change.put(wishes=change.state["wishes"][1:])
+        if wish["dialog"] == SUPERVISOR and holder:
+            handover.pause(change, self.speakers[holder], "", wish["brief"])
+            change.put(listener=SUPERVISOR)
         if dialog is None or wish.get("left"):
             return
         if holder != dialog.name:

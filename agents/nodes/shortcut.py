@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from agents.conversation.changes import Change, Update
 from agents.conversation.prompt import human
 from agents.events.views import Notice, View
-from agents.language.tool_ranker.ranker import Shortcuts
+from agents.language.tool_ranker.ranker import Card, Shortcuts
 from agents.nodes import ask
 from agents.nodes.tools import changes_of, note_effects, tool_state
 from agents.state import State, holder_of, messages_of
@@ -39,8 +39,7 @@ class Serving:
         marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
-        entries = [replace(card_of(entry_of(dialog)), shortcut=direct) for dialog in everyone if dialog.tool]
-        self.shortcuts = Shortcuts([*(card_of(tool) for _, tool in owned), *entries])
+        self.shortcuts = Shortcuts(cards_of_all(speakers, direct=direct))
         # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
         owners_count = Counter(tool.name for _, tool in owned)
         leading = [(speaker, tool.name) for speaker, tool in owned if owners_count[tool.name] == 1]
@@ -90,7 +89,9 @@ class Serving:
         if outcome.question is not None:
             return []
         if self.owners[call["name"]].name == holder_of(state):
-            return [asked, AIMessage("", tool_calls=[call]), message.model_copy(update={"artifact": None})]
+            noted = notes(seen="shown" if is_answer else "nobody")
+            answer = message.model_copy(update={"artifact": None, "additional_kwargs": noted})
+            return [asked, AIMessage("", tool_calls=[call]), answer]
         # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
         return [asked] if is_answer else [asked, SystemMessage(message.text)]
 
@@ -107,20 +108,28 @@ class Serving:
         return message
 
 
+def cards_of_all(speakers: Speakers, *, direct: bool) -> list[Card]:
+    """Return the cards of all tools; with `direct` those by which the supervisor hands over may be meant, too."""
+    everyone = [*speakers, *speakers.absent.values()]
+    entries = [replace(card_of(entry_of(dialog)), shortcut=direct) for dialog in everyone if dialog.tool]
+    return [*(card_of(tool) for speaker in everyone for tool in speaker.tools), *entries]
+
+
 def _answer(change: Change, name: str, exchange: Sequence[AnyMessage], view: View | None, words: str) -> None:
     """Give the user the result of a tool, as its view or in words, and keep the exchange."""
-    holder, text = holder_of(change.state), view.text() if view else words
+    holder = holder_of(change.state)
+    if view:
+        change.put(views=[{"call": "", "body": view.body(), "writes": False, "answers": True}])
+        words = change.show_views(holder)
+    else:
+        change.say(holder, words)
     # The note says that this answer is a tool's, and that the speaker's own question is still open.
-    exchange = [*exchange, AIMessage(text, additional_kwargs=notes(served=name))]
+    exchange = [*exchange, AIMessage(words, additional_kwargs=notes(served=name))]
     if change.state.get("pending"):
         # Before the calls that wait for the user, so that they can still be answered.
         change.talk(holder, messages=set_before(messages_of(change.state, holder), exchange))
     else:
         change.add(holder, *exchange)
-    if view:
-        change.show(view, holder)
-    else:
-        change.say(holder, text)
     ask.announce(change)
 
 

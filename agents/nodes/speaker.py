@@ -15,22 +15,22 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from agents.conversation import handover
-from agents.conversation.changes import Change, Update
+from agents.conversation.changes import MOST_SEEN, Change, Update, waiting_views
 from agents.conversation.handover import MOST_FAILURES
 from agents.conversation.prompt import Prompting, heard_message, told_by
-from agents.conversation.room import shortened
+from agents.conversation.room import shortened, surplus
 from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error, Event, Message, ModelStart, Token
-from agents.events.views import View, stored_view
+from agents.language.identifiers import named
 from agents.language.text.vocabulary import says
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
-from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of
+from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of, updated
 from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
 from agents.state.history import cut_harder
-from agents.state.message_notes import IN_WORDS
+from agents.state.message_notes import notes, notes_of
 from agents.state.talk import TalkUpdate
 from agents.toolkit.agent_graph import AgentGraphs, AgentTurn
 from agents.toolkit.context import Context, emitter
@@ -44,13 +44,25 @@ OUTAGES = ("key_refused", "unavailable")
 
 
 class Draft:
-    """The text of a reply on its way to the screen; with `held` it is held back there until it is released."""
+    """The text of a reply on its way to the screen; with `held` it is held back there until it is released.
+
+    `above` is what stands above the text. It is sent before the first word, since a reply without words may be
+    followed by further tools.
+    """
 
     def __init__(
-        self, speaker: str, send: Callable[[Event], None], held: list[CitedText] | None, sources: Sequence[Source]
+        self,
+        speaker: str,
+        send: Callable[[Event], None],
+        held: list[CitedText] | None,
+        sources: Sequence[Source],
+        above: Sequence[Event] = (),
     ) -> None:
         self._speaker, self._send, self._held, self._sources = speaker, send, held, sources
+        self._above, self._blank = [*above], list[CitedText]()
         self._reader = CitationReader(sources)
+        self.has_words = False
+        """Whether a word of the text, and so all that stands above it, was sent."""
 
     def emit(self, event: Event) -> None:
         """Send an event of the model's call; a call that begins has said nothing yet."""
@@ -82,6 +94,7 @@ class Draft:
 
     def drop(self) -> None:
         """Forget what is held back."""
+        self._blank.clear()
         if self._held:
             self._held.clear()
 
@@ -92,8 +105,17 @@ class Draft:
     def _show(self, piece: CitedText) -> None:
         if self._held is not None:
             self._held.append(piece)
+        elif self._above and not piece.text.strip():
+            self._blank.append(piece)
         elif piece.text:
-            self._send(Token(speaker=self._speaker, text=piece.text, citations=piece.citations))
+            self.has_words = True
+            pieces = [
+                Token(speaker=self._speaker, text=it.text, citations=it.citations) for it in (*self._blank, piece)
+            ]
+            for event in (*self._above, *pieces):
+                self._send(event)
+            self._above.clear()
+            self._blank.clear()
 
 
 class Speaking:
@@ -110,19 +132,24 @@ class Speaking:
             return self._spent(state, runtime)
         state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
-        view = stored_view(body) if (body := state.get("view")) else None
-        held = context.held if waiting or view is not None else None
-        draft = Draft(name, emitter(runtime), held, sources_of(state))
+        views = waiting_views(state)
+        # The view of a tool that answers by itself stands in place of the words.
+        is_answered = bool(views) and any(waiting["answers"] for waiting in state["views"])
+        held = context.held if waiting or is_answered else None
+        messages = [Message(speaker=name, text=view.text(), shown=True) for view in views]
+        above = [event for pair in zip(views, messages, strict=True) for event in pair]
+        draft = Draft(name, emitter(runtime), held, sources_of(state), above)
         informed = await self._context(runtime, state["lang"])
         news = self.prompting.news(self.speaker, state, informed)
         task = asyncio.create_task(self._reply(state, informed, [*messages_of(state, name), *news], draft))
         try:
             if waiting:
                 verdict = await context.ballot.verdict(state["asked"])
-                if not verdict.stays:
+                if not verdict.stays or verdict.also:
+                    # A dialog that another comes after asks nothing, so its draft is made anew.
                     draft.drop()
                     return {"verdict": verdict.plain()}
-            if view is None:
+            if not is_answered:
                 draft.release()
             message, update = await task
             draft.end()
@@ -130,7 +157,7 @@ class Speaking:
             if not self._is_stuck(failure, context):
                 raise
             draft.take_back()
-            return self._given_up(state, runtime)
+            return self._given_up(state, runtime, is_told=draft.has_words)
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
@@ -139,8 +166,12 @@ class Speaking:
         change.put(verdict=None)
         change.talk(name, **update)
         change.add(name, *news)
-        self._write(change, _storable(message, context.limits.calls_per_reply), view)
+        reply = _storable(_named(message, state), context.limits.calls_per_reply)
+        self._write(change, reply, is_told=draft.has_words, is_answered=is_answered)
         self._count(change, message)
+        if not message.tool_calls:
+            own = context.models.chain(name)[0].window
+            change.talk(name, **self._cut(change.state, context, surplus(messages_of(change.state, name), own)))
         # The votes that were waited for are counted, and none of them speaks of the answer.
         return {**change.emit(runtime), **({"asked": [], "votes": Overwrite([])} if waiting else {})}
 
@@ -149,15 +180,17 @@ class Speaking:
         change, name, lang = Change(state), self.speaker.name, state["lang"]
         text = phrase("turn_spent", lang, most=runtime.context.limits.turn_calls)
         change.put(verdict=None)
-        change.show_stored(name)
+        change.show_views(name)
         heard = heard_message(state["heard"], talk_of(state, name), lang)
         change.add(name, *([heard] if heard else []), AIMessage(text))
         change.say(name, text)
         return change.emit(runtime)
 
-    def _given_up(self, state: State, runtime: Runtime[Context]) -> Mapping[str, object]:
-        """Give the conversation back, since the models of the dialog fail again."""
+    def _given_up(self, state: State, runtime: Runtime[Context], *, is_told: bool) -> Mapping[str, object]:
+        """Give the conversation back, since the models of the dialog fail again; `is_told` is as in `_write`."""
         change = Change(state)
+        if is_told:
+            change.show_views(self.speaker.name, is_told=True)
         change.put(verdict=None)
         handover.count_failure(change, self.speaker, MOST_FAILURES)
         return {**change.emit(runtime), "asked": [], "votes": Overwrite([])}
@@ -185,7 +218,7 @@ class Speaking:
             return await context.service(AgentGraphs).ask(turn)
         fitting = self._fitting(state, context, history)
         try:
-            return await self._ask(state, context, fitting, draft), self._cut(state, len(history) - len(fitting))
+            return await self._ask_shorter(state, context, history, fitting, draft)
         except ModelUnavailable as failure:
             # The failure may have told how large the window is.
             fitting_now = self._fitting(state, context, fitting)
@@ -194,10 +227,24 @@ class Speaking:
                 raise
         LOG.warning("thread %s: %s goes on with a shorter history", context.thread, self.speaker.name)
         draft.emit(Error(code=RETRY, text=""))
-        return await self._ask(state, context, shorter, draft), self._cut(state, len(history) - len(shorter))
+        return await self._ask_shorter(state, context, history, shorter, draft)
 
-    def _cut(self, state: State, lost: int) -> TalkUpdate:
-        return {"messages": messages_of(state, self.speaker.name)[lost:]} if lost else {}
+    async def _ask_shorter(
+        self, state: State, context: Context, history: list[AnyMessage], shorter: list[AnyMessage], draft: Draft
+    ) -> tuple[AIMessage, TalkUpdate]:
+        """Ask with what is left of a history; the prompt says if anything is missing."""
+        update = self._cut(state, context, len(history) - len(shorter))
+        state = updated(state, {"talks": {self.speaker.name: update}}) if update else state
+        return await self._ask(state, context, shorter, draft), update
+
+    def _cut(self, state: State, context: Context, count: int) -> TalkUpdate:
+        """Return what cuts so many messages from the history; they are kept until they are summed up."""
+        if not count:
+            return {}
+        talk, messages = talk_of(state, self.speaker.name), messages_of(state, self.speaker.name)
+        sums_up = self.speaker.history == "summarise" and context.models.chain(self.speaker.name)[0].reads
+        lost = [*talk.get("lost", []), *messages[:count]] if sums_up else []
+        return {"messages": messages[count:], "lost": lost, "summary": talk.get("summary", "")}
 
     def _fitting(self, state: State, context: Context, history: list[AnyMessage]) -> list[AnyMessage]:
         """Return as much of the history as fits into the window of the speaker's model."""
@@ -209,41 +256,45 @@ class Speaking:
 
     async def _ask(self, state: State, context: Context, history: Sequence[AnyMessage], draft: Draft) -> AIMessage:
         speaker = self.speaker
-        listener = Listener(speaker.name, draft.emit, draft.hear, draft.take_back, thread=context.thread)
+        # What the user sees of the last result may need no words.
+        is_seen = bool(history and state.get("views")) and notes_of(history[-1]).get("seen", "nobody") != "nobody"
+        pieces = draft.emit, draft.hear, draft.take_back
+        listener = Listener(speaker.name, *pieces, thread=context.thread, may_be_silent=is_seen)
         messages = self.prompting.messages(speaker, state, context, history)
         tools = self.prompting.tools(self.speaker, state["lang"])
         return await reply_of(context.models.chain(speaker.name), messages, tools, listener)
 
-    def _write(self, change: Change, message: AIMessage, view: View | None) -> None:
-        """Write the reply down; the user sees the view of the last tool instead, if it gave one.
+    def _write(self, change: Change, message: AIMessage, *, is_told: bool, is_answered: bool) -> None:
+        """Write the reply down, and what the user sees of it: the views that wait, and below them its words.
 
-        Words that say so themselves (`IN_WORDS`) are said all the same: the tool was only asked what a list holds.
+        `is_told`: whoever plays the turn was told of the views while the reply came. `is_answered`: they stand in place
+        of the words. A reply without words that calls further tools leaves the views to the next one.
         """
         state, name = change.state, self.speaker.name
         talk, reply = talk_of(state, name), _with_citations(message, state)
-        if reply.source != message.text:
+        words, seen = reply.text if reply.text.strip() else "", ""
+        entries = [HAND_BACK, *(dialog.tool for dialog in self.prompting.speakers.dialogs.values())]
+        # Calls that only pass the conversation on come after words of their own.
+        if words or is_told or all(call["name"] in entries for call in message.tool_calls):
+            seen = change.show_views(name, words if is_answered else "", is_told=is_told)[:MOST_SEEN]
+        if seen and (is_answered or not (words or message.tool_calls)):
+            # The history holds what the user saw.
+            left_out = notes(left_out=reply.source) if words else {}
+            kwargs = {**message.additional_kwargs, **left_out}
+            message, words = message.model_copy(update={"content": seen, "additional_kwargs": kwargs}), ""
+        elif reply.source != message.text:
             message = message.model_copy(update={"content": reply.source})
         change.add(name, message)
         if "form" in talk:
             change.talk(name, form=talk["form"])
-        if self.speaker.history == "summarise":
-            change.talk(name, summary=talk.get("summary", ""))
         if self.speaker.is_supervisor and state.get("beside"):
             # What others said stands in the prompt, and is no word of the user's.
             change.put(foreign=True)
-        if view is not None and IN_WORDS not in message.additional_kwargs:
-            entries = [HAND_BACK, *(dialog.tool for dialog in self.prompting.speakers.dialogs.values())]
-            # Calls that only pass the conversation on come after words of their own.
-            if all(call["name"] in entries for call in message.tool_calls):
-                change.show(view, name, reply.text)
-            return
-        if reply.text.strip():
+        if words:
             cited_from, unknown = reply.citations, reply.unknown
-            change.deliver(Message(speaker=name, text=reply.text, citations=cited_from, unknown_sources=unknown))
-        if view is not None:
-            change.put(view=None)
-        if code := message.response_metadata.get(CUT):
-            change.tell(Error(code=code, text=phrase(code, state["lang"])))
+            change.deliver(Message(speaker=name, text=words, citations=cited_from, unknown_sources=unknown))
+            if code := message.response_metadata.get(CUT):
+                change.tell(Error(code=code, text=phrase(code, state["lang"])))
 
     async def _context(self, runtime: Runtime[Context], lang: str) -> Context:
         """Return what the turn is given, with what dialogs tell this speaker.
@@ -270,6 +321,13 @@ class Speaking:
         item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
         form = item.value if item else {}
         return {**state, "talks": {**state.get("talks", {}), self.speaker.name: {**talk, "form": form}}}
+
+
+def _named(message: AIMessage, state: State) -> AIMessage:
+    """Return a reply with names in place of the numbers of identifiers."""
+    lines = (line for shown in state.get("screen", []) for line in shown["lines"])
+    text = named(message.text, state.get("aliases", {}), state.get("labels", {}), lines)
+    return message if text == message.text else message.model_copy(update={"content": text})
 
 
 def _storable(message: AIMessage, most: int) -> AIMessage:

@@ -1,5 +1,6 @@
-"""The node that sums up the older part of a speaker's history."""
+"""The node that sums up what was cut from the speakers' histories; the user reads the answer meanwhile."""
 
+import asyncio
 import logging
 
 from langchain_core.messages import AnyMessage, SystemMessage
@@ -8,45 +9,45 @@ from langgraph.runtime import Runtime
 from agents.conversation.changes import Update
 from agents.errors import ModelUnavailable
 from agents.models.reply import Listener, reply
-from agents.state import State, messages_of
-from agents.state.history import GROW, cut
+from agents.state import State
 from agents.state.message_notes import notes
+from agents.state.talk import Talk, TalkUpdate
 from agents.toolkit.context import Context, emitter
-from agents.toolkit.speaker import Speaker
 from prompts import phrase, prompt
 
 LOG = logging.getLogger(__name__)
-LONGEST_SUMMARY = 2000
-"""Characters a summary may have."""
+LONGEST_SUMMARY, LONGEST_LINE = 2000, 400
+"""Characters of a summary, and of each message that it tells of."""
 
 
-class Summing:
-    """Replace the older part of a speaker's history by a summary of it."""
-
-    def __init__(self, speaker: Speaker) -> None:
-        self.speaker = speaker
-
-    async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return the shorter history and the summary; without a model the history waits for the next turn."""
-        name, lang, context = self.speaker.name, state["lang"], runtime.context
-        talk = state["talks"][name]
-        remaining = cut(talk["messages"])
-        lost = talk["messages"][: len(talk["messages"]) - len(remaining)]
-        transcript = "\n".join(f"{message.type}: {message.text}" for message in lost if message.text)
-        before = phrase("summed_up", lang, summary=talk.get("summary") or "-")
-        listener = Listener(f"{name} summary", emitter(runtime), thread=context.thread)
-        question: list[AnyMessage] = [
-            SystemMessage(prompt("summary", lang), additional_kwargs=notes(lang=lang)),
-            SystemMessage(f"{before}\n\n{transcript}"),
-        ]
-        try:
-            summary = await reply(context.models.chain(name), question, [], listener)
-        except ModelUnavailable as failure:
-            LOG.warning("thread %s: no summary: %s", context.thread, failure)
-            return {}
-        return {"talks": {name: {"messages": remaining, "summary": summary.text.strip()[:LONGEST_SUMMARY]}}}
+async def sum_up(state: State, runtime: Runtime[Context]) -> Update:
+    """Return the new summaries; where a model gives none, the former one stays, and what was cut goes without."""
+    talks: dict[str, TalkUpdate] = {}
+    for name, talk in state.get("talks", {}).items():
+        if talk.get("lost") and runtime.context.spent.leaves(runtime.context.limits):
+            talks[name] = {"lost": [], "summary": await _summary(name, talk, state["lang"], runtime)}
+    return {"talks": talks}
 
 
-def summary_due(speaker: Speaker, state: State) -> bool:
-    """Tell whether a speaker wants summaries and its history has grown to where it is cut."""
-    return speaker.history == "summarise" and len(messages_of(state, speaker.name)) > GROW
+async def _summary(name: str, talk: Talk, lang: str, runtime: Runtime[Context]) -> str:
+    context, before = runtime.context, talk.get("summary", "")
+    lines = [f"{it.type}: {' '.join(it.text.split())[:LONGEST_LINE]}" for it in talk["lost"] if it.text.strip()]
+    told = "\n".join([phrase("summed_up", lang, summary=before or "-"), "", *lines])
+    chain = context.models.chain(name)
+    listener = Listener(f"{name} summary", emitter(runtime), role=name, thread=context.thread)
+    question: list[AnyMessage] = [
+        SystemMessage(prompt("summary", lang), additional_kwargs=notes(lang=lang)),
+        SystemMessage(told),
+    ]
+    try:
+        async with asyncio.timeout(chain[0].aside_seconds):
+            summary = await reply(chain, question, [], listener)
+    except (ModelUnavailable, TimeoutError) as failure:
+        LOG.warning("thread %s: no summary: %s", context.thread, str(failure) or type(failure).__name__)
+        return before
+    return summary.text.strip()[:LONGEST_SUMMARY]
+
+
+def summary_due(state: State) -> bool:
+    """Tell whether a history was cut and no summary tells of it yet."""
+    return any(talk.get("lost") for talk in state.get("talks", {}).values())

@@ -15,12 +15,12 @@ from agents.conversation import handover
 from agents.conversation.changes import Change, Update
 from agents.conversation.handover import HandoverCalls
 from agents.conversation.scene import described
-from agents.events.views import Notice, View
+from agents.events.views import Notice
 from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.state import State, form_of, messages_of, talk_of
-from agents.state.message_notes import notes_of
+from agents.state import State, WaitingView, form_of, messages_of, talk_of
+from agents.state.message_notes import notes_of, with_notes
 from agents.state.talk import Json, Pending
 from agents.toolkit.call import goes_in_circles
 from agents.toolkit.confirmation import mark_of
@@ -33,17 +33,21 @@ from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import Traits, traits_of
+from agents.toolkit.undo import UNDO_LAST
 from prompts import phrase
 
 
 class ToolCalls:
-    """Run the tools of a speaker's last reply side by side, then the change of hands it asked for, if any."""
+    """Run the tools of a speaker's last reply, then the change of hands it asked for, if any.
+
+    Reads run side by side. If a call writes, all run in their order, and those behind a question wait for its answer.
+    """
 
     def __init__(self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None) -> None:
         self.speaker, self.speakers, self.handovers = speaker, speakers, HandoverCalls(speaker, speakers)
         offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
         self.tools = {tool.name: tool for tool in offered if tool.name not in self.handovers.names}
-        self.node = tool_node(speaker, [*self.tools.values()])
+        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""
@@ -52,16 +56,19 @@ class ToolCalls:
         passes = [call for call in reply[:most] if call["name"] in self.handovers.names]
         calls = [meant(call) for call in reply[:most] if call["name"] not in self.handovers.names]
         change = Change(state)
-        change.put(view=None)
+        # Of an earlier round only the views of writes are shown.
+        change.put(views=[{**waiting, "answers": False} for waiting in state.get("views", []) if waiting["writes"]])
         if covered:
             change.put(pending=[pending for pending in state["pending"] if pending not in covered])
-        goto = await self._run(change, calls, runtime) if calls else ""
+        goto = await self._run(change, calls, runtime)
+        if sum(waiting["answers"] for waiting in change.state["views"]) < len(calls):
+            # Words tell of the other calls.
+            change.put(views=[{**waiting, "answers": False} for waiting in change.state["views"]])
         self.handovers.answer(change, reply[most:], "surplus")
         if calls and change.state.get("pending"):
             # A question on the screen comes first; the model may pass the conversation on once it is answered.
-            # The view of another tool is shown before it: the user may need it to answer.
+            # The views of other tools are shown before it: the user may need them to answer.
             self.handovers.answer(change, passes, "waits")
-            change.show_stored(self.speaker.name)
             ask.announce(change)
         elif goto:
             self.handovers.answer(change, passes, "refused")
@@ -78,15 +85,16 @@ class ToolCalls:
         name, before = self.speaker.name, talk_of(change.state, self.speaker.name).get("failed", 0)
         if not handover.count_failure(change, self.speaker, before):
             text = phrase("in_circles", change.state["lang"])
-            change.show_stored(name)
+            change.show_views(name)
             change.say(name, text)
             change.add(name, AIMessage(text))
 
     def _reply(self, state: State) -> Sequence[ToolCall]:
-        """Return the calls to carry out: those of the last reply, or the one that the user has just agreed to."""
-        if agreed := state.get("agreed"):
-            return [_call(agreed)]
+        """Return the calls to carry out: those of the last reply, or the answered one and those behind it."""
         messages = state["talks"][self.speaker.name]["messages"]
+        if agreed := state.get("agreed"):
+            done = [message.tool_call_id for message in messages if isinstance(message, ToolMessage)]
+            return [call for call in (_call(agreed), *agreed.get("behind", [])) if call["id"] not in done]
         return next(message for message in reversed(messages) if isinstance(message, AIMessage)).tool_calls
 
     def _covered(self, state: State) -> list[Pending]:
@@ -96,10 +104,30 @@ class ToolCalls:
         return [it for it in own if mark_of(self._traits(it["tool"]), it["tool"], it["args"]) in allowed]
 
     async def _run(self, change: Change, calls: Sequence[ToolCall], runtime: Runtime[Context]) -> str:
-        """Run ordinary tools, and write down what they change; return the speaker that one hands off to, or ""."""
+        """Run ordinary tools up to a question in their order; return the speaker that one hands off to, or ""."""
+        is_ordered = any(self._traits(call["name"]).effect == "write" for call in calls)
+        asked, foreign = len(change.state.get("pending", [])), change.state.get("foreign", False)
+        reply, goto = next((call["id"] or "" for call in calls), ""), ""
+        while calls and not (is_ordered and len(change.state.get("pending", [])) > asked):
+            together, calls = (calls[:1], calls[1:]) if is_ordered else (calls, [])
+            target = await self._run_together(change, together, reply, foreign, runtime)
+            goto = goto or target
+        if calls:
+            *earlier, asking = change.state["pending"]
+            change.put(pending=[*earlier, {**asking, "behind": [*calls]}])
+        return goto
+
+    async def _run_together(
+        self, change: Change, calls: Sequence[ToolCall], reply: str, foreign: bool, runtime: Runtime[Context]
+    ) -> str:
+        """Run calls side by side, and write down what they change; return the speaker that one hands off to, or "".
+
+        `reply` is the id of the first call of their reply. `foreign`: whether its model had read text from outside.
+        """
         state, context = change.state, runtime.context
         citing = [call["id"] or "" for call in calls if self._traits(call["name"]).cited]
-        visible = tool_state(self.speaker, self.speakers, state, calls, citing)
+        visible = tool_state(self.speaker, self.speakers, {**state, "foreign": foreign}, calls, citing)
+        visible["reply"] = reply
         form, aliases, sources = visible["form"], visible["aliases"], visible["sources"]
         goto = ""
         for written in changes_of(await self.node.ainvoke(visible)):
@@ -109,6 +137,8 @@ class ToolCalls:
             form |= written.get("form", {})
             if "lang" in written:
                 change.put(lang=written["lang"])
+            if "undoing" in written:
+                change.put(undoing=written["undoing"])
         change.put(agreed=None, sources=sources.stored)
         if aliases.by_kind:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
@@ -127,10 +157,13 @@ class ToolCalls:
             answer, target = self.handovers.handed_off(message, outcome.goto, state["lang"])
             change.add(name, answer)
         elif outcome.question is None:
-            change.put(view=_lasting(outcome.view))
-            # Under the id of the user's yes, which no speaker then hears once more as a message.
-            own = {"id": state["heard"]["id"]} if agreed and agreed["call"] == message.tool_call_id else {}
-            change.add(name, message.model_copy(update={"artifact": None, **own}))
+            answer = seen_by(change, message, self._traits(message.name or ""))
+            if agreed and agreed["call"] == message.tool_call_id:
+                answer = with_notes(answer, asked=ask.asked(state, agreed))
+                if not agreed.get("more"):
+                    # Under the id of the user's yes, which no speaker then hears once more as a message.
+                    answer.id = state["heard"]["id"]
+            change.add(name, answer)
         else:
             call = next(call for call in calls if call["id"] == message.tool_call_id)
             pending = self._pending(call, outcome.question, agreed, state["lang"])
@@ -159,6 +192,8 @@ class ToolCalls:
             "filled": {},
             "skipped": [],
             "answers": agreed.get("answers", []) if agreed else [],
+            "behind": [],
+            "more": False,
         }
 
 
@@ -172,18 +207,26 @@ def changes_of(results: object) -> list[Json]:
     return [cast(Json, (part.update if isinstance(part, Command) else part) or {}) for part in parts]
 
 
-def _lasting(view: View | None) -> Json | None:
-    # A notice was shown beside the answer; an empty view would leave the user without any answer.
-    if view is None or isinstance(view, Notice) or not (view.title.strip() or view.text().strip()):
-        return None
-    return view.body()
+def seen_by(change: Change, message: ToolMessage, traits: Traits) -> ToolMessage:
+    """Return a result as a history has it, which says who sees it; its view waits for the next words."""
+    outcome: ToolResult = message.artifact
+    view, seen = outcome.view, notes_of(message).get("seen", "nobody")
+    if isinstance(view, Notice):
+        # It was shown beside the answer.
+        seen = "shown"
+    elif view and (view.title.strip() or view.text().strip()):
+        writes, answers = traits.effect == "write", traits.answers
+        seen = "as_answer" if answers else "shown" if writes else "with_words"
+        waiting: WaitingView = {"call": message.tool_call_id, "body": view.body(), "writes": writes, "answers": answers}
+        change.put(views=[*change.state.get("views", []), waiting])
+    return with_notes(message.model_copy(update={"artifact": None}), seen=seen)
 
 
 def note_effects(change: Change, message: ToolMessage, traits: Traits, context: Context) -> None:
     """Note in the state whether a call has written something, and whether it has brought text from outside."""
     outcome: ToolResult = message.artifact
     question = outcome.question
-    if traits.effect == "write" and message.status != "error" and question is None:
+    if traits.effect == "write" and message.status != "error" and question is None and message.name != UNDO_LAST:
         change.put(wrote=change.state.get("turn", 0))
     has_run = question is None or question.kind != CONFIRM
     # What help said of a failure may be text from outside as well.
@@ -199,6 +242,7 @@ def tool_state(
     agreed, aliases = state.get("agreed"), Aliases(state.get("aliases"), state.get("labels"))
     return {
         "messages": [AIMessage("", tool_calls=[*calls])],
+        "reply": next((call["id"] or "" for call in calls), ""),
         "form": dict(form_of(state, speaker.name)),
         "lang": state["lang"],
         "heard": state["heard"],

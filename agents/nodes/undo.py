@@ -25,7 +25,7 @@ from agents.toolkit.result import Refused
 from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, Items, traits_of
-from agents.toolkit.undo import FACTS, REMEMBER, TakenBack, both, sentences, taken_back
+from agents.toolkit.undo import FACTS, REMEMBER, UNDO_LAST, TakenBack, both, sentences, taken_back
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -44,10 +44,14 @@ class TakingBack:
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return what was said, with the forms and the language as they were before."""
         context, message, id = runtime.context, state["undoing"] or None, state["heard"]["id"]
+        wrote, turn = state.get("wrote", -1), state["turn"]
+        if is_called := message == UNDO_LAST:
+            message = id if wrote == turn else None
         # "Bring it back" never takes away what is there.
         gone = message is None and is_said("bring_back", state["heard"]["text"] or "")
         log, emit = context.undo, emitter(runtime)
-        writes = await log.claim(context.thread, context.user, id, message, gone=gone) if log else []
+        is_old = is_called and wrote < turn - 1
+        writes = await log.claim(context.thread, context.user, id, message, gone=gone) if log and not is_old else []
         total: TakenBack = {}
         texts, change, writers = list[str](), Change(state), {self._owner(write)[0].name for write in writes}
         for write in writes:
@@ -66,7 +70,7 @@ class TakingBack:
                 texts.append(await _inverted(write, tool, of_tool))
         lang = change.state["lang"]
         answer = "\n".join(dict.fromkeys([*sentences(total, lang), *texts]))
-        if not answer and message is None:
+        if not answer and (message is None or is_called):
             answer = phrase("undo_nothing_gone" if gone else "undo_nothing", lang)
         if answer:
             self._tell(change, answer, writers)
@@ -91,8 +95,11 @@ class TakingBack:
 
     def _tell(self, change: Change, answer: str, writers: Iterable[str]) -> None:
         """Say the answer, and tell it to the speaker that leads and to those that had written."""
-        holder = holder_of(change.state)
-        if change.state["undoing"]:
+        holder, undoing = holder_of(change.state), change.state["undoing"]
+        if undoing == UNDO_LAST:
+            writers = {*writers, holder}
+            change.put(listener=holder)
+        elif undoing:
             # The user's message goes on to the dialog that they are back in.
             change.say(SUPERVISOR, answer)
         else:

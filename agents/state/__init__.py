@@ -24,6 +24,19 @@ class Said(TypedDict):
     citations: NotRequired[list[Citation]]
 
 
+class WaitingView(TypedDict):
+    """A view that is shown above the next words."""
+
+    call: str
+    """The id of the call that gave it."""
+    body: Json
+    """The view, as `View.body` writes it."""
+    writes: bool
+    """Whether a write gave it; such a view is shown even if further tools are called first."""
+    answers: bool
+    """Whether it is the whole answer, and the words beside it are left out."""
+
+
 class Plain(Own, total=False):
     """The keys of the state that an update simply replaces."""
 
@@ -51,13 +64,13 @@ class Plain(Own, total=False):
     hops: int
     """Hand-overs to dialogs in this turn; their number is limited."""
     undoing: str | None
-    """The message whose writes the user takes back; empty: the last one that wrote."""
+    """The message whose writes the user takes back; empty: the last one that wrote. `UNDO_LAST`: a model asks so."""
     agreed: Pending | None
     """The call that the user has just said yes to; it runs next."""
     forgets: str | None
     """What the user has just agreed to have deleted; it is deleted when the turn is over."""
-    view: Json | None
-    """The view of the last tool of this turn, as `View.body` writes it; it is shown in place of the reply."""
+    views: list[WaitingView]
+    """The views that tools of this turn have given and the user has not seen yet, in the order of their calls."""
     shortcut: str | None
     """The tool that serves this message without a model."""
 

@@ -1,41 +1,54 @@
 """A speaker's history: cut in blocks so that prompts stay cacheable, mended so that no tool call dangles."""
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-GROW = 48
-KEEP = 10
+from agents.state.message_notes import newly_lasting, notes_of
+from agents.state.talk import Pending
+
+MOST_MESSAGES = 1_000
+"""Messages of a history, however short they are."""
 
 
-def cut(messages: list[AnyMessage]) -> list[AnyMessage]:
-    """Keep about the last 10 messages once there are more than 48, beginning with a user message.
+def beyond(messages: Sequence[AnyMessage], most: int, tokens: Callable[[Sequence[str]], int]) -> int:
+    """Return how many messages at the beginning go from a history of more than `most` tokens.
 
-    Block-wise cutting leaves most prompts a prefix of the next one; a window that slides never does.
+    About half of it stays, and begins with a user message. So a history is cut seldom, and most prompts begin with
+    the whole one before them; with a window that slides none does. `tokens` estimates those of messages.
     """
-    if len(messages) <= GROW:
-        return messages
-    start = len(messages) - KEEP
-    while start > 0 and not isinstance(messages[start], HumanMessage):
-        start -= 1
-    return messages[start:]
-
-
-def cut_harder(messages: list[AnyMessage]) -> list[AnyMessage]:
-    """Keep about the last quarter of what was said, by its characters, beginning with a user message.
-
-    At least the last user message and what follows stay; a long message goes with all that is before it.
-    """
-    room = sum(map(_size, messages)) // 4
-    start, place = 0, len(messages)
-    for place in range(len(messages) - 1, -1, -1):
-        room -= _size(messages[place])
+    told = [*_told(messages)]
+    if len(messages) <= MOST_MESSAGES and tokens(told) <= most:
+        return 0
+    room, start = most // 2, 0
+    for place in range(len(messages) - 1, max(0, len(messages) - MOST_MESSAGES // 2), -1):
+        room -= tokens([told[place]])
         if isinstance(messages[place], HumanMessage):
             if start and room < 0:
                 break
             start = place
-    return messages[start:]
+    return start
+
+
+def _told(messages: Iterable[AnyMessage]) -> Iterator[str]:
+    """Yield what each message of a history adds to a prompt."""
+    lasting: Sequence[str] = []
+    for message in messages:
+        words = message.content if isinstance(message.content, str) else message.text
+        if isinstance(message, HumanMessage):
+            noted, before = notes_of(message), lasting
+            lasting = noted.get("lasting", before)
+            words = "\n".join([*noted.get("context", ()), *newly_lasting(lasting, before), words])
+        elif isinstance(message, AIMessage) and message.tool_calls:
+            words = "\n".join([words, *(str(call["args"]) for call in message.tool_calls)])
+        yield words
+
+
+def cut_harder(messages: list[AnyMessage]) -> list[AnyMessage]:
+    """Keep about the last quarter of what was said, by its characters, beginning with a user message."""
+    size = sum(map(len, _told(messages)))
+    return messages[beyond(messages, size // 2, lambda told: sum(map(len, told))) :]
 
 
 def texts(messages: Sequence[AnyMessage], tools: Iterable[Mapping[str, object]] = ()) -> list[str]:
@@ -45,10 +58,6 @@ def texts(messages: Sequence[AnyMessage], tools: Iterable[Mapping[str, object]] 
         str(call["args"]) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls
     ]
     return [*words, *arguments, *(json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools)]
-
-
-def _size(message: AnyMessage) -> int:
-    return sum(map(len, texts([message])))
 
 
 def dangling(messages: Iterable[AnyMessage]) -> list[str]:
@@ -86,3 +95,8 @@ def mend(messages: Sequence[AnyMessage], note: str, open_calls: Container[str]) 
                 if call["id"] in open_calls
             ]
     return mended
+
+
+def waiting_calls(pending: Iterable[Pending]) -> set[str]:
+    """Return the ids of the calls that have no result yet because of these questions."""
+    return {id for it in pending for id in (it["call"], *(call["id"] or "" for call in it.get("behind", [])))}

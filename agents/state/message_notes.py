@@ -14,8 +14,9 @@ UNDO = "undo"
 """What has served a message that took a write back."""
 FORGET = "forget"
 """What has served a message that asked to have something deleted, or declined it."""
-IN_WORDS = "in_words"
-"""Marks a reply that the user gets in place of what its tools would show."""
+Seen = Literal["nobody", "shown", "with_words", "as_answer", ""]
+"""Who sees a result: nobody but the model, the user (at once or with the next words, or in place of them); empty: the
+result itself says it."""
 
 
 class Helper(TypedDict):
@@ -97,11 +98,13 @@ class Notes(TypedDict, total=False):
     context: list[str]
     """On a user message: what is said of it alone (who writes, what it answers, files, …), a part a line."""
     lasting: list[str]
-    """On a user message: what holds from then on (day, form, screen, …); shown where it is not what held before."""
+    """On a user message: what holds from then on (first the time, then form, screen, …); shown where it has changed."""
     pictures: Sequence[ImageContentBlock]
     """On the user message of this turn: the pictures beside it, for a model that sees. No history keeps them."""
     marked: bool
     """On a user message with files beside it: the history keeps only their marks."""
+    passed_on: bool
+    """On a user message that somebody else wrote: the user passes it on."""
     beside: list[str]
     """On a user message in a thread of several people: what the others said last; shown with the context."""
     brief: str
@@ -114,6 +117,12 @@ class Notes(TypedDict, total=False):
     """On an answer that a tool gave without a model: the tool's name."""
     told: str
     """On a message that answers nothing: its source, as `TOLD` lists them. What was asked before stays open."""
+    seen: Seen
+    """On the result of a call: whether the user sees it, too."""
+    asked: str
+    """On the result of a call that waited for the user: the question as they saw it."""
+    left_out: str
+    """On a reply whose text is what the user saw in its place: the words that its model made."""
     trouble: str
     """On the result of a failed call: what went wrong ("unknown", "arguments", "failed", "refused")."""
     rescued: str
@@ -132,6 +141,13 @@ def notes(**values: Unpack[Notes]) -> dict[str, object]:
 def with_notes(message: Noted, **values: Unpack[Notes]) -> Noted:
     """Return a message with these notes beside those that it has."""
     return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **notes(**values)}})
+
+
+def newly_lasting(lasting: Sequence[str], before: Sequence[str]) -> Sequence[str]:
+    """Return what a message tells of what lasts: all of it where it has changed, the time where only that has."""
+    if lasting == before:
+        return ()
+    return lasting if lasting[1:] != before[1:] else lasting[:1]
 
 
 def notes_of(message: BaseMessage) -> Notes:

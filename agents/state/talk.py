@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
+from langchain_core.messages.tool import ToolCall
 from typing_extensions import TypedDict
-
-from agents.state.history import GROW, cut
 
 Status = Literal["new", "running", "paused", "finished"]
 Json = dict[str, Any]
@@ -27,7 +26,9 @@ class Talk(TypedDict, total=False):
 
     messages: list[AnyMessage]
     summary: str
-    """A summary of the messages that were cut; only speakers with `history="summarise"` have one."""
+    """What the messages told that were cut, in short; empty if nobody summed them up, missing if none was cut."""
+    lost: list[AnyMessage]
+    """Messages that were cut, until the summary tells of them."""
     form: Json
     status: Status
     version: int
@@ -76,6 +77,10 @@ class Pending(Fields):
     filled: Json
     skipped: list[str]
     answers: list[str]
+    behind: NotRequired[list[ToolCall]]
+    """The calls of the same reply that run after it."""
+    more: NotRequired[bool]
+    """Whether the message that agreed says something else besides, which a speaker hears once the call is done."""
 
 
 class TalkUpdate(Talk, total=False):
@@ -85,14 +90,12 @@ class TalkUpdate(Talk, total=False):
 
 
 def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) -> dict[str, Talk]:
-    """Apply changes per speaker; a history that a single turn has made very long is cut at once."""
+    """Apply changes per speaker."""
     merged = dict(talks)
     for name, update in updates.items():
         added = update.get("add", [])
         changed = cast(Talk, {**merged.get(name, {}), **update})
         cast(dict[str, object], changed).pop("add", None)
-        messages = [*changed.get("messages", []), *added]
-        # Usually a history is cut between two turns, so that each prompt of a turn extends the one before.
-        changed["messages"] = cut(messages) if len(messages) > 2 * GROW else messages
+        changed["messages"] = [*changed.get("messages", []), *added]
         merged[name] = changed
     return merged

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal, NotRequired
+from dataclasses import asdict, dataclass
+from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -18,6 +18,7 @@ class StoredVerdict(TypedDict):
     target: str | None
     reason: str
     binding: NotRequired[bool]
+    also: NotRequired[str]
 
 
 class Vote(StoredVerdict):
@@ -37,6 +38,8 @@ class Verdict:
     reason: str = ""
     binding: bool = False
     """Whether `target` hears the message at once, also where the supervisor's model decides (`DIRECT_SWITCH=0`)."""
+    also: str = ""
+    """With "stay": the dialog or tool that the rest of the message is for; it comes after the dialog."""
 
     @property
     def stays(self) -> bool:
@@ -45,20 +48,24 @@ class Verdict:
 
     def plain(self) -> StoredVerdict:
         """Return the verdict as plain data, for the state."""
-        return {"kind": self.kind, "target": self.target, "reason": self.reason, "binding": self.binding}
+        return cast(StoredVerdict, asdict(self))
 
 
 def read_votes(votes: Iterable[Vote]) -> dict[str, Verdict]:
     """Return the verdicts of votes, by observer."""
-    return {it["observer"]: Verdict(it["kind"], it["target"], it["reason"], it.get("binding", False)) for it in votes}
+    return {
+        it["observer"]: Verdict(it["kind"], it["target"], it["reason"], it.get("binding", False), it.get("also", ""))
+        for it in votes
+    }
 
 
 STAY = Verdict()
 
 
 def settle(votes: Mapping[str, Verdict]) -> Verdict:
-    """Return the first vote, by the observers' names, that is not "stay"."""
-    return next((votes[name] for name in sorted(votes) if not votes[name].stays), STAY)
+    """Return the first vote, by the observers' names, that is not "stay"; else the first for somebody besides."""
+    ordered = [votes[name] for name in sorted(votes)]
+    return next((it for it in ordered if not it.stays), next((it for it in ordered if it.also), STAY))
 
 
 class Ballot:

@@ -170,13 +170,26 @@ def this_turn(talk: Sequence[AnyMessage], heard: str) -> list[AnyMessage]:
 
 
 def _before(call: Call) -> list[tuple[ToolCall, ToolMessage | None]]:
-    """Return the calls of the turn before this one, each with its result; those of the same reply have none yet."""
-    messages = this_turn(call.state.get("talk", ()), call.state["heard"]["id"])
-    answers = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
+    """Return the calls of the turn before this one, each with its result.
+
+    A call of the same reply that failed has none: nobody has asked for it again.
+    """
+    talk = call.state.get("talk", ())
+    begun = len(talk) - len(this_turn(talk, call.state["heard"]["id"]))
+    asked = [place for place, message in enumerate(talk) if call.raw["id"] in _ids(message)]
+    messages = talk[min([begun, *asked]) :]
+    own = _ids(talk[asked[-1]]) if asked else []
+    results = [message for message in messages if isinstance(message, ToolMessage)]
+    answers = {it.tool_call_id: it for it in results if it.tool_call_id not in own or it.status != "error"}
     calls = [entry for message in messages if isinstance(message, AIMessage) for entry in message.tool_calls]
     places = [place for place, entry in enumerate(calls) if entry["id"] == call.raw["id"]]
     earlier = calls[: places[-1]] if places else calls
     return [(meant(entry), answers.get(entry["id"] or "")) for entry in earlier]
+
+
+def _ids(message: AnyMessage) -> list[str | None]:
+    """Return the ids of the calls that a message makes."""
+    return [call["id"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
 
 
 def _wrote(call: ToolCall, answer: ToolMessage | None, tools: Mapping[str, BaseTool]) -> bool:

@@ -10,15 +10,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool
 
 from agents.language.identifiers import Swap
+from agents.language.text.stems import stems
+from agents.language.text.vocabulary import small_words
+from agents.state.message_notes import notes_of
+from agents.state.person import is_own
 from agents.state.talk import Json
 from agents.toolkit.call import Call
 from agents.toolkit.context import ToolState
 from agents.toolkit.descriptions import own_texts, parameters
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.help import readable
+from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
 from agents.toolkit.traits import Traits
@@ -45,7 +51,8 @@ async def question_before(call: Call, asked_for: Json) -> Question | None:
         return None
     when, mark = call.traits.asks(args, call.runtime), mark_of(call.traits, call.tool.name, asked_for)
     is_allowed = not agreed and mark in state.get("allowed", ())
-    if is_allowed or (not agreed and (when == "never" or (when == "foreign" and not is_foreign))):
+    is_free = when == "never" or (when == "foreign" and not (is_foreign and _carries_foreign_words(call, asked_for)))
+    if is_allowed or (not agreed and is_free):
         return None
     if mark in state.get("declined", ()):
         raise Refused(phrase("confirm_declined", lang, tool=call.tool.name))
@@ -60,6 +67,21 @@ async def question_before(call: Call, asked_for: Json) -> Question | None:
     prompt = phrase("confirm_foreign" if is_foreign else "confirm_always", lang, what=what)
     options = [Option(str(answer["label"]), id=str(answer["id"])) for answer in yes_or_no(lang)]
     return Question(prompt, options, kind=CONFIRM)
+
+
+def _carries_foreign_words(call: Call, asked_for: Json) -> bool:
+    """Tell whether a call may carry what others wrote: a write may, a look-up unless the user has said its words."""
+    said = {stem for text in said_by_user(call.state, own=True) for stem in stems(text, call.lang)}
+    carried = [value for name, value in asked_for.items() if name in (call.traits.carries or asked_for)]
+    words = {*stems(in_json(carried), call.lang)}
+    return call.traits.effect == "write" or not words <= said | small_words(call.lang)
+
+
+def said_by_user(state: ToolState, *, own: bool = False) -> list[str]:
+    """Return what the user has said to the speaker of a call; with `own` without what they only passed on."""
+    heard, talk = state["heard"], [it for it in state.get("talk", ()) if isinstance(it, HumanMessage)]
+    now = [] if heard["source"] in ANSWERS or (own and not is_own(heard)) else [heard["text"] or ""]
+    return [*now, *(message.text for message in talk if not (own and notes_of(message).get("passed_on")))]
 
 
 def mark_of(traits: Traits, tool: str, args: Mapping[str, object]) -> str:

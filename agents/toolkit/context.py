@@ -161,6 +161,8 @@ class ToolState(TypedDict, total=False):
 
     messages: list[AnyMessage]
     """One message with the calls that are run now."""
+    reply: str
+    """The id of the first call of the reply that these calls stand in."""
     form: Json
     lang: str
     heard: Heard

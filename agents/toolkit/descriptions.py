@@ -1,6 +1,6 @@
 """Descriptions and examples that come with a tool from outside, by language, as the card files have them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import cleandoc
 from typing import cast
@@ -19,6 +19,8 @@ from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, card, phrase
 
 _TEXTS, _TRANSLATION = "texts", "translation"
+PARAMETERS = "parameters"
+"""On a tool's metadata: the sentence of `texts.toml` that describes its parameters, as lines of a card do."""
 LONGEST_DESCRIPTION = 1024
 """Characters of a tool's description; a provider takes no more."""
 IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
@@ -71,9 +73,10 @@ def own_texts(tool: BaseTool) -> Texts:
 
 
 class Schemas:
-    """The schemas of tools, each made once per language."""
+    """The schemas of tools, each made once per language; what those `without_result` give, nobody reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, without_result: Collection[str] = ()) -> None:
+        self._without_result = without_result
         self._made: dict[tuple[int, str], tuple[BaseTool, ToolSchema]] = {}
         """With the tool itself, so that its id stays its own."""
 
@@ -81,19 +84,22 @@ class Schemas:
         """Return a tool's schema in `lang`; always the same object."""
         key = (id(tool), lang)
         if key not in self._made:
-            self._made[key] = (tool, _schema(tool, lang))
+            seen = "" if tool.name in self._without_result else f" {seen_by(tool, lang)}"
+            self._made[key] = (tool, _schema(tool, lang, seen))
         return self._made[key][1]
 
 
-def _schema(tool: BaseTool, lang: str) -> ToolSchema:
-    translation = translation_of(tool)
-    lines = [cleandoc(texts_of(tool, lang)[0]), translation.words]
+def _schema(tool: BaseTool, lang: str, seen: str) -> ToolSchema:
+    translation, shared = translation_of(tool), (tool.metadata or {}).get(PARAMETERS)
+    card_text = "\n".join([cleandoc(texts_of(tool, lang)[0]), *([phrase(shared, lang)] if shared else [])])
+    about, told = _divided(card_text, translation.schema.get("properties", {}))
+    lines = [about, translation.words]
     if result := schema_of(traits_of(tool).result):
         lines.append(phrase("tool_returns", lang, result=notation(result)))
-    text = "\n".join(filter(None, lines))
-    text = text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
+    text, longest = "\n".join(filter(None, lines)), LONGEST_DESCRIPTION - len(seen)
+    text = (text if len(text) <= longest else f"{text[: longest - 1]}…") + seen
     schema = convert_to_openai_tool({**translation.schema, "title": tool.name, "description": text})
-    schema["function"]["parameters"] = _described(schema["function"]["parameters"])
+    schema["function"]["parameters"] = _described(schema["function"]["parameters"], told)
     return schema
 
 
@@ -108,14 +114,30 @@ def translation_of(tool: BaseTool) -> Translation:
     return kept
 
 
-def _described(parameters: ToolSchema) -> ToolSchema:
+def seen_by(tool: BaseTool, lang: str) -> str:
+    """Return the words on a card that say who sees the tool's result."""
+    own = traits_of(tool)
+    return phrase(f"seen_{'as_answer' if own.answers else 'shown' if own.view else 'nobody'}", lang)
+
+
+def _divided(text: str, names: Collection[str]) -> tuple[str, Mapping[str, str]]:
+    """Divide the text of a card: what the tool does, and by name its lines on a parameter ("query: what to find")."""
+    lines = {line: line.replace("：", ":", 1).partition(":") for line in text.splitlines()}
+    told = {name: about.strip() for name, _, about in lines.values() if name in names}
+    return "\n".join(line for line, (name, *_) in lines.items() if name not in told).strip(), told
+
+
+def _described(parameters: ToolSchema, told: Mapping[str, str]) -> ToolSchema:
     """Return the parameters, each with a description and without what a model need not read.
 
     A parameter without a description has an empty one: one chat template fails without (Command R+).
     One that may be left out is not required; that it may also be null says nothing more.
     """
     given = parameters.get("properties", {})
-    return {**parameters, "properties": {name: {"description": "", **_bare(given[name])} for name in given}}
+    return {
+        **parameters,
+        "properties": {name: {"description": told.get(name, ""), **_bare(given[name])} for name in given},
+    }
 
 
 def _bare(schema: ToolSchema) -> ToolSchema:

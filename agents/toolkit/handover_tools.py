@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SkipValidati
 
 from agents.state import SUPERVISOR
 from agents.toolkit.context import Runtime
-from agents.toolkit.descriptions import Texts, with_texts
+from agents.toolkit.descriptions import PARAMETERS, Texts, with_texts
 from agents.toolkit.questions.form import extra, misfits, missing, size_of
 from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker
@@ -32,7 +32,10 @@ NAMES_USER = "names_user"
 
 @tool(HAND_BACK)
 def hand_back(wish: str = "") -> Command[str]:
-    """Give the conversation back: the goal is reached, or the user wants something else (wish: in their words)."""
+    """Give the conversation back; your last words stand in the same reply.
+
+    wish: what is still to be done, in the user's own words.
+    """
     # It is run in agent graphs alone.
     return Command(goto=SUPERVISOR, graph=Command.PARENT, update={"wish": wish})
 
@@ -41,10 +44,10 @@ def hand_back(wish: str = "") -> Command[str]:
 def entry_tool(name: str, description: str) -> BaseTool:
     """Return the tool by which the supervisor hands over to a dialog."""
 
-    def enter(brief: Annotated[str, Field(description="What the user wants.")]) -> str:
+    def enter(brief: str) -> str:
         return brief
 
-    return StructuredTool.from_function(enter, name=name, description=description)
+    return StructuredTool.from_function(enter, name=name, description=description, metadata={PARAMETERS: "entry_brief"})
 
 
 def entry_of(dialog: Speaker) -> BaseTool:

@@ -35,8 +35,6 @@ MOST_SHOWN = 6
 """Messages before the user's last one that the model is shown."""
 LONGEST_SHOWN = 300
 """Characters of each."""
-PATIENCE = 10
-"""Seconds that rewriting may take."""
 REWRITING = "help query"
 """The speaker of the model call in events; no real speaker has this name."""
 ROLE = "observer"
@@ -102,9 +100,10 @@ async def _help_query(request: ToolCallRequest) -> str:
         SystemMessage(prompt("help_query", lang), additional_kwargs=notes(lang=lang)),
         HumanMessage(text, additional_kwargs=notes(context=[phrase("said_before", lang, talk=talk)])),
     ]
+    chain = context.models.chain(ROLE)
     try:
-        async with asyncio.timeout(PATIENCE):
-            answer = await reply(context.models.chain(ROLE), question, [], listener)
+        async with asyncio.timeout(chain[0].aside_seconds):
+            answer = await reply(chain, question, [], listener)
     except Exception as failure:
         # Help is a way out: whatever is wrong with the model, the question is asked as it is.
         LOG.warning("thread %s: a help query was not rewritten (%s)", context.thread, type(failure).__name__)

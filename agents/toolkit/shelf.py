@@ -6,6 +6,7 @@ history; a card that the history shows is not repeated. `assistant_help` is the 
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,18 +16,19 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from pydantic import BaseModel
 
-from agents.language.tool_ranker.ranker import Card, ToolRanker
+from agents.language.tool_ranker.ranker import Card, ToolRanker, ranker_of
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
 from agents.state.talk import Json
 from agents.toolkit.agent_graph import ask_user
 from agents.toolkit.context import Runtime, emitter
-from agents.toolkit.descriptions import signature, texts_of, translation_of
+from agents.toolkit.descriptions import seen_by, signature, texts_of, translation_of
 from agents.toolkit.handover_tools import entry_of, form_tool, hand_back
 from agents.toolkit.help import HelpRequest
 from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits, traits_of
+from agents.toolkit.undo import undo_last
 from prompts import FALLBACK, languages, phrase
 
 FIND, CALL = "find_tools", "call_tool"
@@ -36,6 +38,8 @@ MOST_BOUND = 16
 """A speaker with more tools than these has most of them on a shelf; else all are bound."""
 MOST_OFFERED = 6
 """Cards that a message brings, at most."""
+FITTING = 2.0
+"""The score of the ranker from which a tool fits; that of the best one for "order a pizza" is about 1."""
 MOST_REMEMBERED = 3
 """Messages before the last one that count when tools are chosen."""
 
@@ -45,11 +49,18 @@ class Shelf:
     """The tools of one speaker that are not bound."""
 
     tools: Mapping[str, BaseTool]
+    common: Sequence[BaseTool] = ()
+    """Those of them that every speaker has: they are found with any others, and never offered."""
 
     @cached_property
     def ranker(self) -> ToolRanker:
-        """Return what finds the tools; it is trained when it is first asked, since no start should wait for it."""
-        return ToolRanker([card_of(tool) for tool in self.tools.values()])
+        """Return what finds the tools; it is loaded, or trained, when it is first asked: no start waits for it."""
+        return ranker_of(self.cards)
+
+    @property
+    def cards(self) -> list[Card]:
+        """Return the cards of the tools."""
+        return [card_of(tool) for tool in self.tools.values() if tool not in self.common]
 
     def fitting(self, state: State, messages: Sequence[AnyMessage]) -> list[BaseTool]:
         """Return the tools that fit what was just said, in the light of the conversation and the screen."""
@@ -57,9 +68,10 @@ class Shelf:
         context = [*(shown["title"] for shown in state.get("screen", [])), *texts[-MOST_REMEMBERED - 1 : -1][::-1]]
         return self.search(texts[-1] if texts else "", context)
 
-    def search(self, query: str, context: Sequence[str] = ()) -> list[BaseTool]:
-        """Return the tools that fit a query, the best first."""
-        return [self.tools[hit.name] for hit in self.ranker.rank(query, MOST_OFFERED, context=context)] if query else []
+    def search(self, query: str, context: Sequence[str] = (), least: float = -math.inf) -> list[BaseTool]:
+        """Return the tools that fit a query, the best first; those that the ranker gives `least`."""
+        hits = self.ranker.rank(query, MOST_OFFERED, context=context) if query else []
+        return [self.tools[hit.name] for hit in hits if hit.score >= least]
 
     def offer(self, state: State, messages: Sequence[AnyMessage]) -> SystemMessage | None:
         """Return the cards that the history does not show yet, as the message to append; None if it shows all."""
@@ -74,7 +86,8 @@ class Shelf:
 def shelves(speakers: Speakers) -> dict[str, Shelf]:
     """Return the shelves of the speakers that have too many tools to bind, by their names."""
     unbound = {speaker.name: _unbound(speaker) for speaker in speakers}
-    return {name: Shelf(tools) for name, tools in unbound.items() if tools}
+    common = {tool.name: tool for tool in speakers.common}
+    return {name: Shelf(tools | common, speakers.common) for name, tools in unbound.items() if tools}
 
 
 def _unbound(speaker: Speaker) -> dict[str, BaseTool]:
@@ -96,7 +109,7 @@ def shown_in(messages: Sequence[AnyMessage]) -> set[str]:
 
 def cards_of(tools: Sequence[BaseTool], lang: str) -> str:
     """Return tools as the model reads them: name, parameters, what comes back, what it is for."""
-    return "\n".join(f"- {signature(tool)}: {texts_of(tool, lang)[0]}" for tool in tools)
+    return "\n".join(f"- {signature(tool)}: {texts_of(tool, lang)[0]} {seen_by(tool, lang)}" for tool in tools)
 
 
 def card_of(tool: BaseTool) -> Card:
@@ -113,13 +126,15 @@ def card_of(tool: BaseTool) -> Card:
 
 def bound_tools(speaker: Speaker, speakers: Speakers, shelf: Shelf | None = None) -> list[BaseTool]:
     """Return the tools that are bound to a speaker's model, in an order that never changes."""
-    finding = [find_tools(shelf), call_tool] if shelf else []
+    # A window that is too small for tools has no room for these either.
+    unfound = () if speaker.is_cramped else speakers.common
+    finding = [find_tools(shelf), call_tool] if shelf else unfound
     return [*at_hand(speaker), *_protocol_tools(speaker, speakers, finding)]
 
 
 def tools_of(speaker: Speaker, speakers: Speakers) -> list[BaseTool]:
     """Return every tool of a speaker, those on a shelf included."""
-    return [*speaker.tools, *_protocol_tools(speaker, speakers)]
+    return [*speaker.tools, *_protocol_tools(speaker, speakers, speakers.common)]
 
 
 def tool_named(name: str, speaker: Speaker, speakers: Speakers) -> BaseTool | None:
@@ -134,11 +149,13 @@ def entry_tools(speakers: Speakers) -> list[BaseTool]:
 
 def _protocol_tools(speaker: Speaker, speakers: Speakers, finding: Sequence[BaseTool] = ()) -> list[BaseTool]:
     help = speakers.help or assistant_help
+    writes = speaker.form or any(traits_of(tool).effect == "write" for tool in speaker.tools)
+    undo = [undo_last] if writes and not speaker.agent else []
     if speaker.is_supervisor:
-        return [*entry_tools(speakers), *finding, help]
+        return [*entry_tools(speakers), *finding, *undo, help]
     form = [form_tool(speaker.form)] if speaker.form else []
     asking = [ask_user] if speaker.agent else []
-    return [*form, *finding, *asking, hand_back, help]
+    return [*form, *finding, *asking, *undo, hand_back, help]
 
 
 class _NamedCall(BaseModel):
@@ -149,7 +166,11 @@ class _NamedCall(BaseModel):
 
 @tool(CALL, args_schema=_NamedCall)
 def call_tool(name: str, runtime: Runtime, args: Json) -> str:
-    """Call a tool by its card. name: as on the card. args: its parameters by name."""
+    """Call a tool that stands on a card. Tools of your list are called directly.
+
+    name: exactly as on the card.
+    args: one object with the parameters of the card; those with a ? may be left out.
+    """
     # `meant` puts the named tool in its place; only a call without a valid name comes here.
     raise Misused(phrase("tool_unknown", runtime.state["lang"], tool=name, known=FIND))
 
@@ -158,12 +179,15 @@ def find_tools(shelf: Shelf) -> BaseTool:
     """Return the tool that looks for tools on a shelf."""
 
     async def find(query: str, runtime: Runtime) -> str:
-        lang = runtime.state["lang"]
-        return cards_of(shelf.search(query), lang) or phrase("tools_none", lang)
+        """Find further tools of yours before you refuse.
 
-    return StructuredTool.from_function(
-        coroutine=find, name=FIND, description="Find more tools. query: what the tool shall do, in a few words."
-    )
+        query: the action and the thing, as in "skip a reminder".
+        """
+        lang = runtime.state["lang"]
+        found = cards_of(shelf.search(query, least=FITTING), lang) or phrase("tools_none", lang)
+        return "\n".join(filter(None, (found, cards_of(shelf.common, lang))))
+
+    return StructuredTool.from_function(coroutine=find, name=FIND)
 
 
 def meant(call: ToolCall) -> ToolCall:
@@ -183,7 +207,10 @@ def meant(call: ToolCall) -> ToolCall:
 @traits(egress=lambda args, runtime: runtime.context.help.reaches_out, foreign=lambda context: context.help.is_foreign)
 @tool
 async def assistant_help(query: str, runtime: Runtime) -> str:
-    """Look up help when no tool fits or one has failed. query: the whole question, clear by itself."""
+    """Look up help when no tool or specialist fits, or one has failed.
+
+    query: the question, clear by itself.
+    """
     context = runtime.context
     call, lang = runtime.tool_call_id or "", runtime.state["lang"]
     return await context.help.ask(HelpRequest(query, lang, context.thread, call, context.user, emitter(runtime)))

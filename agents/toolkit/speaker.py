@@ -53,8 +53,8 @@ class Speaker:
     observers: Sequence[str] = ()
     resume: Resume = "ask"
     """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
-    history: History = "drop"
-    """What becomes of messages beyond the last ones: dropped, or summed up (one model call each time)."""
+    history: History = "summarise"
+    """What becomes of messages that are cut: they are summed up (one model call each time), or dropped."""
     forwarding: Forwarding | None = None
     """How its model gets messages: "standard", or "custom" with time and user; None: the application's setting."""
     halts: bool = False
@@ -94,6 +94,8 @@ class Speakers:
 
     supervisor: Speaker
     dialogs: Mapping[str, Speaker] = field(default_factory=dict)
+    common: Sequence[BaseTool] = ()
+    """Tools that every speaker has, bound or on its shelf."""
     help: BaseTool | None = None
     """A tool that replaces `assistant_help`; None: the tool itself."""
     absent: Mapping[str, Speaker] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Literal, cast
 
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt import ToolNode
@@ -27,10 +27,9 @@ from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
 from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeated, started
-from agents.toolkit.confirmation import question_before
-from agents.toolkit.context import Context, ToolState, emitter
+from agents.toolkit.confirmation import question_before, said_by_user
+from agents.toolkit.context import Context, emitter
 from agents.toolkit.descriptions import parameters, translation_of
-from agents.toolkit.questions import ANSWERS
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.rescue import add_help
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, jsonable, schema_of, written
@@ -51,10 +50,11 @@ Trouble = Literal["unknown", "arguments", "failed", "refused"]
 LOG = logging.getLogger(__name__)
 
 
-def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
+def tool_node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = ()) -> ToolNode:
     """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
 
-    The artifact of each of its messages is the call's `ToolResult`.
+    The artifact of each of its messages is the call's `ToolResult`. `further` are the names of the speaker's tools that
+    are run elsewhere.
     """
     by_name = {tool.name: tool for tool in tools}
     help = by_name.get(assistant_help.name, assistant_help)
@@ -65,7 +65,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
         emit(start)
         begun = time.perf_counter()
         try:
-            outcome = await _outcome(request, execute, by_name)
+            outcome = await _outcome(request, execute, by_name, further)
         finally:
             if sources := request.state.get("sources"):
                 sources.pass_by(call["id"] or "")
@@ -83,12 +83,15 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
     return ToolNode([wrapped(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
 
 
-async def _outcome(request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool]) -> Outcome:
+async def _outcome(
+    request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool], further: Sequence[str]
+) -> Outcome:
     name, lang = request.tool_call["name"], request.state["lang"]
     tool = tools.get(name)
     if tool is None:
         named = sorted(tools) if len(tools) <= MOST_NAMED else get_close_matches(name, tools, n=6, cutoff=0.4)
-        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=", ".join(named)))
+        known = ", ".join([*named, *sorted(further)])
+        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=known))
     try:
         async with asyncio.timeout(TIMEOUT):
             return await _checked_and_run(Call(request, tool, execute), tools)
@@ -144,7 +147,7 @@ def _real_args(call: Call) -> Json:
     if call.traits.permission and call.traits.permission not in call.context.permissions:
         raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
     try:
-        args: Json = call.state["aliases"].restore(written, parameters(call.tool), _said_by_user(call.state))
+        args: Json = call.state["aliases"].restore(written, parameters(call.tool), said_by_user(call.state))
     except AliasError as wrong:
         numbers, given = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)
         # A number may be told again; what looks like an identifier stays hidden.
@@ -153,10 +156,10 @@ def _real_args(call: Call) -> Json:
     return args
 
 
-def _said_by_user(state: ToolState) -> list[str]:
-    heard = state["heard"]
-    now = [] if heard["source"] in ANSWERS else [heard["text"] or ""]
-    return [*now, *(message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage))]
+def _told(call: Call, result: ToolResult) -> list[str]:
+    """Return what people read or wrote: what a result shows, and what was said before."""
+    said = [message.text for message in call.state.get("talk", ()) if isinstance(message, HumanMessage | AIMessage)]
+    return [*([result.view.text()] if result.view else []), call.state["heard"]["text"] or "", *said]
 
 
 def _write_for_model(outcome: Outcome, call: Call) -> None:
@@ -167,7 +170,8 @@ def _write_for_model(outcome: Outcome, call: Call) -> None:
         raise ContractError(f"tool {call.tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
     message.artifact = result = replace(result, object=jsonable(result.object))
     if result.object is not None and message.status != "error":
-        message.content = written(call.state["aliases"].hide(result.object, schema_of(traits.result)))
+        hidden = call.state["aliases"].hide(result.object, schema_of(traits.result), lambda: _told(call, result))
+        message.content = written(hidden)
     elif isinstance(message.content, str) or not message.content:
         # LangChain makes a text of no parts out of an empty list.
         message.content = written(message.content)
@@ -191,6 +195,7 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
     text = result.question.text() if result.question else result.view.text() if result.view else result.taken
     private = PrivateMessage(user=context.user, text=text or message.text)
     message.content, message.artifact = phrase("shown_privately", lang), ToolResult()
+    message.additional_kwargs |= notes(seen="")
     return private
 
 

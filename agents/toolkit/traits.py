@@ -92,6 +92,8 @@ class Traits:
     """What the user of a breaker fills in."""
     view: str = ""
     """The kind of the view that it shows, such as "cards"; empty for none."""
+    answers: bool = False
+    """Whether its view is the whole answer: it stands in place of the model's words, and the model is told so."""
     permission: str = ""
     """The permission that the user needs; empty: none."""
     check: StateCheck | None = None
@@ -114,6 +116,8 @@ class Traits:
     """Whether it returns text that others wrote: pages, documents, messages, answers of services."""
     egress: bool | Callable[[Json, Runtime], bool] = False
     """Whether a read carries its arguments to somebody outside, which counts as sending."""
+    carries: tuple[str, ...] = ()
+    """Of such a read the arguments that hold words; empty: all of them. The user's own words need no yes."""
     asks_once: bool = False
     """Whether the user's answer holds for its further calls too, until the user speaks again; only for a read."""
     cited: bool = False
@@ -130,6 +134,8 @@ class Traits:
             raise ContractError("only a write has a key or a check, is repeatable or a transaction: set effect='write'")
         if not (timedelta() < self.again_after <= LONGEST_KEY_LIFE) or (self.again_after != DAY and not self.key):
             raise ContractError("again_after is a time of up to 366 days, and only a write with a key has one")
+        if self.answers and not self.view:
+            raise ContractError("only a tool with a view answers by it: set view=…")
         if self.form and self.kind != "breaker":
             raise ContractError("only a breaker has a form")
         if self.form is not None and not (_is_model(self.form) and self.form.model_fields):

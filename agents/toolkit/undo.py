@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import tool
 from langgraph.store.base import BaseStore
+from langgraph.types import Command
 
 from agents.memory.store import namespace_of
 from agents.memory.undo_log import Changes, ToolWrite
 from agents.state.talk import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.questions.form import value_in_words
-from agents.toolkit.traits import Items
+from agents.toolkit.traits import Items, traits
 from prompts import fact_label, form_texts, language, phrase
 
 OUTCOMES = ("back", "gone", "changed", "stale")
@@ -19,8 +21,19 @@ TakenBack = Mapping[str, Sequence[str]]
 """The items that were taken back, in words for the user, by outcome."""
 REMEMBER = "remember"
 """What the write of an observer is called in the undo log, where those of tools have the tool's name."""
+UNDO_LAST = "undo_last"
+"""The tool by which a model has taken back what was just written."""
 UNSET = "unset"
 """Marks the language of a conversation whose user had set none."""
+
+
+@traits(effect="write", repeatable=True, always=True)
+@tool(UNDO_LAST)
+async def undo_last(runtime: Runtime) -> Command[str]:
+    """Take back what was just written, if asked."""
+    text = phrase("undo_called", runtime.state["lang"])
+    answer = ToolMessage(text, tool_call_id=runtime.tool_call_id or "", name=UNDO_LAST)
+    return Command(update={"undoing": UNDO_LAST, "messages": [answer]})
 
 
 async def entered(runtime: Runtime, items: Items, changes: Changes) -> None:

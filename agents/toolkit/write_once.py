@@ -81,7 +81,7 @@ async def _note(call: Call, args: Json, outcome: Outcome, key: str = "") -> None
 
 def _write(call: Call, args: Mapping[str, object]) -> Write:
     context, traits, name = call.context, call.traits, call.raw["name"]
-    message, [first, *_] = call.state["heard"]["id"], call.request.state["messages"][-1].tool_calls
+    message = call.state["heard"]["id"]
     # Not every provider gives each call an id of its own, so the arguments are in every key.
     if traits.key:
         parts: list[object] = [name, context.user, {each: args.get(each) for each in traits.key}]
@@ -94,7 +94,7 @@ def _write(call: Call, args: Mapping[str, object]) -> Write:
         thread=context.thread,
         user=context.user,
         message=message,
-        reply=f"{message} {first['id']}",
+        reply=f"{message} {call.state['reply']}",
         how=how,
         lasts=traits.again_after.total_seconds() if traits.key else 0,
     )

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Overwrite
 
-from agents.conversation.changes import Update
+from agents.conversation.changes import Change, Update, waiting_views
 from agents.conversation.persons import turn_to
 from agents.conversation.prompt import heard_message
 from agents.errors import DatabaseError, ModelUnavailable
@@ -18,7 +18,7 @@ from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.nodes.route import FRESH, PASSING
 from agents.state import SUPERVISOR, State
-from agents.state.history import dangling, mend, set_before
+from agents.state.history import dangling, mend, set_before, waiting_calls
 from agents.state.talk import merge_talks
 from app.assistant.endings import Endings
 from app.assistant.run import Run
@@ -87,8 +87,12 @@ class Closing:
         speaker = run.speaker or state.get("dialog") or SUPERVISOR
         talk = state.get("talks", {}).get(speaker, {})
         pending = state.get("pending", []) if keeps_questions else []
-        waiting = {question["call"] for question in pending}
+        waiting = waiting_calls(pending)
         messages: list[AnyMessage] = talk.get("messages", [])
+        change, texts = Change(state), [message.text for message in run.messages if message.shown]
+        for view in waiting_views(state):
+            if view.text() in texts:
+                change.screen(view.title, view.numbered())
         messages = mend(messages, phrase("call_stopped", state["lang"]), {*dangling(messages)} - waiting)
         heard = heard_message(state["heard"], talk, state["lang"])
         additions: list[AnyMessage] = [*([heard] if heard else []), *([AIMessage(shown)] if shown.strip() else [])]
@@ -107,7 +111,7 @@ class Closing:
         talks_update: object = {**caught_up, speaker: {"messages": messages}}
         if "talks" in own:
             talks_update = Overwrite(merge_talks(state["talks"], {speaker: {"messages": messages}}))
-        update = {**message_update, **own, **over, "talks": talks_update}
+        update = {**message_update, **own, **over, **change.update, "talks": talks_update}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
         return speaker
 

@@ -154,7 +154,7 @@ class Forgetter:
 
     async def _write(self, thread: str, update: Update) -> None:
         """Change the state of a thread between two turns; no former state of it stays."""
-        over: dict[str, object] = {"listener": None, "asked": [], "view": None, "agreed": None}
+        over: dict[str, object] = {"listener": None, "asked": [], "views": [], "agreed": None}
         anew = {"votes": Overwrite([]), "said": Overwrite([]), "talks": Overwrite(update["talks"])}
         await self.graph.aupdate_state(config_of(thread), {**update, **over, **anew}, as_node="settle")
         await self.memory.saver.aprune([thread])

@@ -69,6 +69,8 @@ class Viewed:
     """A view."""
 
     body: dict[str, object]
+    back: int = 0
+    """Which result of a tool before it is that of the call that gave it: 1 for the last one; 0 if it is not known."""
     kind: Literal["view"] = "view"
 
 
@@ -127,6 +129,8 @@ class Recording:
         """By speaker, the place of the step of an ask that still waits for its reply."""
         self._findings: dict[str, dict[str, object]] = {}
         """By the id of a call, the sources and images that it has found."""
+        self._ended: list[str] = []
+        """The ids of the calls that have a result."""
 
     def begin(self, lang: str, *, resumed: bool) -> None:
         """Note the language of the turn, and whether an earlier run has played its beginning."""
@@ -151,8 +155,10 @@ class Recording:
             case ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok):
                 findings = self._findings.pop(event.id, {})
                 steps.append(Answered(speaker, tool, dict(args), ok, event.object, findings))
-            case View():
-                steps.append(_view(event))
+                self._ended.append(event.id)
+            case View(call=call):
+                after = self._ended[::-1]
+                steps.append(_view(event, after.index(call) + 1 if call and call in after else 0))
             case Observed():
                 steps.append(Decided(event.observer, event.verdict, event.target, event.reason, event.by))
             case Sources() | Images():
@@ -194,10 +200,10 @@ def read_record(text: str | None, written: str) -> Record:
     return record
 
 
-def _view(view: View) -> Step:
+def _view(view: View, back: int) -> Step:
     """Return the step of a view; only the line of a large one, which then cannot be given again."""
     body = view.body() | ({"content": ""} if isinstance(view, Document) else {})
-    return Viewed(body) if len(str(body)) <= LARGEST_VIEW else Traced(str(view))
+    return Viewed(body, back) if len(str(body)) <= LARGEST_VIEW else Traced(str(view))
 
 
 def event_of(step: Step) -> Event | None:
@@ -308,10 +314,11 @@ async def give(answer: Answer, tool: BaseTool, runtime: Runtime | None) -> Given
 def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:
     """Yield the results of tools in a turn, each with what the tool answered: its text, view and findings.
 
-    A notice is shown at once. The view that stands for the answer comes from the last call of a reply.
+    A notice is shown at once. Where it is not known who gave a view, it is the last call of a reply.
     """
     views: dict[int, Mapping[str, Any]] = {}
     last: dict[str, int] = {}
+    ended: list[int] = []
     giver = ""
     for place, step in enumerate(steps):
         match step:
@@ -319,6 +326,10 @@ def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:
                 giver = tool
             case Answered(tool=tool):
                 last[tool] = last[""] = place
+                ended.append(place)
+            case Viewed(body, back) if 0 < back <= len(ended):
+                # What is given again may be the last list, which has the numbers.
+                views[ended[-back]] = {name: it for name, it in body.items() if name != "unnumbered"}
             case Viewed(body):
                 by = last.get("" if body["kind"] == Notice.kind else giver)
                 views |= {by: body} if by is not None else {}

@@ -111,7 +111,9 @@ class Run:
                 self._note(event)
                 if isinstance(event, events.Replied | events.Guessed):
                     continue
-                if held or isinstance(event, events.Message | events.Interrupt):
+                # The words of a view come from a stored result.
+                is_new = isinstance(event, events.Message) and not event.shown
+                if held or is_new or isinstance(event, events.Interrupt):
                     held.append(event)
                 else:
                     yield event
@@ -193,7 +195,7 @@ class Run:
                 self.guess.note(event)
             case events.Token():
                 self.citations += shifted(event.citations, len(self.shown))
-                self.shown, self.speaker = self.shown + event.text, event.speaker
+                self.shown, self.speaker, self._answered = self.shown + event.text, event.speaker, False
             case events.Images(images=images):
                 self.images += images
             case events.Message():
@@ -246,7 +248,8 @@ class GuessOutcome:
         """Take a decision on who holds the conversation."""
         self._takes_back |= event.observer == UNDO and event.by == "free" and event.verdict == "switch"
         self._is_watched |= event.by == "observer"
-        self._leaves |= event.by in ("observer", "dialog") and event.verdict in LEFT
+        is_for_another = event.verdict in LEFT or event.target is not None
+        self._leaves |= event.by in ("observer", "dialog") and is_for_another
 
     def logged(self) -> Outcome | None:
         """Return what the log keeps of the turn; None if there is nothing to learn."""

@@ -138,5 +138,8 @@ def facts_of(thread: str, values: State) -> dict[str, object]:
         "lang": values.get("lang"),
         "wishes": values.get("wishes", []),
         "forms": {name: talk["form"] for name, talk in talks.items() if talk.get("form")},
-        "talks": {name: {**talk, "messages": len(talk.get("messages", []))} for name, talk in talks.items()},
+        "talks": {
+            name: {**talk, "messages": len(talk.get("messages", [])), "lost": len(talk.get("lost", []))}
+            for name, talk in talks.items()
+        },
     }

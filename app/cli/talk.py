@@ -22,6 +22,7 @@ from app.assistant.clocks import SilenceClock
 from app.assistant.closing import TERMINAL
 from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User, results_alone
 from app.composition import make_file_reader, open_assistant
+from app.composition.rankers import prepared
 from app.doors.slash_commands.talk import file_at
 from app.doors.terminal.door import TerminalDoor, with_files
 from app.doors.terminal.repl import Repl, Typed
@@ -177,6 +178,7 @@ async def chat(talk: Talk) -> int:
         repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
         async with (
             assistant.ringing(repl.ring, user=visit.owner),
+            prepared(assistant.speakers, direct=settings.direct_switch),
             SilenceClock(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
         ):
             repl.noted = clock.heard

@@ -101,7 +101,8 @@ async def _state(trial: Trial, memory: Memory) -> State:
     stored = await memory.store.aget(namespace_of(trial.user, "forms"), speaker)
     form = dict(stored.value) if stored else {}
     # Who tries a tool has said yes to it.
-    agreed = cast(Pending, {"call": id, "speaker": speaker, "tool": trial.tool.name, "args": args, "kind": ""})
+    about = {"kind": "", "prompt": "", "options": []}
+    agreed = cast(Pending, {"call": id, "speaker": speaker, "tool": trial.tool.name, "args": args, **about})
     return {
         "lang": trial.lang,
         "heard": {"id": id, "text": None, "source": COMMAND},
@@ -113,8 +114,8 @@ async def _state(trial: Trial, memory: Memory) -> State:
 
 def _finding(events: list[Event], state: State) -> Finding:
     finding = Finding(aliases=state.get("aliases", {}))
-    if view := state.get("view"):
-        finding.view = read_view(view)
+    for waiting in state.get("views", []):
+        finding.view = read_view(waiting["body"])
     for event in events:
         match event:
             case ToolEnd():

@@ -165,7 +165,8 @@ def _short(card: ToolCard) -> dict[str, object]:
 def _finding_lines(finding: Finding, lang: str) -> list[str]:
     """Return what a model would read, then what a user would see, then what the numbers mean."""
     on_screen = finding.view.text() if finding.view else worded(finding.question, lang) if finding.question else ""
-    numbers = [f"{kind} {n} = {meant}" for kind, ids in finding.aliases.items() for n, meant in ids.items()]
+    pairs = [(kind, *pair) for kind, ids in finding.aliases.items() for pair in ids.items()]
+    numbers = [f"{kind} {number} = {meant}" for kind, number, meant in pairs if number.isdecimal()]
     parts = [part for part in (finding.object, on_screen, "\n".join(numbers)) if part]
     return [clean("\n\n".join(parts))]
 

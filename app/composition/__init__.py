@@ -31,6 +31,8 @@ from app.composition.breaker import guarded
 from app.composition.databases import open_database
 from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
+from app.composition.history_search import search_history
+from app.composition.rankers import keep_beside
 from app.composition.remote_tools import note_changes, tried, with_remote_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
@@ -134,6 +136,7 @@ async def open_parts(
                 key=settings.database_key,
             )
         )
+        keep_beside(memory.storage.path)
         if remote and speakers is None:
             everyone = await stack.enter_async_context(_completed(settings, everyone, models))
         seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
@@ -208,7 +211,8 @@ def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     """Find every dialog and observer by file name."""
     named, watching = parts_found()
     supervisor = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
-    return Speakers(supervisor, {name: dialog.named(name) for name, dialog in named.items()}), watching
+    everyone = {name: dialog.named(name) for name, dialog in named.items()}
+    return Speakers(supervisor, everyone, common=[search_history]), watching
 
 
 def check_tools(speakers: Speakers, *, complete: bool = True) -> None:

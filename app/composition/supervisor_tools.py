@@ -57,7 +57,10 @@ Language = Annotated[str, AfterValidator(_has_prompts), Field(json_schema_extra=
 @traits(effect="write", repeatable=True, always=True, undo=SETTINGS)
 @tool
 async def change_language(language: Language, runtime: Runtime) -> Command[str]:
-    """Hold the conversation in another language from now on, when the user asks for it."""
+    """Go on in another language, when the user asks for it.
+
+    language: its name or code.
+    """
     await enter_setting(runtime, "language", {"lang": language})
     await Preferences(lang=language).save(runtime.store, runtime.context.user)
     answer = ToolMessage(phrase("language_set", language), tool_call_id=runtime.tool_call_id or "")

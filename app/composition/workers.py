@@ -9,6 +9,7 @@ from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.composition import open_assistant
 from app.composition.databases import is_postgres
+from app.composition.rankers import prepared
 from app.process.extras import load_extra
 from app.settings import Settings
 
@@ -21,7 +22,9 @@ async def open_for_door(settings: Settings) -> AsyncIterator[Assistant]:
     """Open the assistant of a door; with WORKERS it hands its turns to workers. Raises as `open_assistant`."""
     async with AsyncExitStack() as stack:
         if not settings.workers:
-            yield await stack.enter_async_context(open_assistant(settings))
+            assistant = await stack.enter_async_context(open_assistant(settings))
+            await stack.enter_async_context(prepared(assistant.speakers, direct=settings.direct_switch))
+            yield assistant
             return
         handing, queues = _modules(settings, "handing", "queue")
         queue = await stack.enter_async_context(queues.open_queue(settings.database_url))
@@ -38,7 +41,11 @@ async def play_for_doors(settings: Settings, most: int) -> None:
     worker, queues = _modules(settings, "worker", "queue")
     # The door has counted the turns of the user, and taken them on; here `most` bounds them.
     settings = settings.model_copy(update={"turns_per_hour": 0, "turns_at_once": UNBOUNDED})
-    async with queues.open_queue(settings.database_url) as queue, open_assistant(settings) as assistant:
+    async with (
+        queues.open_queue(settings.database_url) as queue,
+        open_assistant(settings) as assistant,
+        prepared(assistant.speakers, direct=settings.direct_switch),
+    ):
         await worker.Worker(assistant, queue, most).run()
 
 

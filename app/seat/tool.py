@@ -21,7 +21,10 @@ async def _withdrawn(done: Done, runtime: Runtime) -> str:
 @traits(effect="write", repeatable=True, always=True, shortcut=True, undo=_withdrawn)
 @tool
 async def call_a_person(runtime: Runtime, reason: str = "") -> str:
-    """Call a person to this conversation: the user asks for one, or is upset, or nothing here helps."""
+    """Call a person to this conversation: the user asks for one, or is upset, or nothing here helps.
+
+    reason: why.
+    """
     context, lang = runtime.context, runtime.state["lang"]
     seats = context.service(Seats)
     await seats.call(context.thread, context.user, lang, "assistant", reason)

@@ -22,8 +22,8 @@ class RulesModel(LocalChat):
         """Return the next message of the part that the prompt gives to the model."""
         now = situation(messages, tools)
         move = _move(now) if len(now.heard) <= self.longest else _unread(now, self.longest)
-        if not move.text and not move.calls:
-            # An empty reply counts as a broken one everywhere.
+        if not move.text and not move.calls and not any(result.seen for result in now.results[-1:]):
+            # An empty reply counts as a broken one, unless the user sees something else.
             move = replies.not_understood(now)
         return AIMessage(
             content=move.text,

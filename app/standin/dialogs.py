@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agents.state.message_notes import IN_WORDS, UNDO, notes_of
+from agents.state.message_notes import UNDO, notes_of
 from app.standin.arguments import Filler, NeedsCall, Plan, Unclear, cancelled, follow, understand, wants_help
 from app.standin.phrasebook import FILL_FORM, Match
 from app.standin.references import choosers, list_tools, plain_number
@@ -103,18 +103,16 @@ def _answer(now: Situation, plan: Plan) -> Move:
     lookups = [*list_tools(now), *choosers(now)]
     acted = any(result.call.name not in lookups for result in now.results)
     asked_to_read = any(call.name in lookups for call in plan.calls)
-    shown = in_words(now.results, lookups, now.lang) if acted or asked_to_read else ""
-    text = joined(shown, *plan.remarks, by="\n")
+    is_told = acted or asked_to_read
+    text = joined(in_words(now.results, lookups, now.lang) if is_told else "", *plan.remarks, by="\n")
     if plan.foreign:
         return hand_back(". ".join(match.text for match in plan.foreign), text)
-    # The list was read to find a name; the result is told in words.
-    notes: dict[str, object] = {} if shown else {IN_WORDS: True}
     if asks := plan.asks or _refused_time(now):
-        move = Move(text, notes={**notes, "asks": asks})
+        move = Move(text, notes={"asks": asks})
         return _lost(now, move) if plan.unclear else move
-    if not text:
+    if not text and not (is_told and any(result.seen for result in now.results)):
         return _at_a_loss(now, plan)
-    return hand_back("", text) if now.facts.get("wishes") else Move(text, notes=notes)
+    return hand_back("", text) if now.facts.get("wishes") else Move(text)
 
 
 def _lost(now: Situation, move: Move) -> Move:
@@ -292,7 +290,7 @@ def _after(now: Situation) -> Move:
     if then.get("wish"):
         return hand_back(then["wish"], text)
     if others and now.begun and not others[-1].declined:
-        # What a tool shows may hide the words beside it, and a question that nobody saw is not open.
+        # Who came for this one thing is asked nothing more.
         return Move(text)
     return _go_on(now, text, None if now.begun else _asked(now), said_enough=bool(others))
 

@@ -61,10 +61,15 @@ def not_understood(now: Situation) -> Move:
 
 
 def in_words(results: Sequence[Result], lookups: Collection[str], lang: str) -> str:
-    """Word the results of tools: lists under a heading, the last one only, everything else as it came."""
+    """Word the results of tools: lists under a heading, the last one only, everything else as it came.
+
+    What the user sees is not said again.
+    """
     acted = [result for result in results if result.call.name not in lookups]
     lines, listed = [], ""
     for result in acted or results[-1:]:
+        if result.seen and not result.failed:
+            continue
         if result.declined:
             lines.append(sentence("cancelled", lang))
         elif result.broken:

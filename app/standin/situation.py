@@ -64,6 +64,8 @@ class Result:
     """Whether the tool itself failed; the text is then only the help about it."""
     declined: bool = False
     """Whether the user was asked before the call, and said no."""
+    seen: bool = False
+    """Whether the user sees it without words."""
 
 
 @dataclass(frozen=True)
@@ -249,4 +251,5 @@ def _result(call: Call, message: ToolMessage) -> Result:
     if trouble in ("failed", "arguments", "unknown"):
         # The returned words tell a model what to do; a user must not read them.
         return Result(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
-    return Result(call, message.text.strip(), message.status == "error", declined=trouble == "declined")
+    seen = notes_of(message).get("seen") in ("shown", "with_words", "as_answer")
+    return Result(call, message.text.strip(), message.status == "error", declined=trouble == "declined", seen=seen)

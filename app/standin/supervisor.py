@@ -39,7 +39,7 @@ def _holder(now: Situation) -> str:
     """Name who is plainly wished for instead of the present dialog; "stay" in doubt."""
     has_asked = "?" in str(now.facts.get("reply") or "")
     if now.words.made_of(now.heard, "switch.phrases"):
-        return "stay" if has_asked and now.words.made_of(now.heard, "cancel") else "own"
+        return "stay" if has_asked and now.words.made_of(now.heard, "cancel") else "other"
     wished = [match.pattern for match in now.wishes()]
     # Every speaker can ask the help itself.
     if not wished or any(it.owner in ("", HELP) or (has_asked and not it.strong) for it in wished):
@@ -53,7 +53,9 @@ def speak(now: Situation) -> Move:
         # A dialog itself says what it does.
         entries = {helper.tool for helper in now.helpers}
         own = [result for result in now.results if result.call.name not in entries]
-        return _with_remarks(now, _plan(now), in_words(own, (), now.lang) if own else "")
+        plan, text = _plan(now), in_words(own, (), now.lang) if own else ""
+        is_seen = not (text or plan.remarks) and any(result.seen for result in own)
+        return Move() if is_seen else _with_remarks(now, plan, text)
     if now.facts.get("opening") or not now.heard:
         return _opening(now)
     if answered := _offer_answered(now):

@@ -15,16 +15,14 @@ from prompts import form_texts, sentence
 
 UNASKED: JsonDict = {"asked": False}
 """Marks a field that is stored when the user tells it, and never asked for."""
+NAME: JsonDict = {**UNASKED, NAMES_USER: True}
 TOLD = ("name", "home")
-"""The fields that the supervisor is told."""
 
 
 class Profile(BaseModel):
     """What the dialog finds out about the user."""
 
-    name: str | None = Field(
-        default=None, max_length=100, description="What to call them.", json_schema_extra={**UNASKED, NAMES_USER: True}
-    )
+    name: str | None = Field(default=None, max_length=100, description="What to call them.", json_schema_extra=NAME)
     home: str | None = Field(default=None, max_length=200, description="Where they live.", json_schema_extra=UNASKED)
     experience: str | None = Field(default=None, max_length=500, description="Work experience: trade and years.")
     skills: list[str] = Field(default=[], max_length=50, description="What they are good at.")
@@ -33,7 +31,7 @@ class Profile(BaseModel):
 
 
 async def user_lines(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
-    """Return what the supervisor is told of the user: the noted goal, the name and the home."""
+    """Return what the supervisor is told of the user: the noted goal, and the fields in `TOLD`."""
     intent, form = await intent_of_user(store, context.user), await form_of_user(store, context.user)
     labels = form_texts("profile", lang)
     facts = "; ".join(f"{labels[name]['label']}: {form[name]}" for name in TOLD if form.get(name))

@@ -16,7 +16,7 @@ from prompts import form_texts, language, phrase, sentence
 @traits(shortcut=True, private=True)
 @tool
 async def show_profile(runtime: Runtime) -> str:
-    """Show what is known of the user so far."""
+    """Look up what is known of the user."""
     lang, user, form = runtime.state["lang"], runtime.context.user, await _form(runtime)
     settings = await Preferences.of(runtime.store, user)
     shown = [_markdown(form, await intent_of_user(runtime.store, user), lang), _settings(settings, lang)]
@@ -28,10 +28,13 @@ async def show_profile(runtime: Runtime) -> str:
     return "\n\n".join(filter(None, ("\n".join(filter(None, shown)), rest)))
 
 
-@traits(private=True)
+@traits(private=True, view="document", answers=True)
 @tool(response_format="content_and_artifact")
 async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) -> Answer:
-    """Give the user their profile as a document. The document is shown to them; do not repeat it."""
+    """Give the user their profile as a document.
+
+    format: markdown or json.
+    """
     form, intent, lang = (
         await _form(runtime),
         await intent_of_user(runtime.store, runtime.context.user),

@@ -94,7 +94,10 @@ def _has_summaries(context: Context) -> bool:
 @traits(always=True, volatile=True, foreign=_has_summaries)
 @tool
 async def search_memory(runtime: Runtime, about: Annotated[str, Field(max_length=200)] = "") -> str:
-    """Tell what earlier conversations with the user have found out. about: what it is about ("the flat"); else all."""
+    """Tell what earlier conversations with the user have found out.
+
+    about: what it is about ("the flat"); left out, all.
+    """
     recall, lang, place = runtime.context.service(Recall), runtime.state["lang"], owner(runtime.context)
     entries = await recall.search(place, about, lang) if about else await recall.of(place)
     if not entries:
@@ -107,7 +110,11 @@ async def search_memory(runtime: Runtime, about: Annotated[str, Field(max_length
 async def correct_memory(
     number: Number, text: Annotated[str, Field(min_length=1, max_length=LONGEST_ENTRY)], runtime: Runtime
 ) -> str:
-    """Correct an entry of memory. number: as listed. text: what is right."""
+    """Correct an entry of memory.
+
+    number: as listed.
+    text: what is right.
+    """
     return await ENTRIES.change(runtime, [number], text)
 
 
@@ -120,5 +127,8 @@ async def _question(args: Json, runtime: Runtime) -> str | None:
 @traits(always=True, effect="write", repeatable=True, undo=ENTRIES, confirm="always", question=_question)
 @tool
 async def delete_memory(numbers: Annotated[list[Number], Field(min_length=1)], runtime: Runtime) -> str:
-    """Delete entries of memory. numbers: as listed."""
+    """Delete entries of memory.
+
+    numbers: as listed.
+    """
     return await ENTRIES.change(runtime, numbers, "")

@@ -2,13 +2,13 @@
 
 from dialogs import Dialog
 from dialogs.research.command_line import command_line
-from dialogs.research.services import forget, known_sources, open_services
+from dialogs.research.services import forget, known_sources, open_services, told_of_the_web
 from dialogs.research.settings import ResearchSettings
 from dialogs.research.tools import search
 
 dialog = Dialog(
     tool="look_things_up",
-    description="Used for looking things up in documents and, where set up, on the web, with numbered sources.",
+    description="Used for looking things up in documents or on the web, with numbered sources.",
     tools=[search],
     resume="never",
     settings=ResearchSettings,
@@ -16,4 +16,5 @@ dialog = Dialog(
     command_line=command_line,
     forget=forget,
     context_lines=known_sources,
+    user_lines=told_of_the_web,
 )

@@ -274,10 +274,16 @@ class SearchPayload(BaseModel):
 
 def payload(results: Sequence[QueryResult], numbers: Sequence[int]) -> Json:
     """Return what the model reads; `numbers` are those of all documents, in their order."""
-    left = iter(numbers)
+    left, told = iter(numbers), set[int]()
     listed = []
     for result in results:
-        documents = [{"text": _text(document), "reference_keyword": next(left)} for document in result.documents]
+        documents = []
+        for document in result.documents:
+            number = next(left)
+            # What one query has brought in full another one only names.
+            text = (document.title or document.url) if number in told else _text(document)
+            documents.append({"text": text, "reference_keyword": number})
+            told.add(number)
         error = {"error": result.problem} if result.problem else {}
         listed.append({"query": result.query, "documents": documents, **error})
     status = "partial" if any(result.problem for result in results) else "success"

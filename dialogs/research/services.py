@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from langgraph.store.base import BaseStore
+
 from agents.memory import Memory
 from agents.sources.documents.index import DocumentIndex, index_file
 from agents.sources.web.fetcher import Fetcher
@@ -66,6 +68,13 @@ async def known_sources(context: Context, lang: str) -> Sequence[str]:
     """Tell the dialog's model which sources it can name, if there are several."""
     by_name = (context.services.find(Retrievers) or Retrievers()).by_name
     return [sentence("research/phrases", "sources", lang, sources=listed(by_name, lang))] if len(by_name) > 1 else []
+
+
+async def told_of_the_web(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
+    """Tell the supervisor's model whether the web is searched here."""
+    retrievers = (context.services.find(Retrievers) or Retrievers()).by_name.values()
+    key = "with_web" if any(each.reaches_out for each in retrievers) else "without_web"
+    return [sentence("research/phrases", key, lang)]
 
 
 def _built(

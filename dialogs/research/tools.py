@@ -44,7 +44,15 @@ def _request(queries: Sequence[str], sources: Sequence[str] | None, limit: int, 
     return SearchRequest(different, runtime.state["lang"], limit, sources or ())
 
 
-@traits(foreign=True, egress=_reaches_out, asks_once=True, volatile=True, cited=True, result=SearchPayload)
+@traits(
+    foreign=True,
+    egress=_reaches_out,
+    carries=("queries",),
+    asks_once=True,
+    volatile=True,
+    cited=True,
+    result=SearchPayload,
+)
 @tool(response_format="content_and_artifact")
 async def search(
     queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)],
@@ -52,8 +60,12 @@ async def search(
     sources: list[str] | None = None,
     limit: Annotated[int, Field(ge=1, le=MOST_DOCUMENTS)] = 5,
 ) -> Answer:
-    """Find documents. queries: one for each thing to look up. sources: by name; leave out to have the fitting
-    one chosen. limit: documents per query. Cite what you use as [source=[0, 1]], by reference_keyword."""
+    """Find documents. Cite what you use as [source=[0, 1]], by reference_keyword.
+
+    queries: one for each thing to look up.
+    sources: by name; left out, the fitting one is chosen.
+    limit: documents per query.
+    """
     call, emit = runtime.tool_call_id or "", emitter(runtime)
 
     def tell(step: Step, detail: str, ms: int) -> None:

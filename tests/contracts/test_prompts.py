@@ -1,5 +1,6 @@
 """Prompts: every language says the same, every text renders, and what is missing is named."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from string import Template
@@ -8,13 +9,17 @@ from typing import Any
 import pytest
 
 import prompts
+from agents.conversation.prompt import Prompting
+from agents.toolkit.descriptions import Schemas
 from agents.toolkit.help import look_up
+from agents.toolkit.shelf import shelves
+from app.composition import discover
 from prompts import FALLBACK, WORD_KEYED, PromptError, card, lacking, phrase, prompt, table, variables
 from tests.support import prompt_snapshot
 
 Write = Callable[[str, str], None]
 TRANSLATIONS = [lang for lang in prompts.languages() if lang != FALLBACK]
-PASSING = {"hand_back", "find_tools", "call_tool"}
+PASSING = {"hand_back", "find_tools", "call_tool", "undo_last"}
 """Tools that no user asks for: their English cards would be empty."""
 
 
@@ -157,7 +162,7 @@ def test_a_missing_variable_is_named() -> None:
 def test_inserted_values_are_left_as_they_are(value: str) -> None:
     """Braces and dollar signs in what users and models said are never read as variables."""
     assert f"reply with the single word {value}." in prompt("help_model", "en", unknown=value)
-    assert value in phrase("note_paused", "en", dialog=value, known="", reason="-")
+    assert value in phrase("note_asked", "en", text=value)
 
 
 @pytest.fixture(scope="module")
@@ -181,3 +186,36 @@ def test_every_speaker_has_a_snapshot(composed: dict[str, str]) -> None:
 def test_a_snapshot_does_not_depend_on_the_day(composed: dict[str, str]) -> None:
     """The present time, the only part of a prompt that changes by itself, is left out."""
     assert all("…" in text and not prompt_snapshot.NOW.search(text) for text in composed.values())
+
+
+NAMED = re.compile(r"<context>|[a-z]+_[a-z_]+…?|\[source=[^]]*\]+|--\w+")
+"""What a prompt calls by its own name in every language: tools, parameters, marks, switches."""
+
+
+def shape(name: str, lang: str) -> dict[str, object]:
+    """Return what a prompt says in no language: its headings, its points, and the names in it."""
+    lines = prompts.files(lang, f"{name}.md")
+    text = (next(iter(lines.values())) / lang / f"{name}.md").read_text("utf-8")
+    starts = [line[:2] for line in text.splitlines() if line.startswith(("# ", "##", "- "))]
+    return {"starts": starts, "named": sorted({*NAMED.findall(text)})}
+
+
+@pytest.mark.parametrize(("lang", "name"), [it for it in EVERY_TEXT if it[0] != FALLBACK and "help" not in it[1]])
+def test_a_translation_says_as_much(lang: str, name: str) -> None:
+    """A prompt has the same headings, the same number of points, and names the same things in every language."""
+    assert shape(name, lang) == shape(name, FALLBACK)
+
+
+@pytest.mark.parametrize("lang", prompts.languages())
+def test_every_parameter_is_described(lang: str) -> None:
+    """Each tool that a model is given says in each language what each of its parameters is."""
+    speakers, _ = discover()
+    prompting = Prompting(speakers, shelves(speakers))
+    for speaker in speakers:
+        shelf = prompting.shelves.get(speaker.name)
+        further = [*shelf.tools.values()] if shelf else []
+        for schema in [*prompting.tools(speaker, lang), *(Schemas().of(tool, lang) for tool in further)]:
+            function = schema["function"]
+            told = {name: it["description"] for name, it in function["parameters"].get("properties", {}).items()}
+            assert all(told.values()), (function["name"], told)
+            assert not any(f"\n{name}:" in function["description"].replace("：", ":") for name in told)

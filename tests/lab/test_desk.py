@@ -48,7 +48,7 @@ async def model(desk: Desk, text: str = "", **calls: object) -> None:
 def numbers(desk: Desk) -> dict[str, int]:
     """Return the numbers that the result before stands for in the prompt: the order's, its bottle's, its payment's."""
     assert desk.wanted
-    order = json.loads(desk.wanted.messages[-1]["content"])
+    order = json.loads(desk.wanted.messages[-1]["content"].splitlines()[0])
     item = next(item["item_id"] for item in order["items"] if item["name"] == "Water Bottle")
     return {"order": order["order_id"], "item": item, "payment": order["payment_history"][0]["payment_method_id"]}
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 Find = Callable[..., list[str]]
 """Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
 
-MakeNode = Callable[[Speaker, Sequence[BaseTool]], ToolNode]
+MakeNode = Callable[[Speaker, Sequence[BaseTool], Sequence[str]], ToolNode]
 
 
 class Cast:
@@ -129,11 +129,11 @@ def nodes_once(tool_node: MakeNode) -> MakeNode:
     """Return a replacement for `tool_node` that makes the node of the same tools once."""
     made: dict[tuple[object, ...], tuple[ToolNode, Sequence[BaseTool]]] = {}
 
-    def node(speaker: Speaker, tools: Sequence[BaseTool]) -> ToolNode:
-        key = speaker.name, *map(id, tools)
+    def node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = ()) -> ToolNode:
+        key = speaker.name, *map(id, tools), *further
         if key not in made:
             # The tools live as long as the node, so that no other one gets the id of one of them.
-            made[key] = tool_node(speaker, tools), tools
+            made[key] = tool_node(speaker, tools, further), tools
         return made[key][0]
 
     return node

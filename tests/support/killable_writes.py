@@ -78,7 +78,7 @@ class Clerk(Script):
         # These words call some of the fitting tools.
         heard = CONTEXT.sub("", spoken[-1].text.lower())
         if role == "observer":
-            return "own" if "weather" in heard else "stay"
+            return "other" if "weather" in heard else "stay"
         if role == "supervisor":
             return "It is sunny." if "weather" in heard else Call("plan_things", {"brief": "money"})
         results = _last_results(spoken)

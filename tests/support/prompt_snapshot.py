@@ -19,7 +19,7 @@ from prompts import languages
 
 FOLDER = Path(__file__).parents[1] / "prompts"
 NOBODY = Context("-", "-", Script().models(["supervisor"]), zone=ZoneInfo("UTC"))
-NOW = re.compile(r"\w+ \d{4}-\d\d-\d\d,.*")
+NOW = re.compile(r"\w* ?\d{4}-\d\d-\d\d.*\d0 ?[(（]\w+[)）]")
 
 
 def snapshots() -> dict[str, str]:
@@ -58,8 +58,9 @@ def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> str:
 
 
 def _described(tool: dict[str, Any]) -> str:
-    parameters = ", ".join(tool["parameters"]["properties"])
-    return f"- {tool['name']}({parameters}): {tool['description']}"
+    told = {name: schema["description"] for name, schema in tool["parameters"]["properties"].items()}
+    parameters = "".join(f"\n  - {name}: {about}" for name, about in told.items())
+    return f"- {tool['name']}: {tool['description']}{parameters}"
 
 
 if __name__ == "__main__":

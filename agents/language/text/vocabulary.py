@@ -104,11 +104,15 @@ class Vocabulary:
                 reached.setdefault(place + 1, reached[place])
         return reached.get(len(row), frozenset())
 
-    def behind(self, text: str, name: str) -> tuple[str, ...] | None:
-        """Return the stems behind the longest phrase of a list at a text's beginning; None if no phrase is there."""
+    def behind(self, text: str, *names: str) -> tuple[str, ...] | None:
+        """Return the stems behind a phrase of each list in turn at a text's beginning; None if one is missing."""
         row = tuple(self.stems(text))
-        begun = (len(phrase) for phrase, _ in _phrases_of(self, (name,)) if row[: len(phrase)] == phrase)
-        return row[longest:] if (longest := next(begun, 0)) else None
+        for name in names:
+            begun = (len(phrase) for phrase, _ in _phrases_of(self, (name,)) if row[: len(phrase)] == phrase)
+            if not (longest := next(begun, 0)):
+                return None
+            row = row[longest:]
+        return row
 
     def leads_to(self, text: str, names: Iterable[str]) -> bool:
         """Tell whether a text only says that the user goes (back) to the thing of this name: "back to my profile"."""
@@ -179,6 +183,12 @@ def says(idea: str, text: str, lang: str) -> bool:
 def is_said(idea: str, text: str) -> bool:
     """Tell whether a text says an idea ("yes", "no", "omit") in any language."""
     return any(says(idea, text, lang) for lang in languages())
+
+
+def behind_no(text: str) -> str:
+    """Return a text without the clause that only says no at its beginning: "no. undo" is "undo"."""
+    head, *rest = _CLAUSE.findall(text) or [text]
+    return " ".join(rest) if rest and is_said("no", head) else text
 
 
 def mentions(idea: str, text: str, lang: str, *, file: str = "words") -> str | None:

@@ -5,10 +5,11 @@ A text is a sparse vector: its stems, pairs of neighbouring stems, and letter n-
 
 import math
 import random
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import accumulate, chain, pairwise, repeat
 from operator import add, mul
 
 from agents.language.text.stems import stems, words
@@ -57,17 +58,17 @@ class Space:
     def __init__(self, texts: Iterable[Counter[str]]) -> None:
         names = [text.keys() for text in texts]
         total, frequency = len(names), Counter(chain.from_iterable(names))
-        self._rarity = {name: math.log((1 + total) / (1 + count)) + 1 for name, count in frequency.items()}
-        self._unseen = math.log(1 + total) + 1
+        self.rarity = {name: math.log((1 + total) / (1 + count)) + 1 for name, count in frequency.items()}
+        self.unseen = math.log(1 + total) + 1
 
     def vector(self, text: Counter[str]) -> Vector:
         """Return a vector of length one, without the parts that no text has."""
         weights = {name: self._weight(name, count) for name, count in text.items()}
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
-        return {name: weight / length for name, weight in weights.items() if name in self._rarity}
+        return {name: weight / length for name, weight in weights.items() if name in self.rarity}
 
     def _weight(self, name: str, count: int) -> float:
-        weight = (1 + math.log(count)) * self._rarity.get(name, self._unseen)
+        weight = (1 + math.log(count)) * self.rarity.get(name, self.unseen)
         return weight * STEM_WEIGHT if name[0] == "=" and " " not in name else weight
 
 
@@ -82,10 +83,9 @@ class Linear:
         means = _by_feature(_means(classes, examples))
         telling = {name: row for name, row in means.items() if len(row) <= TELLING}
         # The weights of a feature lie together: an example has few features, and is compared with few classes.
-        self._weights: Weights = {"": {}}
+        weights: Weights = {"": {}}
         for name, row in means.items():
-            self._weights[name] = {number: mean * SHARPNESS for number, mean in row.items()}
-        self._classes = classes
+            weights[name] = {number: mean * SHARPNESS for number, mean in row.items()}
         chance = random.Random(len(examples))
         order = list(range(len(examples)))
         nearest: dict[int, list[int]] = {}
@@ -98,14 +98,27 @@ class Linear:
                 near = [right, *nearest[place]]
                 others = [number for number in range(classes) if number not in near]
                 far = chance.sample(others, min(FAR, len(others)))
-                _learn(self._weights, vector, near, far, math.log(len(others) / len(far)) if far else 0.0)
+                _learn(weights, vector, near, far, math.log(len(others) / len(far)) if far else 0.0)
+
+        rows = weights.values()
+        values = array("f", chain.from_iterable(row.values() for row in rows))
+        self.set(classes, [*weights], [*map(len, rows)], array("H", chain.from_iterable(rows)), values)
+
+    def set(
+        self, classes: int, names: Sequence[str], lengths: Sequence[int], numbers: "array[int]", weights: "array[float]"
+    ) -> None:
+        """Set what was trained: the features' names and, a row for each, classes with their weights, in one array."""
+        self.classes, self.names, self.lengths, self.numbers, self.weights = classes, names, lengths, numbers, weights
+        ends = pairwise(accumulate(lengths, initial=0))
+        self._rows = {name: slice(*row) for name, row in zip(names, ends, strict=True)}
 
     def scores(self, vector: Vector) -> list[float]:
         """Return the log-odds of each class, up to a constant: above zero for what is like an example of it."""
-        sums = [0.0] * self._classes
+        sums = [0.0] * self.classes
         for name, value in (*vector.items(), ("", CONSTANT)):
-            for number, weight in self._weights.get(name, {}).items():
-                sums[number] += value * weight
+            if row := self._rows.get(name):
+                for number, weight in zip(self.numbers[row], self.weights[row], strict=True):
+                    sums[number] += value * weight
         return sums
 
 

@@ -6,7 +6,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 
@@ -66,16 +66,22 @@ class Hit:
 
 
 class ToolRanker:
-    """Knows some tools by their cards; trained when it is made, in a second or two for some thousand examples."""
+    """Knows some tools by their cards; trained when it is made, in a second or two for some thousand examples.
 
-    def __init__(self, cards: Sequence[Card]) -> None:
+    With a `model` nothing is trained: it is what was trained with the same cards.
+    """
+
+    def __init__(self, cards: Sequence[Card], model: tuple[Space, Linear] | None = None) -> None:
         self.cards = tuple(cards)
+        entries = (Entry(str(number), "", " ".join(card.texts())) for number, card in enumerate(cards))
+        self._index = Index(entries, FALLBACK)
+        if model:
+            self.space, self.linear = model
+            return
         texts = [(text, number) for number, card in enumerate(cards) for text in card.texts()]
         counted = [(features(text), number) for text, number in texts]
         self.space = Space(counts for counts, _ in counted)
-        self._linear = Linear(len(cards), [(self.space.vector(counts), number) for counts, number in counted])
-        entries = (Entry(str(number), "", " ".join(card.texts())) for number, card in enumerate(cards))
-        self._index = Index(entries, FALLBACK)
+        self.linear = Linear(len(cards), [(self.space.vector(counts), number) for counts, number in counted])
 
     def rank(self, query: str, limit: int, context: Iterable[str] = ()) -> list[Hit]:
         """Return the best tools for a request, best first.
@@ -93,10 +99,19 @@ class ToolRanker:
 
     def _scores(self, text: str) -> list[float]:
         text = text[:LONGEST_REQUEST]
-        scores = self._linear.scores(self.space.vector(features(text)))
+        scores = self.linear.scores(self.space.vector(features(text)))
         for hit in self._index.search(text, len(self.cards)):
             scores[int(hit.key)] += WORD_WEIGHT * hit.score
         return scores
+
+
+def ranker_of(cards: Sequence[Card]) -> ToolRanker:
+    """Return the ranker of these cards."""
+    return make_ranker(cards)
+
+
+make_ranker: Callable[[Sequence[Card]], ToolRanker] = ToolRanker
+"""Makes rankers; an application may keep what was trained."""
 
 
 class Shortcuts:
@@ -176,7 +191,7 @@ class Shortcuts:
 
     @cached_property
     def _ranker(self) -> ToolRanker:
-        return self._trained or ToolRanker(self.cards)
+        return self._trained or ranker_of(self.cards)
 
     @cached_property
     def _examples(self) -> dict[str, list[Vector]]:

@@ -31,7 +31,7 @@ from agents.toolkit.questions.form import (
     raw_values,
     takes_no,
 )
-from agents.toolkit.questions.options import CONFIRM, INTERRUPT, NO, YES, agreed, chosen, misses
+from agents.toolkit.questions.options import CONFIRM, INTERRUPT, NO, YES, adds_to_yes, agreed, chosen, misses
 from prompts import form_texts, phrase
 
 CHOICE = "choice"
@@ -170,6 +170,8 @@ def read_answer(given: GivenAnswer) -> Reading | None:
     pending = given.pending
     if pending["kind"] == CONFIRM:
         is_agreed = agreed(given.text, called(pending), given.lang)
+        if is_agreed is None and not given.is_sure and adds_to_yes(given.text, given.lang):
+            return Reading("runs", {**pending, "more": True})
         return None if is_agreed is None else Reading("runs" if is_agreed else "declined", pending)
     if pending["options"] and not _is_review(pending):
         return _choice(given)

@@ -158,9 +158,16 @@ def agreed(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
     return True if _begins_with_yes(text, listening(text, lang)) else None
 
 
+def adds_to_yes(text: str, lang: str) -> bool:
+    """Tell whether a text is a yes and a wish, "yes, and book a table", which takes nothing of the yes back."""
+    lexicon = vocabulary(listening(text, lang))
+    wish = lexicon.behind(text, YES, "adding") or lexicon.behind(text, "agree", "adding")
+    return bool(wish) and lexicon.listed("narrowing").isdisjoint(wish or ())
+
+
 def _begins_with_yes(text: str, lang: str) -> bool:
     """Tell whether a text is a yes with nothing behind it that narrows it down: "yes please, do that"."""
-    small = vocabulary(lang).listed(*AROUND)
+    small = vocabulary(lang).listed(*AROUND) - vocabulary(lang).listed("narrowing")
     spaced = f" {' '.join(words(text))} "
     for entry in sorted((*phrases(YES, lang), *phrases("agree", lang)), key=len, reverse=True):
         if spaced.startswith(entry):

@@ -26,6 +26,8 @@ LONGEST_LABEL = 200
 """Characters of an option that are shown."""
 LEVELS = {"info": ("i", "cyan"), "warning": ("!", "yellow"), "error": ("!", "red")}
 UNBOUNDED = 10_000
+DASH = "-"
+"""Stands where a line has no number."""
 BAR = 24
 """Columns of a player's bar."""
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
@@ -34,11 +36,9 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "ta
 def drawn(view: View) -> list[RenderableType]:
     """Return a view as a terminal shows it; a view without a drawing is its plain text."""
     match view:
-        case CardList(title=title, entries=entries):
-            return [
-                *_title(title),
-                _numbered((entry.number or place, _card(entry)) for place, entry in enumerate(entries, 1)),
-            ]
+        case CardList(title=title, entries=entries, unnumbered=unnumbered):
+            places = [0 if unnumbered else entry.number or place for place, entry in enumerate(entries, 1)]
+            return [*_title(title), _numbered(zip(places, map(_card, entries), strict=True))]
         case TableView():
             return [*_title(view.title), Grid(view)]
         case Notice(message=message, level=level):
@@ -114,11 +114,12 @@ class Grid:
         """Draw it in the width there is."""
         columns = [Column(Text(clean(name)), overflow="fold") for name in self._view.columns]
         table = Table(Column("#", style="cyan", justify="right"), *columns, box=box.SIMPLE_HEAD, padding=(0, 1))
-        for number, row in enumerate(self._view.rows, 1):
-            table.add_row(str(number), *(Text(clean(cell)) for cell in row))
+        places = [0 if self._view.unnumbered else number for number, _ in self._view.lines()]
+        for number, row in zip(places, self._view.rows, strict=True):
+            table.add_row(str(number or DASH), *(Text(clean(cell)) for cell in row))
         needed = Measurement.get(console, options.update(max_width=UNBOUNDED), table).minimum
-        lines = [Text(clean(line.partition(" ")[2])) for line in self._view.numbered()]
-        yield table if needed <= options.max_width else _numbered(enumerate(lines, 1))
+        lines = [Text(clean(line)) for _, line in self._view.lines()]
+        yield table if needed <= options.max_width else _numbered(zip(places, lines, strict=True))
 
 
 class Bar:
@@ -143,10 +144,10 @@ def _title(text: str) -> list[RenderableType]:
 
 
 def _numbered(lines: Iterable[tuple[int, Text]]) -> Table:
-    """Return numbered lines; the rest of a long line continues below its beginning."""
+    """Return numbered lines, 0 for none; the rest of a long line continues below its beginning."""
     grid = Table.grid(Column(style="cyan", justify="right"), Column(overflow="fold"), padding=(0, 1))
     for number, line in lines:
-        grid.add_row(f"{number}.", line)
+        grid.add_row(f"{number}." if number else DASH, line)
     return grid
 
 

@@ -104,7 +104,11 @@ def changing(kind: str, *, key: tuple[str, ...] = (), result: Schema = CHANGED_O
 @changing("cancel", key=("order_id", "reason"))
 @tool(response_format="content_and_artifact")
 async def cancel_pending_order(order_id: OrderId, reason: Reason, runtime: Runtime) -> Answer:
-    """Cancel a pending order and pay the money back."""
+    """Cancel a pending order and pay the money back.
+
+    order_id: as listed.
+    reason: as the user says.
+    """
     return await _changed(runtime, "cancel", order_id, reason=reason)
 
 
@@ -115,7 +119,10 @@ async def exchange_delivered_order_items(
 ) -> Answer:
     """Exchange items of a delivered order for others of the same products, once, so all together.
 
-    new_item_ids: in the order of item_ids. payment_method_id: pays the difference, or gets it.
+    order_id: as listed.
+    item_ids: of its items.
+    new_item_ids: in the order of item_ids.
+    payment_method_id: pays the difference, or gets it.
     """
     items = {"item_ids": item_ids, "new_item_ids": new_item_ids}
     return await _changed(runtime, "exchange", order_id, **items, payment_method_id=payment_method_id)
@@ -126,7 +133,12 @@ async def exchange_delivered_order_items(
 async def return_delivered_order_items(
     order_id: OrderId, item_ids: Items, payment_method_id: PaymentId, runtime: Runtime
 ) -> Answer:
-    """Take items of a delivered order back. payment_method_id: gets the money; the one that paid, or a gift card."""
+    """Take items of a delivered order back.
+
+    order_id: as listed.
+    item_ids: of its items.
+    payment_method_id: gets the money; the one that paid, or a gift card.
+    """
     return await _changed(runtime, "return", order_id, item_ids=item_ids, payment_method_id=payment_method_id)
 
 
@@ -137,7 +149,10 @@ async def modify_pending_order_items(
 ) -> Answer:
     """Change items of a pending order to others of the same products, once, so all together.
 
-    new_item_ids: in the order of item_ids. payment_method_id: pays the difference, or gets it.
+    order_id: as listed.
+    item_ids: of its items.
+    new_item_ids: in the order of item_ids.
+    payment_method_id: pays the difference, or gets it.
     """
     items = {"item_ids": item_ids, "new_item_ids": new_item_ids}
     return await _changed(runtime, "change", order_id, **items, payment_method_id=payment_method_id)
@@ -146,7 +161,11 @@ async def modify_pending_order_items(
 @changing("payment", key=("order_id", "payment_method_id"))
 @tool(response_format="content_and_artifact")
 async def modify_pending_order_payment(order_id: OrderId, payment_method_id: PaymentId, runtime: Runtime) -> Answer:
-    """Let another payment method pay for a pending order."""
+    """Let another payment method pay for a pending order.
+
+    order_id: as listed.
+    payment_method_id: pays from now on.
+    """
     return await _changed(runtime, "payment", order_id, payment_method_id=payment_method_id)
 
 
@@ -155,7 +174,16 @@ async def modify_pending_order_payment(order_id: OrderId, payment_method_id: Pay
 async def modify_pending_order_address(
     order_id: OrderId, address1: str, address2: str, city: str, state: str, country: str, zip: str, runtime: Runtime
 ) -> Answer:
-    """Send a pending order to another address. address2: flat or suite, may be empty."""
+    """Send a pending order to another address.
+
+    order_id: as listed.
+    address1: street and house.
+    address2: flat or suite, may be empty.
+    city: city.
+    state: state or region.
+    country: country.
+    zip: zip code.
+    """
     address = Address(address1=address1, address2=address2, city=city, country=country, state=state, zip=zip)
     return await _changed(runtime, "order_address", order_id, **address)
 
@@ -172,7 +200,16 @@ async def modify_user_address(
     runtime: Runtime,
     user_id: UserId | None = None,
 ) -> Answer:
-    """Change where a customer lives. address2: flat or suite, may be empty. user_id: left out, the user's own."""
+    """Change where a customer lives.
+
+    address1: street and house.
+    address2: flat or suite, may be empty.
+    city: city.
+    state: state or region.
+    country: country.
+    zip: zip code.
+    user_id: left out, the user's own.
+    """
     address = Address(address1=address1, address2=address2, city=city, country=country, state=state, zip=zip)
     customer = await read(runtime, ShopRecords.own_customer) if user_id is None else user_id
     user = await change(runtime, customer, lambda records: operations.change_user_address(records, customer, **address))

@@ -28,7 +28,11 @@ Text = Annotated[str, Field(min_length=1, max_length=200)]
 async def choose_order(
     runtime: Runtime, status: Literal["pending", "delivered"] | None = None, words: Words | None = None
 ) -> Answer:
-    """Let the user choose one of their orders. words: what they said of it."""
+    """Let the user choose one of their orders.
+
+    status: only those.
+    words: what the user called it, such as an item in it.
+    """
     lang = runtime.state["lang"]
 
     def fitting(shop: ShopRecords) -> Sequence[Order]:
@@ -51,7 +55,11 @@ async def choose_order(
 @traits(kind="selector", result=records.CHOSEN_ITEM, private=True, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_item(order_id: OrderId, runtime: Runtime, words: Words | None = None) -> Answer:
-    """Let the user choose one of an order's items."""
+    """Let the user choose one of an order's items.
+
+    order_id: as listed.
+    words: what the user called the item.
+    """
     lang = runtime.state["lang"]
 
     def fitting(shop: ShopRecords) -> Sequence[Item]:
@@ -69,7 +77,10 @@ async def choose_item(order_id: OrderId, runtime: Runtime, words: Words | None =
 @traits(kind="selector", result=records.CHOSEN_NEW_ITEM, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_new_item(item_id: ItemId, runtime: Runtime) -> Answer:
-    """Let the user choose what an item is exchanged for."""
+    """Let the user choose what an item is exchanged for.
+
+    item_id: the item that goes back.
+    """
     lang = runtime.state["lang"]
     product = await read(runtime, lambda shop: _with_others(shop, item_id))
 
@@ -91,7 +102,12 @@ async def choose_payment_method(
     purpose: Literal["return", "exchange", "modify"] | None = None,
     words: Words | None = None,
 ) -> Answer:
-    """Let the user choose how an order is paid, or where its money goes back to. words: what they said of it."""
+    """Let the user choose how an order is paid, or where its money goes back to.
+
+    order_id: as listed.
+    purpose: what for.
+    words: its name, if the user gave one ("gift card").
+    """
     lang = runtime.state["lang"]
 
     def fitting(shop: ShopRecords) -> Sequence[PaymentMethod]:
@@ -117,7 +133,10 @@ async def choose_payment_method(
 @traits(kind="selector", result=records.CHOSEN_PRODUCT, always=True)
 @tool(response_format="content_and_artifact")
 async def choose_product(runtime: Runtime, words: Words | None = None) -> Answer:
-    """Let the user choose a product of the shop."""
+    """Let the user choose a product of the shop.
+
+    words: what the user called it.
+    """
     lang = runtime.state["lang"]
     products = await read(runtime, ShopRecords.products)
 

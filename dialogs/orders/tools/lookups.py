@@ -29,14 +29,22 @@ OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
 @traits(result=records.USER_ID, permission=SERVE)
 @tool(response_format="content_and_artifact")
 async def find_user_id_by_email(email: str, runtime: Runtime) -> Answer:
-    """Find out which customer has an email address."""
+    """Find out which customer has an email address.
+
+    email: in full.
+    """
     return result(await _customer(runtime, lambda user: user["email"].lower() == email.lower()))
 
 
 @traits(result=records.USER_ID, permission=SERVE)
 @tool(response_format="content_and_artifact")
 async def find_user_id_by_name_zip(first_name: str, last_name: str, zip: str, runtime: Runtime) -> Answer:
-    """Find out which customer has a name and a zip code, if their email is not known."""
+    """Find out which customer has a name and a zip code, if their email is not known.
+
+    first_name: first name.
+    last_name: last name.
+    zip: zip code.
+    """
     asked_for = (first_name.lower(), last_name.lower(), zip)
 
     def is_meant(user: User) -> bool:
@@ -49,7 +57,10 @@ async def find_user_id_by_name_zip(first_name: str, last_name: str, zip: str, ru
 @traits(result=records.USER, view="cards", private=True)
 @tool(response_format="content_and_artifact")
 async def get_user_details(runtime: Runtime, user_id: UserId | None = None) -> Answer:
-    """Look up a customer: address, payment methods, orders. user_id: left out, the user's own."""
+    """Look up a customer: address, payment methods, orders.
+
+    user_id: left out, the user's own.
+    """
     user = await read(runtime, lambda shop: shop.user(user_id or shop.own_customer()))
     return result(user, view=wording.user_view(user, runtime.state["lang"]))
 
@@ -57,7 +68,10 @@ async def get_user_details(runtime: Runtime, user_id: UserId | None = None) -> A
 @traits(result=records.ORDER, view="cards", private=True, always=True)
 @tool(response_format="content_and_artifact")
 async def get_order_details(order_id: OrderId, runtime: Runtime) -> Answer:
-    """Look up an order: items, status, payments."""
+    """Look up an order: items, status, payments.
+
+    order_id: as listed.
+    """
     order = await read(runtime, lambda shop: shop.order(order_id))
     return result(order, view=wording.order_view(order, runtime.state["lang"]))
 
@@ -65,7 +79,10 @@ async def get_order_details(order_id: OrderId, runtime: Runtime) -> Answer:
 @traits(result=records.PRODUCT, view="cards", always=True)
 @tool(response_format="content_and_artifact")
 async def get_product_details(product_id: ProductId, runtime: Runtime) -> Answer:
-    """Look up a product with all the items it is sold as."""
+    """Look up a product with all the items it is sold as.
+
+    product_id: as listed.
+    """
     product = await read(runtime, lambda shop: shop.product(product_id))
     return result(product, view=wording.product_view(product, runtime.state["lang"]))
 
@@ -73,7 +90,10 @@ async def get_product_details(product_id: ProductId, runtime: Runtime) -> Answer
 @traits(result=records.VARIANT)
 @tool(response_format="content_and_artifact")
 async def get_item_details(item_id: ItemId, runtime: Runtime) -> Answer:
-    """Look up one item of a product: options, price, whether it is in stock."""
+    """Look up one item of a product: options, price, whether it is in stock.
+
+    item_id: as listed.
+    """
 
     def variant(shop: ShopRecords) -> Variant:
         return shop.product_of(item_id)["variants"][item_id]
@@ -94,7 +114,10 @@ async def list_all_product_types(runtime: Runtime) -> Answer:
 @traits(result=records.ORDERS, view="cards", private=True, always=True, shortcut=True)
 @tool(response_format="content_and_artifact")
 async def list_orders(runtime: Runtime, page: Page = 1) -> Answer:
-    """List the user's own orders, 50 a page."""
+    """List the user's own orders, 50 a page.
+
+    page: from 1.
+    """
     lang = runtime.state["lang"]
     orders = await read(runtime, ShopRecords.own_orders)
     return result(
@@ -104,7 +127,10 @@ async def list_orders(runtime: Runtime, page: Page = 1) -> Answer:
 
 @tool
 async def calculate(expression: str) -> str:
-    """Work out a sum of numbers with + - * / and parentheses, to the cent."""
+    """Work out a sum of numbers with + - * / and parentheses, to the cent.
+
+    expression: such as (20 - 5) * 3.
+    """
     try:
         return str(round(float(_worked_out(ast.parse(expression[:LONGEST_SUM], mode="eval").body)), 2))
     except (SyntaxError, KeyError, ZeroDivisionError, OverflowError):
@@ -114,7 +140,10 @@ async def calculate(expression: str) -> str:
 @traits(effect="write", repeatable=True, irreversible=True, confirm="foreign")
 @tool
 async def transfer_to_human_agents(summary: str, runtime: Runtime) -> str:
-    """Pass the user on to a person, with what it is about, if they ask for one or nothing else here can help."""
+    """Pass the user on to a person, if they ask for one or nothing else here can help.
+
+    summary: what it is about.
+    """
     context = runtime.context
     call, most = runtime.tool_call_id or "", context.limits.notes_per_day
     if context.notes is None or not await context.notes.add(context.thread, summary, call, context.user, most):

@@ -65,7 +65,11 @@ ITEMS = PriceWatches()
 @traits(effect="write", repeatable=True, undo=ITEMS)
 @tool
 async def watch_price(product: Words, runtime: Runtime, below: Price | None = None) -> str:
-    """Watch a product's price, and tell the user when it drops. product: its name. below: only under this price."""
+    """Watch a product's price, and tell the user when it drops.
+
+    product: its name.
+    below: only under this price.
+    """
     lang = runtime.state["lang"]
     if not runtime.context.rings:
         raise Refused(said("refused.nothing_rings", lang))
@@ -97,7 +101,10 @@ async def list_price_watches(runtime: Runtime) -> Answer:
 @traits(effect="write", repeatable=True, undo=ITEMS)
 @tool
 async def stop_price_watch(product: Words, runtime: Runtime) -> str:
-    """Stop watching a product's price. product: its name."""
+    """Stop watching a product's price.
+
+    product: its name.
+    """
     lang = runtime.state["lang"]
     watched = await read(runtime, lambda records: _named(records, product, lang))
     key = watched["product_id"]

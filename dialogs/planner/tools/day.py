@@ -31,7 +31,10 @@ MOST_PLANNED = 30
 @traits(always=True, view="day", volatile=True, shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def agenda(runtime: Runtime, when: When = TODAY) -> Answer:
-    """Tell what is on. when: "Friday", "this week", "next", "overdue", "how long" (timers), "how many"."""
+    """Tell what is on.
+
+    when: "Friday", "this week", "next", "overdue", "how long" (timers), "how many".
+    """
     lang = runtime.state["lang"]
     plans = await reminders_of(runtime).agenda(runtime.context.user, lang)
     span = period(when, FALLBACK if when == TODAY else listening(when, lang), plans.now, plans.zone)
@@ -44,7 +47,10 @@ async def agenda(runtime: Runtime, when: When = TODAY) -> Answer:
 @traits(effect="write", repeatable=True, view="day", volatile=True, private=True, undo=(TODOS, REMINDERS))
 @tool(response_format="content_and_artifact")
 async def plan_day(plan: Annotated[str, Field(min_length=1, max_length=1000)], runtime: Runtime) -> Answer:
-    """Note a day told in one sentence: what has a time will ring, the rest are to-dos."""
+    """Note a day: what has a time will ring, the rest are to-dos.
+
+    plan: the day in one sentence, as the user told it.
+    """
     lang, now, zone = runtime.state["lang"], present(runtime), await zone_of(runtime)
     planned = items(plan, lang, now, zone)
     left_out = [_why(item, lang, now) for item in planned if item.problem]
@@ -76,7 +82,10 @@ def _why(item: Item, lang: str, now: datetime) -> str:
 @traits(effect="write", repeatable=True, volatile=True, undo=(SETTINGS, REMINDERS))
 @tool
 async def set_time_zone(zone: str, runtime: Runtime) -> str:
-    """Set the time zone. zone: its IANA name, as Europe/Berlin."""
+    """Set the time zone.
+
+    zone: its IANA name, as Europe/Berlin.
+    """
     lang = runtime.state["lang"]
     name = _named(zone, lang)
     if name is None:

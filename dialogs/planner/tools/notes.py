@@ -35,7 +35,10 @@ NOTES = NotesOfUser()
 @traits(always=True, effect="write", repeatable=True, volatile=True, undo=NOTES)
 @tool
 async def keep_note(note: Text, runtime: Runtime) -> str:
-    """Remember something for the user that is nothing to do ("my car is on level 3"). note: in the user's words."""
+    """Remember something for the user that is nothing to do ("my car is on level 3").
+
+    note: in the user's words.
+    """
     at = present(runtime).astimezone(await zone_of(runtime)).isoformat()
     async with NOTES.held(runtime):
         await NOTES.add(runtime, await NOTES.entries(runtime), [{"text": note, "at": at}])
@@ -45,7 +48,10 @@ async def keep_note(note: Text, runtime: Runtime) -> str:
 @traits(always=True, volatile=True, private=True)
 @tool
 async def find_notes(about: Text, runtime: Runtime) -> str:
-    """Tell what the user asked to remember. about: what it is about ("my car")."""
+    """Tell what the user asked to remember.
+
+    about: what it is about ("my car").
+    """
     notes, lang = await NOTES.entries(runtime), runtime.state["lang"]
     sought = _telling(about, lang)
     shared = {note.key: len(sought & _telling(note.values["text"], lang)) for note in notes}
@@ -66,7 +72,10 @@ async def list_notes(runtime: Runtime) -> str:
 @traits(effect="write", repeatable=True, volatile=True, undo=NOTES, confirm=asks, question=NOTES.question)
 @tool
 async def delete_notes(numbers: Numbers, runtime: Runtime) -> str:
-    """Delete notes. numbers: as listed."""
+    """Delete notes.
+
+    numbers: as listed.
+    """
     return await NOTES.delete(runtime, numbers)
 
 

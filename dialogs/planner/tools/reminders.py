@@ -150,7 +150,8 @@ async def no_time(when: str, runtime: Runtime) -> Refused:
 async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, kind: Kind | None = None) -> str:
     """Set a reminder, alarm or timer, one call for each.
 
-    when: the user's words ("every Monday at 9"). text: what of.
+    when: the user's words ("every Monday at 9").
+    text: what of.
     kind: as the user calls it; day tells the plan of each day.
     """
     lang, now, zone = runtime.state["lang"], present(runtime), await zone_of(runtime)
@@ -167,14 +168,20 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, k
 @traits(always=True, view="cards", volatile=True, shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def list_reminders(runtime: Runtime, page: Page = 1) -> Answer:
-    """Show reminders, alarms and timers with their numbers."""
+    """Show reminders, alarms and timers with their numbers.
+
+    page: from 1.
+    """
     return await REMINDERS.shown(runtime, page)
 
 
 @traits(kind="selector", private=True)
 @tool(response_format="content_and_artifact")
 async def choose_reminder(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
-    """Let the user choose a reminder, of these numbers or of all."""
+    """Let the user choose a reminder.
+
+    numbers: of these; left out, of all.
+    """
     return await REMINDERS.choice(runtime, numbers)
 
 
@@ -193,9 +200,10 @@ async def change_reminder(
 ) -> str:
     """Change a reminder, alarm or timer, or put off one that rang.
 
-    number: as listed; without it the one just set or rung. when: the user's words, also relative
-    ("an hour later", "by a day", "at ten", "15" for a timer).
-    every: of a repetition all times, or false only the next (a snooze); left out the user is asked.
+    number: as listed; left out, the one just set or rung.
+    text: the new one.
+    when: the user's words, also relative ("an hour later", "by a day", "at ten", "15" for a timer).
+    every: true for all times of a repetition, false for the next only (a snooze); left out, the user is asked.
     """
     if number:
         reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
@@ -221,7 +229,8 @@ async def _skip(args: Json, runtime: Runtime) -> str | None:
 async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str:
     """Skip the next time of a repetition, which goes on; or tick a single reminder off as done.
 
-    number: as listed. when: the day to skip, in the user's words.
+    number: as listed.
+    when: the day to skip, in the user's words.
     """
     lang, hidden = runtime.state["lang"], runtime.context.is_shared
     reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
@@ -253,14 +262,20 @@ async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str
 )
 @tool
 async def delete_reminders(numbers: Numbers, runtime: Runtime) -> str:
-    """Delete reminders, alarms or timers. numbers: as listed."""
+    """Delete reminders, alarms or timers.
+
+    numbers: as listed.
+    """
     return await REMINDERS.delete(runtime, numbers)
 
 
 @traits(effect="write", repeatable=True, volatile=True, shortcut=True, undo=REMINDERS)
 @tool
 async def stop_timer(runtime: Runtime, which: Literal["timer", "alarm"] = "timer") -> str:
-    """Stop the timer or alarm; the user chooses of several."""
+    """Stop the timer or alarm; the user chooses of several.
+
+    which: of the two.
+    """
     lang = runtime.state["lang"]
     running = [it for it in await live_reminders(runtime) if it.kind == which and it.due_ms is not None]
     # What an earlier try of this call was about to stop is settled.

@@ -54,7 +54,11 @@ async def add_todos(
     runtime: Runtime,
     list_name: ListName = "",
 ) -> str:
-    """Note to-dos, each in the user's words. list_name: of a list that the user names ("shopping")."""
+    """Note to-dos.
+
+    items: each in the user's words.
+    list_name: of a list that the user names ("shopping").
+    """
     keys = await put_on_list(items, runtime, list_name)
     kept_before = [key for key in keys if not key.startswith(f"{runtime.tool_call_id}-")]
     lines = [it.line for it in await TODOS.entries(runtime) if it.key in kept_before]
@@ -94,7 +98,11 @@ def _key(text: str) -> tuple[str, ...]:
 @traits(always=True, view="cards", shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
 async def list_todos(runtime: Runtime, page: Page = 1, list_name: ListName = "") -> Answer:
-    """Show the to-dos with their numbers. list_name: only those of a list that the user names."""
+    """Show the to-dos with their numbers.
+
+    page: from 1.
+    list_name: only those of a list that the user names.
+    """
     kept = TODOS.on_list(await TODOS.entries(runtime), list_name)
     if kept is None:
         none = said("todos_no_list", runtime.state["lang"], list=list_name)
@@ -105,7 +113,10 @@ async def list_todos(runtime: Runtime, page: Page = 1, list_name: ListName = "")
 @traits(kind="selector", private=True)
 @tool(response_format="content_and_artifact")
 async def choose_todo(runtime: Runtime, numbers: list[Number] | None = None) -> Answer:
-    """Let the user choose a to-do, of these numbers or of all."""
+    """Let the user choose a to-do.
+
+    numbers: of these; left out, of all.
+    """
     return await TODOS.choice(runtime, numbers)
 
 
@@ -116,7 +127,12 @@ async def _change(args: Json, runtime: Runtime) -> str | None:
 @traits(always=True, effect="write", repeatable=True, undo=TODOS, question=_change)
 @tool
 async def change_todo(number: Number, runtime: Runtime, text: Text | None = None, done: bool | None = None) -> str:
-    """Change a to-do's text, or mark it done. number: as listed."""
+    """Change a to-do's text, or mark it done.
+
+    number: as listed.
+    text: the new one.
+    done: whether it is.
+    """
     async with TODOS.held(runtime):
         todo = next(iter(await TODOS.with_numbers(runtime, [number])), None)
         if todo is None:
@@ -131,5 +147,8 @@ async def change_todo(number: Number, runtime: Runtime, text: Text | None = None
 @traits(always=True, effect="write", repeatable=True, undo=TODOS, confirm=asks, question=TODOS.question)
 @tool
 async def delete_todos(numbers: Numbers, runtime: Runtime) -> str:
-    """Delete to-dos. numbers: as listed."""
+    """Delete to-dos.
+
+    numbers: as listed.
+    """
     return await TODOS.delete(runtime, numbers)

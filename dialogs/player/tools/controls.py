@@ -145,7 +145,11 @@ def playback_value(playback: Playback, lang: str) -> Json:
 @steers(undo=PLAYED_NOW)
 @tool(response_format="content_and_artifact")
 async def play_title(title_id: TitleId, runtime: Runtime, from_start: bool = False) -> Answer:
-    """Play a film or an episode, from where it was left; of a series the next episode."""
+    """Play a film or an episode, from where it was left; of a series the next episode.
+
+    title_id: as listed.
+    from_start: from its beginning.
+    """
     async with viewing_of(runtime) as viewing:
         title = await _to_watch(viewing, await viewing.player.title(title_id))
         return await _play(viewing, title, runtime, from_start=from_start)
@@ -154,7 +158,11 @@ async def play_title(title_id: TitleId, runtime: Runtime, from_start: bool = Fal
 @steers(undo=PLAYED_NOW)
 @tool(response_format="content_and_artifact")
 async def play_from(source: Words, runtime: Runtime, what: AnyKind = "any") -> Answer:
-    """Play what was played on a day (as in list_played) or what an alarm names. source: the day, or alarm."""
+    """Play what was played on a day, or what the user's alarm of now is about.
+
+    source: the day, as in list_played, or alarm.
+    what: of which kind.
+    """
     lang = runtime.state["lang"]
     async with viewing_of(runtime) as viewing:
         if source == ALARM:
@@ -176,7 +184,10 @@ async def play_from(source: Words, runtime: Runtime, what: AnyKind = "any") -> A
 @steers(undo=PLAYED_NOW)
 @tool(response_format="content_and_artifact")
 async def control_playback(action: Action, runtime: Runtime) -> Answer:
-    """Steer what plays. stop_at_end: sleep timer, off when this title has ended; play_on: not so after all."""
+    """Steer what plays.
+
+    action: stop_at_end is a sleep timer, off when this title has ended; play_on takes that back.
+    """
     lang = runtime.state["lang"]
     async with viewing_of(runtime) as viewing:
         now = await viewing.player.now()
@@ -199,7 +210,11 @@ async def control_playback(action: Action, runtime: Runtime) -> Answer:
 async def set_volume(
     runtime: Runtime, volume: Percent | None = None, change: Literal["louder", "quieter", "mute"] | None = None
 ) -> Answer:
-    """Set the volume in per cent, or change it."""
+    """Set the volume, or change it.
+
+    volume: in per cent.
+    change: if no number was named.
+    """
     async with viewing_of(runtime) as viewing:
         before = (await viewing.player.now()).volume
         steps = {"louder": min(before + STEP, 100), "quieter": max(before - STEP, 0), "mute": 0}
@@ -213,7 +228,12 @@ async def set_volume(
 async def mark_title(
     title_id: TitleId, runtime: Runtime, liked: bool | None = None, watched: bool | None = None
 ) -> str:
-    """Note that the user likes a title, or has watched it or the whole series."""
+    """Note that the user likes a title, or has watched it or the whole series.
+
+    title_id: as listed.
+    liked: whether they do.
+    watched: whether they have.
+    """
     lang = runtime.state["lang"]
     async with viewing_of(runtime) as viewing:
         title = await viewing.player.title(title_id)

@@ -31,7 +31,17 @@ async def search_titles(
     unwatched: bool = False,
     listed: bool = False,
 ) -> Answer:
-    """Find titles. rating_from: of 10, high is 8. listed: only among those listed last."""
+    """Find titles.
+
+    words: of the title.
+    what: of which kind.
+    genre: one.
+    year: of release.
+    rating_from: of 10, high is 8.
+    liked: only what the user likes.
+    unwatched: only what they have not watched.
+    listed: only among those listed last.
+    """
     lang = runtime.state["lang"]
     query = Query(words, what, genre, year or None, rating_from or None, liked or None, False if unwatched else None)
     async with viewing_of(runtime) as viewing:
@@ -44,7 +54,10 @@ async def search_titles(
 @traits(foreign=has_foreign_titles, result=wording.SOME_TITLES, view="cards", private=True)
 @tool(response_format="content_and_artifact")
 async def list_played(runtime: Runtime, day: Words = "") -> Answer:
-    """List what was played. day: today, yesterday, a weekday or YYYY-MM-DD; else a week."""
+    """List what was played.
+
+    day: today, yesterday, a weekday or YYYY-MM-DD; left out, a week.
+    """
     lang = runtime.state["lang"]
     since, until = await span_of(day, runtime)
     async with viewing_of(runtime) as viewing:
@@ -55,7 +68,10 @@ async def list_played(runtime: Runtime, day: Words = "") -> Answer:
 @traits(foreign=has_foreign_titles, kind="selector", result=wording.TITLE)
 @tool(response_format="content_and_artifact")
 async def choose_title(runtime: Runtime, words: Words = "") -> Answer:
-    """Find one title by the user's words ("the second one"); of several they choose."""
+    """Find one title; of several the user chooses.
+
+    words: the user's ("the second one").
+    """
     lang = runtime.state["lang"]
     async with viewing_of(runtime) as viewing:
         if words:
@@ -70,7 +86,11 @@ async def choose_title(runtime: Runtime, words: Words = "") -> Answer:
 @traits(foreign=has_foreign_titles, result=wording.SOME_TITLES, view="cards")
 @tool(response_format="content_and_artifact")
 async def list_episodes(title_id: TitleId, runtime: Runtime, season: int = 0) -> Answer:
-    """List the episodes of a series. season: 0 for all."""
+    """List the episodes of a series.
+
+    title_id: as listed.
+    season: 0 for all.
+    """
     lang = runtime.state["lang"]
     async with viewing_of(runtime) as viewing:
         series = await viewing.player.title(title_id)
@@ -82,7 +102,10 @@ async def list_episodes(title_id: TitleId, runtime: Runtime, season: int = 0) ->
 @traits(foreign=has_foreign_titles, result=wording.DETAILS, view="cards")
 @tool(response_format="content_and_artifact")
 async def show_title(title_id: TitleId, runtime: Runtime) -> Answer:
-    """Show all about a film, series or episode."""
+    """Show all about a film, series or episode.
+
+    title_id: as listed.
+    """
     lang = runtime.state["lang"]
     async with viewing_of(runtime) as viewing:
         title = await viewing.player.title(title_id)

@@ -59,7 +59,7 @@ async def test_one_time_of_a_repetition_is_put_off(friday: Chat) -> None:
         "Set, for this time only: 2. pills: tomorrow at 8:10 am. "
         "It goes on: 1. pills: every day, next on Sunday at 8 am."
     )
-    assert "Gone again: 2. pills" in (trace := await friday.says("undo"))
+    assert "Taken back: 2. pills" in (trace := await friday.says("undo"))
     assert "As it was: 1. pills: every day at 8 am." in trace
     [moved] = await answers(friday, [Call("change_reminder", {"number": 1, "when": "on Tuesday"})])
     assert moved.startswith("Set, for this time only: 3. pills: on Tuesday at 8 am.")

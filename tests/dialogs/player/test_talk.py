@@ -66,12 +66,12 @@ async def test_the_first_film_at_volume_20(chat: Chat, couch: Couch) -> None:
     """Two wishes of one message are two calls of one reply; the identifier is a small number from the list."""
     chat.expects(supervisor=BEGIN, player=[Call("search_titles", {"what": "film", "rating_from": 8}), "Four."])
     trace = await couch.says("Is there a really good film?")
-    assert trace.endswith("view: cards Films and series")
+    assert trace.endswith("view: cards Films and series\nplayer: Four.")
 
     both = [Call("play_title", {"title_id": 1}), Call("set_volume", {"volume": 20})]
     chat.expects(player=[both, "Enjoy it."], observer=["stay"])
     trace = await couch.says("The first film, at volume 20")
-    assert trace.endswith("view: player Metropolis (1927)")
+    assert trace.endswith("view: player Metropolis (1927)\nplayer: Enjoy it.")
     assert couch.calls == [("play_title", {"title_id": 1}), ("set_volume", {"volume": 20})]
     playback = await couch.now()
     assert (named(playback), playback.volume) == (("Metropolis", "playing", 0), 20)
@@ -106,7 +106,8 @@ async def test_switch_off_when_this_ends(chat: Chat, couch: Couch) -> None:
     ]
     chat.expects(supervisor=BEGIN, player=[*play, *timer], observer=["stay"])
     trace = await couch.says("Flash Gordon, if you have it", "And switch off when this ends")
-    assert trace.endswith("view: player Flash Gordon, season 1, episode 1: The Planet of Peril (then switched off)")
+    view = "view: player Flash Gordon, season 1, episode 1: The Planet of Peril (then switched off)"
+    assert trace.endswith(f"{view}\nplayer: I will.")
 
     couch.time += 19 * 60
     assert named(await couch.now()) == ("The Planet of Peril", "playing", 19 * 60)
@@ -143,7 +144,7 @@ async def test_an_alarm_of_another_dialog_names_what_is_played(chat: Chat, couch
     )
     trace = await couch.says("Wake me at 7:30 with Metropolis", "Now play what is set as my alarm")
     assert "supervisor (observer): switch -> player" in trace
-    assert trace.endswith("view: player Metropolis (1927)")
+    assert trace.endswith("view: player Metropolis (1927)\nplayer: It plays.")
 
 
 async def test_only_those_and_the_second_one(chat: Chat, couch: Couch) -> None:
@@ -163,7 +164,7 @@ async def test_only_those_and_the_second_one(chat: Chat, couch: Couch) -> None:
         "2. A Trip to the Moon (1902) — science fiction, adventure · ★ 8.1 · 13 min"
         in chat.script.asked[-3].messages[-1].text
     )
-    assert trace.endswith("view: player A Trip to the Moon (1902)")
+    assert trace.endswith("view: player A Trip to the Moon (1902)\nplayer: It plays.")
 
 
 async def test_a_correction_changes_what_was_just_done(chat: Chat, couch: Couch) -> None:

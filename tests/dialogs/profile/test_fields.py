@@ -80,7 +80,7 @@ async def test_an_undo_behind_a_deletion_reaches_for_nothing_older(tmp_path: Pat
         for text in ("add tea to my list", "my name is Ann", "forget my name", "yes"):
             await says(assistant, text)
         assert await says(assistant, "undo") == "What was forgotten does not come back: it is deleted for good."
-        assert await says(assistant, "undo") == "Gone again: 1. tea."
+        assert await says(assistant, "undo") == "Taken back: 1. tea."
 
 
 async def test_they_hold_in_every_thread(tmp_path: Path) -> None:

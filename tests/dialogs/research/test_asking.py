@@ -4,6 +4,7 @@ import pytest
 
 from agents.events import Interrupt, Message, Sources
 from agents.models.script import Call
+from agents.state.person import FORWARDED
 from dialogs.research.services import Retrievers
 from tests.conftest import Chat
 from tests.dialogs.research.library import Library, page
@@ -46,12 +47,17 @@ async def test_numbers_run_on_behind_an_answered_question(chat: Chat, web: Libra
     """The first search is unasked, the second is asked, the third is covered by the yes; no number comes twice."""
     chat.expects(
         supervisor=[Call("look_things_up")],
-        research=[search("chain"), search("oil"), search("lasts oil"), "A chain [source=[0]], its oil [source=[1]]."],
+        research=[
+            search("chain"),
+            search("euros"),
+            search("lasts oil"),
+            "A chain [source=[0]], its oil [source=[1]].",
+        ],
     )
     await chat.says("How long does a chain last, and what does its oil cost?")
     assert questions(chat) == [
         "I have read text that others wrote, so I ask first. Search the web, and once more if the answer needs it"
-        " (for: “oil”; in: “web”; limit: 5)?"
+        " (for: “euros”; in: “web”; limit: 5)?"
     ]
     assert numbers(chat) == ["0"]
 
@@ -59,7 +65,7 @@ async def test_numbers_run_on_behind_an_answered_question(chat: Chat, web: Libra
     assert questions(chat) == []
     assert numbers(chat) == ["1", "0", "1"]
     assert cited(chat) == [CHAIN.url, OIL.url]
-    assert web.asked == ["chain", "oil", "lasts oil"]
+    assert web.asked == ["chain", "euros", "lasts oil"]
 
 
 @pytest.mark.usefixtures("web")
@@ -74,6 +80,38 @@ async def test_an_aside_keeps_the_numbers(chat: Chat) -> None:
     await chat.says("what time is it?")
     await chat.says("yes")
     assert cited(chat) == [OIL.url, CHAIN.url]
+
+
+@pytest.mark.parametrize(
+    ("said", "query", "is_asked"),
+    [
+        ("How long does a chain last, and what does its oil cost?", "oil costs of a chain", False),
+        ("Сколько служит цепь и почём масло?", "цепи: масло", False),
+        ("How long does a chain last?", "chain oil", True),
+        ("How long does a chain last?", "chain 4711", True),
+    ],
+)
+async def test_the_users_own_words_need_no_yes(
+    chat: Chat, web: Library, said: str, query: str, *, is_asked: bool
+) -> None:
+    """After text that others wrote, a look-up is asked about only if it has words that the user has not said."""
+    chat.expects(supervisor=[Call("look_things_up")], research=[search("chain"), search(query), "So [source=[0]]."])
+    await chat.says(said)
+
+    assert len(questions(chat)) == is_asked
+    if is_asked:
+        chat.script.queues.clear()
+    assert len(web.asked) == 1 if is_asked else 2
+
+
+async def test_what_is_passed_on_is_not_the_users_own_word(chat: Chat, web: Library) -> None:
+    """A forwarded message gives a look-up no words."""
+    chat.expects(supervisor=[Call("look_things_up")], research=[search("oil"), "So."], observer=["stay"])
+    await chat.says("chain oil", source=FORWARDED)
+
+    assert len(questions(chat)) == 1
+    chat.script.queues.clear()
+    assert web.asked == []
 
 
 async def test_searches_side_by_side_are_one_question(chat: Chat, web: Library) -> None:
@@ -121,3 +159,32 @@ async def test_documents_of_ones_own_are_never_asked_about(chat: Chat, web: Libr
     assert questions(chat) == []
     assert (numbers(chat), cited(chat)) == (["0", "1", "1"], [OWN.url])
     assert web.asked == ["chain"]
+
+
+async def test_a_document_is_told_in_full_once(chat: Chat, web: Library) -> None:
+    """Two queries that find the same page have it once; the other one names it, with the same number."""
+    chat.expects(
+        supervisor=[Call("look_things_up")],
+        research=[
+            Call("search", {"queries": ["chain", "chain lasts"], "sources": ["web"]}),
+            "Five years [source=[0]].",
+        ],
+    )
+    await chat.says("How long does a chain last?")
+
+    prompt = chat.script.asked[-1].prefix
+    assert prompt.count(CHAIN.text) == 1
+    assert '{"text":"Chains","reference_keyword":0}' in prompt
+
+
+@pytest.mark.usefixtures("web")
+async def test_the_supervisor_knows_whether_the_web_is_searched(chat: Chat) -> None:
+    """Its context says so, since the card of the specialist cannot."""
+    chat.expects(supervisor=["Hello."])
+    await chat.says("good morning to you")
+    assert "look_things_up also searches the web." in chat.script.asked[-1].prefix
+
+    chat.services = [Retrievers({"documents": Library([OWN], name="documents")})]
+    chat.expects(supervisor=["Hello."])
+    await chat.says("good morning to you", thread="another")
+    assert "the web is not set up" in chat.script.asked[-1].prefix

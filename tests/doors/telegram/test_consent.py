@@ -45,7 +45,7 @@ async def test_undo_is_a_command(door: Open, world: BotApi, script: Script) -> N
         world.says(ANN, "milk and bread")
         await world.until_sent(ANN, 1)
         world.says(ANN, "/undo")
-        assert (await world.until_sent(ANN, 2))[1:] == ["Gone again: 1. milk; 2. bread."]
+        assert (await world.until_sent(ANN, 2))[1:] == ["Taken back: 1. milk; 2. bread."]
 
 
 async def test_what_is_forwarded_is_not_the_users_word(door: Open, world: BotApi, script: Script) -> None:

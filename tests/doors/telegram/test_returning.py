@@ -30,8 +30,8 @@ def sends(world: BotApi, data: str) -> None:
 
 
 def tool_results(script: Script) -> list[str]:
-    """Return what the planner has read of its tools."""
-    return [message.text for message in script.asked[-1].messages if message.type == "tool"]
+    """Return what the planner has read of its tools, without what is said of each result."""
+    return [message.text.partition("\n")[0] for message in script.asked[-1].messages if message.type == "tool"]
 
 
 async def test_a_web_app_hands_its_data_back(pages: Open, world: BotApi, script: Script) -> None:

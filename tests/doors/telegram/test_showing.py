@@ -47,14 +47,14 @@ async def test_a_form_is_filled_in_words(shop: Open, world: BotApi, script: Scri
         assert (await world.until_sent(ANN, 2))[1] == "Thanks."
 
 
-async def test_cards_stand_for_the_answer(shop: Open, world: BotApi, script: Script) -> None:
+async def test_words_are_sent_below_the_cards(shop: Open, world: BotApi, script: Script) -> None:
     """A view is sent once and its words are not sent after it."""
     script.add(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "You have one."])
     async with shop() as telegram:
         world.says(ANN, "What did I order?")
-        await world.until_sent(ANN, 1)
+        await world.until_sent(ANN, 2)
         await world.until(lambda: not telegram.chats.is_busy(ANN))
-    assert world.texts(ANN) == ["Orders\n1. Red hat — 15 EUR"]
+    assert world.texts(ANN) == ["Orders\n1. Red hat — 15 EUR", "You have one."]
 
 
 async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:

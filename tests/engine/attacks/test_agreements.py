@@ -120,3 +120,29 @@ async def test_a_question_about_much_is_short(chat: Chat) -> None:
     assert len(asked.prompt) < 2_100
     assert "Delete from your list (50): 1. 1 xxx" in asked.prompt
     assert asked.prompt.endswith("… (+30)?")
+
+
+@pytest.mark.parametrize("answer", ["Yes, and put eggs on it then", "Да, и запиши яйца", "好的，另外记下鸡蛋"])
+async def test_a_yes_with_a_wish_is_both(chat: Chat, answer: str) -> None:
+    """The call is done, and then the dialog hears the message, which is asked nothing again."""
+    await asked_to_delete(chat)
+    chat.expects(planner=[Call("add_todos", {"items": ["eggs"]}), "Both are off, and eggs are on."])
+    trace = await chat.says(answer)
+
+    assert trace.endswith("planner.add_todos(items=['eggs']) = 3. eggs\nplanner: Both are off, and eggs are on.")
+    assert await todos(chat) == {3: ("eggs", False)}
+    heard = [call for call in chat.script.asked if call.role == "planner"][-2].messages[-1]
+    assert answer in heard.text
+
+
+@pytest.mark.parametrize(
+    "answer", ["yes, but keep the bread", "yes and no", "yes, and not the bread", "да, но без хлеба"]
+)
+async def test_a_yes_that_is_narrowed_down_is_none(chat: Chat, answer: str) -> None:
+    """Nothing is done; the dialog hears what was said."""
+    await asked_to_delete(chat)
+    before = await todos(chat)
+    chat.expects(planner=["Only the milk, then?"], observer=["stay"])
+    await chat.says(answer)
+    chat.script.queues.clear()
+    assert await todos(chat) == before

@@ -145,7 +145,7 @@ async def test_a_brief_carries_the_suspicion(chat: Chat, tmp_path: Path) -> None
         chat.speakers = Speakers(supervisor, chat.speakers.dialogs)
         before = await belongings(chat)
         orders = Call("plan_things", {"brief": "delete 1 and 2"})
-        chat.expects(supervisor=[Call("read_letter"), orders], planner=["…", OBEYED["deletes all"]], observer=["own"])
+        chat.expects(supervisor=[Call("read_letter"), orders], planner=["…", OBEYED["deletes all"]], observer=["other"])
         trace = await chat.says("read me the letter that came this morning")
         assert "confirm: " in trace
         assert await belongings(chat) == before
@@ -167,7 +167,9 @@ async def test_a_queued_wish_carries_the_suspicion(chat: Chat, tmp_path: Path) -
         both: list[Line] = [
             [Call("get_acquainted", {"brief": "-"}), Call("plan_things", {"brief": "delete 1 and 2"})],
         ]
-        chat.expects(planner=["…"], supervisor=[Call("read_letter"), *both], observer=["own"], profile=["What is it?"])
+        chat.expects(
+            planner=["…"], supervisor=[Call("read_letter"), *both], observer=["other"], profile=["What is it?"]
+        )
         await chat.says("read me the letter that came this morning")
         chat.expects(profile=[["Good.", Call("hand_back")]], planner=[OBEYED["deletes all"]])
         assert "confirm: " in await chat.says("I work as a nurse in a hospital")

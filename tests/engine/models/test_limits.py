@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
+from agents.conversation.room import surplus
 from agents.errors import ModelUnavailable
 from agents.events import Event
 from agents.language.text.repetition import Repetition
@@ -212,3 +213,15 @@ async def test_a_server_may_be_told_the_words(choice: Choice | None, field: obje
         await answer(replace(model, habits={"unlimited": True}), "stay", "planner", "own")
         await answer(model)
         assert [body.get(choice or "grammar") for body in server.bodies] == [field, field, None]
+
+
+def test_patience_and_histories_are_parameters() -> None:
+    """Of each role's model; left out, a history has half of the window, and 16,000 tokens at most."""
+    history: list[AnyMessage] = [HumanMessage("word " * 600) for _ in range(100)]
+    sets: list[dict[str, Any]] = [{}, {"window": 8_192}, {"window": 131_072}, {"history": 50_000}, {"history": 200_000}]
+    windows = [model_at("http://127.0.0.1:1", **parameters).window for parameters in sets]
+    kept = [len(history) - surplus(history, window) for window in windows]
+    # Each message is estimated at 998 tokens.
+    assert kept == [8, 2, 8, 25, 100]
+    assert model_at("http://127.0.0.1:1").aside_seconds == 10
+    assert model_at("http://127.0.0.1:1", "observer", patience=900).aside_seconds == 900

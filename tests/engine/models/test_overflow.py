@@ -132,14 +132,15 @@ async def overflow(url: str) -> Overflow | None:
 
 
 async def test_a_history_that_is_too_long_is_cut(tmp_path: Path) -> None:
-    """The same turn is answered with the last quarter of what was said, and the rest stays forgotten."""
+    """The same turn is answered with the last quarter of what was said, and the rest is summed up."""
     async with Provider.open(small(400)) as server, stage(tmp_path / "t.db", models(server.url)) as application:
         for number in range(4):
             assert said(await play(application, f"{number} {'word ' * 15}")) == ["Short and good."]
         events = await play(application, f"4 {'word ' * 15}")
         assert errors(events) == ["model_retry"]
         assert said(events) == ["Short and good."]
-        assert [text[0] for text in heard(server.bodies[-1], "user")] == ["4"]
+        # Last of all the model was asked to sum up.
+        assert [text[0] for text in heard(server.bodies[-2], "user")] == ["4"]
         assert await count(application) == 2
         assert said(await play(application, "short")) == ["Short and good."]
         assert heard(server.bodies[-1], "user")[1:] == ["short"]
@@ -153,7 +154,7 @@ async def test_one_long_message_does_not_spoil_the_thread(tmp_path: Path) -> Non
         assert errors(await play(application, "word " * 200)) == ["model_retry", "too_long"]
         events = await play(application, "shorter")
         assert said(events) == ["Short and good."]
-        assert heard(server.bodies[-1], "user") == ["shorter"]
+        assert heard(server.bodies[-2], "user") == ["shorter"]
         assert said(await play(application, "again")) == ["Short and good."]
         assert await open_calls(application) == []
 

@@ -133,7 +133,9 @@ async def test_a_switch_that_leaves_a_question(chat: Chat, driver: Driver) -> No
     """Killed at any step of a change of subject, the question is left, its call answered, and the talk goes on."""
     async for _ in killed(chat, driver, ASK, text=WEATHER):
         lines = await chat.says(WEATHER, id="m")
-        assert lines.endswith("supervisor: It is sunny.\nsupervisor: Shall we go on with your to-dos?")
+        assert lines.endswith(
+            "supervisor: It is sunny.\nsupervisor: I had asked: “Which order?” Shall we go on with your to-dos?"
+        )
         assert (await asked(chat), await calls_left(chat)) == ([], [])
         lines = await chat.says("Now there is a thing for a return", "3")
         assert lines.endswith(noted(HAT.replace("Red hat", "Green coat").replace("15", "140")))

@@ -48,7 +48,7 @@ async def test_an_undo_outlives_who_began_it(chat: Chat, driver: Driver) -> None
     async for _ in killed(chat, driver, "some milk", "now drop it", text="undo"):
         assert (await chat.says("undo", id="m")).endswith("planner: Back again: 1. milk.")
         assert await todos(chat) == ["milk"]
-        assert (await chat.says("undo")).endswith("planner: Gone again: 1. milk.")
+        assert (await chat.says("undo")).endswith("planner: Taken back: 1. milk.")
         assert await todos(chat) == []
 
 

@@ -70,7 +70,7 @@ async def test_a_stop_lands_after_what_cannot_be_taken_back(assistant: Assistant
     script.add(observer=["stay"])
     assert said(await play(assistant, "did it go out?")) == ["It is posted."]
     results = [message for message in script.asked[-1].messages if isinstance(message, ToolMessage)]
-    assert [(result.text, result.status) for result in results] == [("Posted.", "success")]
+    assert [(result.text, result.status) for result in results] == [("Posted.\nOnly you see it.", "success")]
 
 
 async def test_a_turn_gives_way_after_its_tools(assistant: Assistant, script: Script) -> None:

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agents.events import Event, Message, Observed, ToolEnd, TurnEnd
-from agents.events.views import CardList, Entry
+from agents.events.views import CardList, Entry, View
 from agents.models import Model, Models
 from agents.models.script import Call, Line
 from agents.state.history import dangling
@@ -97,7 +97,7 @@ async def test_a_history_stays_valid_meanwhile(chat: Chat, plain: str) -> None:
 
     asked = chat.script.asked[-1].messages
     assert user_words(asked) == [plain, plain, "I want to return something"]
-    assert asked[-1].text == '{"id":1,"name":"Red hat","price":15.0}'
+    assert asked[-1].text.splitlines()[0] == '{"id":1,"name":"Red hat","price":15.0}'
     assert is_valid(asked)
     assert is_valid(await chat.messages("planner"))
 
@@ -170,7 +170,10 @@ async def test_without_a_key_a_question_outlasts_a_plain_request(tmp_path: Path)
 
 @pytest.mark.parametrize("question_first", [False, True])
 async def test_a_view_is_shown_before_the_question_of_another_tool(chat: Chat, question_first: bool) -> None:
-    """What the user may need to answer is on the screen first, in whatever order the tools were called."""
+    """What the user may need to answer is on the screen first, in whatever order the tools were called.
+
+    Only the options have numbers, which the user answers with.
+    """
     calls = [Call("find_orders", {"name": "hat"}), Call("choose_order")]
     chat.expects(supervisor=BEGIN, planner=[calls[::-1] if question_first else calls, "Sent back.", "Yes."])
 
@@ -184,16 +187,21 @@ async def test_a_view_is_shown_before_the_question_of_another_tool(chat: Chat, q
         planner.choose_order() = {{"id":2,"name":"Blue shoes","price":60.0}}
         planner: Sent back.
     """) == await chat.says("I want to return something", "1")
+    assert [event.text() for event in chat.events if isinstance(event, View)] == ["Orders\n- Red hat — 15 EUR"]
     await chat.says("yes")
     asked = chat.script.asked[-1].messages[-1].text
-    assert "Orders:\n1. Red hat — 15 EUR\nWhich order?:\n1. Blue shoes" in asked
+    assert "On the user's screen:\nWhich order?:\n1. Blue shoes" in asked
 
 
-async def test_of_several_views_the_last_is_shown_before_a_question(chat: Chat) -> None:
-    """As without a question: a tool that shows nothing leaves the word to others, here to the question."""
+async def test_several_views_are_shown_before_a_question(chat: Chat) -> None:
+    """All that the round shows stands above the question, in the order of the calls; the last list has the numbers."""
     calls = [Call("find_orders", {"name": "e"}), Call("refund"), Call("list_todos"), Call("ask_address")]
-    chat.expects(supervisor=BEGIN, planner=[calls, "Fetched.", [*calls[:2], calls[3]]], observer=["stay"])
+    chat.expects(supervisor=BEGIN, planner=[calls, "Fetched."])
     trace = await chat.says("Fetch it", "street: Elm Street 5", "8001")
-    assert [line for line in trace.splitlines() if line.startswith("view")] == ["view: cards To-dos"]
 
-    assert "view" not in await chat.says("and then do fetch the other parcels as well")
+    assert [line for line in trace.splitlines() if line.startswith("view")] == [
+        "view: cards Orders",
+        "view: cards To-dos",
+    ]
+    orders, todos = [event.text().splitlines()[1] for event in chat.events if isinstance(event, View)]
+    assert (orders, todos) == ("- Blue shoes — 60 EUR", "1. buy milk")

@@ -49,7 +49,7 @@ async def test_a_model_is_given_role_and_text(chat: Chat) -> None:
     chat.expects(supervisor=["Hello.", "Fine."])
     await chat.says("Hi there my friend", "How do you do then")
     prompt = chat.script.asked[-1].messages
-    assert re.fullmatch(r"<context>\nToday: .*\n</context>\n\nHi there my friend", users(prompt)[0])
+    assert re.fullmatch(r"<context>\nNow: [^<]*\n</context>\n\nHi there my friend", users(prompt)[0])
     assert users(prompt)[1] == "How do you do then"
     assert not TOP.search(prompt[-1].text)
     assert not METADATA.search(prompt[-1].text)

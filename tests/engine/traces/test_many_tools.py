@@ -160,3 +160,24 @@ async def test_what_is_no_card_is_told_so(chat: Chat, name: str, args: object) -
 
     assert " ! " in trace
     assert trace.endswith("supervisor: Sorry.")
+
+
+async def test_what_no_tool_fits_is_said(chat: Chat) -> None:
+    """A search for a tool that there is not finds none, instead of the six that are least unlike it."""
+    chat.speakers = with_warehouse(chat.speakers)
+    chat.expects(supervisor=[Call("find_tools", {"query": "undo the last change"}), "I cannot."])
+
+    assert "supervisor.find_tools(query='undo the last change') = Nothing fits." in await chat.says(
+        "undo all of it now"
+    )
+
+
+@pytest.mark.needs("player")
+async def test_who_calls_an_unknown_tool_is_told_of_the_specialists(chat: Chat) -> None:
+    """A specialist's own tool called by the supervisor leads to the specialist."""
+    chat.expects(supervisor=[Call("search_titles", {"words": "boat"}), Call("watch_things", {"brief": "boat"})])
+    chat.expects(player=["There is one."])
+    trace = await chat.says("is there anything to watch with a boat in it")
+
+    assert "watch_things" in trace.partition("There is no tool search_titles. There are:")[2].splitlines()[0]
+    assert trace.endswith("player: There is one.")

@@ -126,7 +126,7 @@ async def test_on_a_server_of_one_prompt_an_observer_asks_behind_the_dialogs(
     assert ("Neither answer" in question) == is_shared
     # What was said stands in the dialog's own prompt; in a system message nobody's words may stand.
     assert ("It said last: see above" in question, "Tell me what you do." in question) == (is_shared, not is_shared)
-    assert "Answer with one word" in (question if is_shared else observer.messages[0].text)
+    assert "Answer with one of these" in (question if is_shared else observer.messages[0].text)
 
 
 async def test_a_call_in_place_of_a_vote_changes_nothing(chat: Chat) -> None:

@@ -45,7 +45,7 @@ async def test_while_a_choice_is_open_the_thread_says_so(chat: Chat) -> None:
 
 async def test_a_switch_abandons_a_choice(chat: Chat) -> None:
     """A change of subject leaves the choice; its call is answered, and the supervisor hears the message."""
-    chat.expects(supervisor=[*BEGIN, "It is sunny."], planner=[Call("choose_order"), "…"], observer=["own"])
+    chat.expects(supervisor=[*BEGIN, "It is sunny."], planner=[Call("choose_order"), "…"], observer=["other"])
 
     assert told(f"""
         user: I want to return something
@@ -56,7 +56,7 @@ async def test_a_switch_abandons_a_choice(chat: Chat) -> None:
         supervisor (observer): supervisor
         planner -> supervisor
         supervisor: It is sunny.
-        supervisor: Shall we go on with your to-dos?
+        supervisor: I had asked: “Which order?” Shall we go on with your to-dos?
     """) == await chat.says("I want to return something", "What's the weather like tomorrow in Rome?")
     state = await chat.state()
     assert (state["pending"], state["paused"], dangling(await chat.messages("planner"))) == ([], ["planner"], [])

@@ -15,8 +15,8 @@ from tests.support.shop_tools import BEGIN, HAT, ORDERS, RETURNS, find_orders
 pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]
 
 
-async def test_the_last_view_stands_for_the_answer(chat: Chat) -> None:
-    """The user sees the last tool's view, not the model's text, which stays in the model's own memory."""
+async def test_words_stand_below_the_view(chat: Chat) -> None:
+    """The user sees the last tool's view, and below it what the model says of it."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "e"}), "You have three orders."])
 
     assert told("""
@@ -24,18 +24,20 @@ async def test_the_last_view_stands_for_the_answer(chat: Chat) -> None:
         supervisor -> planner
         planner.find_orders(name='e') = [{"id":1,"name":"Blue shoes","price":60.0},$more]
         view: cards Orders
+        planner: You have three orders.
     """).replace(
         "$more", '{"id":2,"name":"Red hat","price":15.0},{"id":3,"name":"Green coat","price":140.0}'
     ) == await chat.says("What did I order?")
     [view] = [event for event in chat.events if isinstance(event, CardList)]
-    [message] = [event for event in chat.events if isinstance(event, Message)]
+    shown, said = [event for event in chat.events if isinstance(event, Message)]
     assert view.entries[1].id == HAT
-    assert (message.shown, message.text.splitlines()[2]) == (True, "2. Red hat — 15 EUR")
+    assert (shown.shown, shown.text.splitlines()[2]) == (True, "2. Red hat — 15 EUR")
+    assert (said.shown, said.text) == (False, "You have three orders.")
     assert (await chat.messages("planner"))[-1].text == "You have three orders."
 
 
 async def test_without_a_view_the_model_speaks(chat: Chat) -> None:
-    """A last tool without a view leaves the word to the model, whatever was shown before it."""
+    """A last tool without a view leaves the word to the model: what was only looked up before it is not shown."""
     calls = [Call("find_orders", {"name": "hat"}), Call("submit_return", {"order": 1})]
     chat.expects(supervisor=BEGIN, planner=[*calls, "It is on its way."])
 
@@ -155,7 +157,7 @@ async def test_a_view_is_shown_before_the_dialog_ends(chat: Chat) -> None:
     chat.expects(supervisor=BEGIN, planner=calls)
 
     assert (await chat.says("Where is my hat?")).endswith(
-        "view: cards Orders\nplanner (dialog): finished\nplanner -> supervisor"
+        "view: cards Orders\nplanner: There it is.\nplanner (dialog): finished\nplanner -> supervisor"
     )
 
 

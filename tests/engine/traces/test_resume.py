@@ -27,15 +27,16 @@ async def interrupted(chat: Chat, resume: Resume) -> str:
 
 
 async def test_ask_offers_and_yes_resumes_with_a_recap(chat: Chat) -> None:
-    """With "ask" the user is offered to go on; yes brings a recap made from the form, without any model."""
+    """With "ask" the user is offered to go on; yes brings the open question again, without any model."""
     trace = await interrupted(chat, "ask")
-    assert trace.endswith("supervisor: It is ten.\nsupervisor: Shall we go on with your profile (experience: nurse)?")
+    offer = "supervisor: I had asked: “What are you good at?” Shall we go on with your profile?"
+    assert trace.endswith(f"supervisor: It is ten.\n{offer}")
 
     assert told("""
         user: yes
         offer (free): switch -> profile
         supervisor -> profile
-        profile: Back to your profile (experience: nurse). Which skills do you have?
+        profile: Back to your profile. What are you good at?
     """) == await chat.says("yes")
     assert (await chat.state())["dialog"] == "profile"
 
@@ -44,7 +45,7 @@ async def test_ask_offers_and_yes_resumes_with_a_recap(chat: Chat) -> None:
 async def test_a_bare_continue_takes_up_the_offer(chat: Chat, text: str) -> None:
     """It says yes to what is on offer."""
     await interrupted(chat, "ask")
-    assert (await chat.says(text)).endswith("Which skills do you have?")
+    assert (await chat.says(text)).endswith("What are you good at?")
     assert (await chat.state())["dialog"] == "profile"
 
 
@@ -75,9 +76,7 @@ async def test_an_offer_may_be_ignored(chat: Chat) -> None:
 async def test_tell_goes_on_at_once(chat: Chat) -> None:
     """With "tell" the dialog goes on right after the answer, with its recap."""
     assert (await interrupted(chat, "tell")).endswith(
-        "supervisor: It is ten.\n"
-        "supervisor -> profile\n"
-        "profile: Back to your profile (experience: nurse). Which skills do you have?"
+        "supervisor: It is ten.\nsupervisor -> profile\nprofile: Back to your profile. What are you good at?"
     )
     assert (await chat.state())["dialog"] == "profile"
 
@@ -106,7 +105,8 @@ async def test_a_dialog_that_ends_leads_back_to_the_one_before(chat: Chat) -> No
 
     trace = await chat.says("Hi, I have just joined", "Forget it, milk on my list")
 
-    assert trace.endswith("planner -> supervisor\nsupervisor: Shall we go on with your profile?")
+    offer = "supervisor: I had asked: “What do you do?” Shall we go on with your profile?"
+    assert trace.endswith(f"planner -> supervisor\n{offer}")
 
 
 async def test_the_supervisor_can_call_a_paused_dialog_back(chat: Chat) -> None:

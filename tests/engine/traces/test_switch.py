@@ -41,7 +41,9 @@ async def test_a_switch_is_seen_by_the_observer(chat: Chat) -> None:
     assert "Forget it, put milk on my list" not in [m.text for m in await chat.messages("profile")]
 
 
-@pytest.mark.parametrize(("lang", "note"), [("en", "plainly belongs to this helper"), ("ru", "явно для этого")])
+@pytest.mark.parametrize(
+    ("lang", "note"), [("en", "Done: plan_things has taken over"), ("ru", "разговор ведёт plan_things")]
+)
 async def test_the_supervisor_knows_of_a_switch_it_was_not_asked_about(chat: Chat, lang: str, note: str) -> None:
     """Its history gets the message, and the hand-over as if it had called the dialog."""
     chat.gate = lambda scene: Guess(0.9, "surely another subject")
@@ -113,7 +115,7 @@ async def test_a_dialog_that_took_over_can_give_the_message_back(chat: Chat) -> 
         planner (dialog): supervisor
         planner -> supervisor
         supervisor: It is ten.
-        supervisor: Shall we go on with your profile?
+        supervisor: I had asked: “What do you do?” Shall we go on with your profile?
     """)
         == (await chat.says("Hi, I have just joined", "Wait, is it ten?")).partition("What do you do?\n")[2]
     )
@@ -180,8 +182,8 @@ async def test_the_very_first_message_to_a_dialog_can_switch(chat: Chat) -> None
 
 
 async def test_a_message_nobody_is_for_goes_to_the_supervisor(chat: Chat) -> None:
-    """The verdict "own" lets the supervisor talk, and it offers to go on with what was interrupted."""
-    chat.expects(supervisor=[BEGIN, "It is a lovely day."], profile=["What do you do?"], observer=["own"])
+    """The verdict "other" lets the supervisor talk, and it offers to go on with what was interrupted."""
+    chat.expects(supervisor=[BEGIN, "It is a lovely day."], profile=["What do you do?"], observer=["other"])
     await chat.says("Hi, I have just joined")
 
     assert told("""
@@ -189,7 +191,7 @@ async def test_a_message_nobody_is_for_goes_to_the_supervisor(chat: Chat) -> Non
         supervisor (observer): supervisor
         profile -> supervisor
         supervisor: It is a lovely day.
-        supervisor: Shall we go on with your profile?
+        supervisor: I had asked: “What do you do?” Shall we go on with your profile?
     """) == await chat.says("Is it not a lovely day today?")
 
 

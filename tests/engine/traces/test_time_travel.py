@@ -66,7 +66,7 @@ async def test_a_question_that_was_open_is_open_again(chat: Chat) -> None:
     chat.expects(
         supervisor=[*BEGIN, "It is sunny."],
         planner=[Call("choose_order"), "…", "The red hat it is."],
-        observer=["own"],
+        observer=["other"],
     )
     await chat.says("I want to return something", "What's the weather like tomorrow in Rome?")
     assert (await chat.state())["pending"] == []

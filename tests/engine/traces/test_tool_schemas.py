@@ -55,10 +55,11 @@ async def test_a_model_is_told_the_names_that_it_was_shown(chat: Chat) -> None:
 
 
 def test_a_description_has_a_length_that_all_providers_take(chat: Chat) -> None:
-    """With what comes back; a longer one is cut."""
+    """With what comes back and who sees it; a longer one is cut, and still says who sees it."""
     wordy = StructuredTool.from_function(func=lambda: "", name="wordy", description="So many words. " * 100)
     text = Schemas().of(wordy, "en")["function"]["description"]
-    assert (len(text), text[-1]) == (LONGEST_DESCRIPTION, "…")
+    assert len(text) == LONGEST_DESCRIPTION
+    assert text.endswith("… Only you see it.")
 
 
 def test_a_tool_that_no_model_can_call_is_a_fault(chat: Chat) -> None:

@@ -165,7 +165,7 @@ async def test_what_was_interrupted_is_offered_again(chat: Chat) -> None:
         leave (free): finished
         planner -> supervisor
         supervisor: Good, we leave that here. What can I do for you?
-        supervisor: Shall we go on with your profile?
+        supervisor: I had asked: “What do you do?” Shall we go on with your profile?
         user: stop
         offer (free): supervisor
         supervisor: All right.

@@ -51,9 +51,11 @@ async def test_the_same_write_again_is_told_not_done(chat: Chat, desk: Desk) -> 
         supervisor -> planner
         planner.pay(to='Bob', amount=10) = {"receipt":1}
         view: link Receipt
+        planner: Paid.
         user: and the ten euros for that Bob of yours
         planner.pay(amount=10, to='Bob') = {"receipt":1}
         view: link Receipt
+        planner: As I said.
     """) == await chat.says("Pay Bob 10 euros", "and the ten euros for that Bob of yours")
     assert desk.paid == ["Bob 10 EUR"]
 

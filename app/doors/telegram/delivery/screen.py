@@ -123,7 +123,8 @@ class ChatScreen:
 
 def grid(view: Table) -> Page | None:
     """Return a table in fixed-width columns; None if a phone would break its lines."""
-    numbered = (("#", *view.columns), *((str(number), *row) for number, row in enumerate(view.rows, 1)))
+    rows = enumerate(view.rows, 1)
+    numbered = (("#", *view.columns), *(("-" if view.unnumbered else str(number), *row) for number, row in rows))
     lines = columns(numbered)
     title = f"{clean(view.title)}\n" if view.title else ""
     text = "\n".join(lines)

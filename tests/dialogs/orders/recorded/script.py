@@ -142,7 +142,9 @@ class Clerk(Script):
                 continue
             read = purpose.sought and self.reads.showing(purpose.sought)
             meant = read.output if read else self.task.steps[purpose.step].output
-            pairs = zip(identifiers(meant, schema), identifiers(json.loads(answer.text), schema), strict=True)
+            pairs = zip(
+                identifiers(meant, schema), identifiers(json.loads(answer.text.partition("\n")[0]), schema), strict=True
+            )
             shown |= {named: int(number) for named, (_, number) in pairs}
         self.shown |= shown.keys()
         return shown

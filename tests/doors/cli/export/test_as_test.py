@@ -149,7 +149,7 @@ async def test_what_was_not_recorded_is_no_test(chat: Chat) -> None:
 
 async def test_what_goes_otherwise_is_no_test(chat: Chat) -> None:
     """An export is played before it is printed: one that would fail is not."""
-    chat.expects(supervisor=[MEET, "It is ten."], profile=["What do you do?"], observer=["own"])
+    chat.expects(supervisor=[MEET, "It is ten."], profile=["What do you do?"], observer=["other"])
     profile = replace(chat.speakers.dialogs["profile"], resume="never")
     chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "profile": profile})
     await chat.says("Hi", "Never mind, what time is it?")

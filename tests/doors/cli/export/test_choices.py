@@ -85,13 +85,13 @@ async def test_it_can_be_read(chat: Chat, capsys: Captured) -> None:
 
 
 async def test_it_keeps_what_the_model_said(chat: Chat, capsys: Captured) -> None:
-    """Where a view stood for the answer the model's own words are beside it; a choice is marked as one."""
+    """A view and the model's own words below it are both there; a choice is marked as one."""
     await hold(chat)
     await exported(chat, form="json")
     contents = json.loads(capsys.readouterr().out)["contents"]
 
     assert contents[1]["content"] == "Orders\n1. Red hat — 15 EUR"
-    assert contents[1]["metadata"]["original"] == "You have one hat."
+    assert contents[2]["content"] == "You have one hat."
     kinds = [content["metadata"].get("kind") for content in contents if content["role"] == "user"]
     assert kinds == [None] * 2 + ["choice"] * 3
 

@@ -26,7 +26,7 @@ def test_a_card_is_edited_by_options(capsys: Captured) -> None:
         "Добавь дела.",
     ]
     assert run(capsys, "edit", "add_todos", "--lang", "ru", *change) == f"Written: {path}\n"
-    kept = [line for line in lines[1:] if line != "- новое дело {items}"]
+    kept = [line for line in lines[lines.index("") :] if line != "- новое дело {items}"]
     assert path.read_text("utf-8").splitlines() == ["Добавь дела.", *kept, "- занеси {items}"]
     assert path.stat().st_mode == mode
     assert [name for name in os.listdir(path.parent) if name.startswith(".")] == []

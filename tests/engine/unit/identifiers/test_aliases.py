@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, StringConstraints
 
-from agents.language.identifiers import AliasError, Aliases, Opaque, spelled
+from agents.language.identifiers import AliasError, Aliases, Opaque, named, spelled
 from app.remote.tool_spec import Result
 
 OrderId = Annotated[str, Opaque("order")]
@@ -140,3 +140,46 @@ def test_a_number_of_another_kind_stands_for_nothing() -> None:
     with pytest.raises(AliasError) as wrong:
         ids.restore(1, order, ["my order 1"])
     assert (wrong.value.kind, wrong.value.numbers) == ("order", ["2"])
+
+
+def hidden(ids: Aliases, identifier: str, *told: str) -> object:
+    """Return what the model reads for an identifier, once people have read or written these texts."""
+    found: dict[str, Any] = ids.hide({"id": identifier}, Parcel.model_json_schema(), lambda: told)  # type: ignore[assignment]
+    return found["id"]
+
+
+def test_a_short_identifier_that_people_read_stays() -> None:
+    """It is no number for the model once it stands alone in a text; the model may write it in arguments then."""
+    ids = Aliases()
+    assert hidden(ids, "D1003", "Order D10031", "Order D1003-b") == 1
+    assert hidden(ids, "D1003", "Order D1003, delivered") == "D1003"
+    assert hidden(ids, "D1003") == "D1003"
+    assert hidden(ids, "D1004") == 2
+    assert ids.restore({"id": "D1003"}, Parcel.model_json_schema()) == {"id": "D1003"}
+    assert ids.restore({"id": 1}, Parcel.model_json_schema()) == {"id": "D1003"}
+    with pytest.raises(AliasError, match="D1004") as unknown:
+        ids.restore({"id": "D1004"}, Parcel.model_json_schema())
+    assert unknown.value.numbers == ["1", "D1003", "2"]
+
+
+@pytest.mark.parametrize("identifier", ["7f9c-41a2-bd03-55", "red", "12"])
+def test_what_is_long_or_a_plain_word_is_a_number(identifier: str) -> None:
+    """However often it was shown: it is too long to be read, or means something else where people write it."""
+    assert hidden(Aliases(), identifier, f"The thing {identifier} is there.") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("I took #3 for you.", "I took Steamboat Willie for you."),
+        ("#3, then №3.", "Steamboat Willie, then Steamboat Willie."),
+        ("C#3, #33, #3-b and ##3 stay", "C#3, #33, #3-b and ##3 stay"),
+        ("the first is #1", "the first is #1"),
+        ("nobody knows #4", "nobody knows #4"),
+    ],
+)
+def test_a_number_in_the_words_of_a_model_is_shown_as_a_name(text: str, shown: str) -> None:
+    """Unless it has no name, or a line on the screen has the number too."""
+    numbered = {"title": {"1": "a" * 20, "3": "b" * 20, "4": "c" * 20}}
+    labels = {"a" * 20: "The General", "b" * 20: "Steamboat Willie"}
+    assert named(text, numbered, labels, ["1. The Kid", "Which one?"]) == shown

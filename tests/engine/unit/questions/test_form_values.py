@@ -213,6 +213,8 @@ def test_the_hint_says_what_may_be_left_out(lang: str, hint: str) -> None:
         filled={},
         skipped=[],
         answers=[],
+        behind=[],
+        more=False,
         **stored_fields(Delivery),
     )
     assert worded(ask(pending, lang), lang) == f"Where to?\n{hint}\nstreet:\nfloor:\nrings:"

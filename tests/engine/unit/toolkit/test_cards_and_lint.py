@@ -109,13 +109,16 @@ def test_everybody_has_help_and_a_way_out() -> None:
 
 
 def test_a_model_is_told_what_comes_back() -> None:
-    """A tool with a result schema says in a line what it returns; one that gives sentences adds nothing."""
+    """A tool with a result schema says in a line what it returns; each says whether the user sees it, too."""
     speakers = with_tools()
     planner = replace(speakers.dialogs["planner"], tools=shop_tools.TOOLS)
     bound = Prompting(speakers).tools(planner, "en")
     told = {one["function"]["name"]: one["function"] for one in bound}
-    assert told["find_orders"]["description"].endswith("\nReturns: [{id: number, name: text, price: number}]")
-    assert told["submit_return"]["description"] == "Send an order back."
+    assert told["find_orders"]["description"].endswith(
+        "\nReturns: [{id: number, name: text, price: number}] The user sees it."
+    )
+    assert told["submit_return"]["description"] == "Send an order back. Only you see it."
+    assert "see" not in told["hand_back"]["description"]
     assert told["submit_return"]["parameters"]["properties"]["order"] == {"description": "", **ARGUMENT}
     assert "x-opaque" not in str(bound)
 
@@ -280,7 +283,7 @@ def test_a_name_means_one_tool(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "rule"), [
-    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, asks_once, check, cited"),
+    ({"effec": "write"}, "there is no trait effec; there are: again_after, always, answers, asks_once, carries, check"),
     ({"result": int}, "a result must be a pydantic model or a JSON schema, found <class 'int'>"),
     ({"kind": "breaker", "form": dict}, "a form must be a pydantic model with fields, found <class 'dict'>"),
     ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),

@@ -1,0 +1,256 @@
+"""What a model says is seen: below the views of its tools, streamed, and kept to the letter."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool, tool
+
+from agents.errors import ContractError
+from agents.events import Message, Token
+from agents.events.views import CardList, Document, Entry, Link, View
+from agents.models.script import Call, Line
+from agents.state.message_notes import notes_of
+from agents.toolkit.context import Runtime
+from agents.toolkit.result import Answer, result
+from agents.toolkit.traits import traits
+from app.assistant import Turn
+from prompts import phrase
+from tests.conftest import Chat, told
+from tests.support.scripted_assistant import Gate
+
+pytestmark = pytest.mark.needs("planner")
+BEGIN: list[Line] = [Call("plan_things", {"brief": "see below"})]
+
+
+@traits(view="cards")
+@tool(response_format="content_and_artifact")
+async def find(thing: str, runtime: Runtime) -> Answer:
+    """Find things."""
+    entries = [Entry(f"{colour} {thing}") for colour in ("red", "blue")]
+    return result(message="two", view=CardList(title=thing, entries=entries))
+
+
+@traits(effect="write", view="link")
+@tool(response_format="content_and_artifact")
+async def book(thing: str, runtime: Runtime) -> Answer:
+    """Book a thing."""
+    return result(message=f"{thing} is booked", view=Link(title=thing, url="https://shop.example/1"))
+
+
+@traits(effect="write", confirm="always")
+@tool
+async def move(street: str) -> str:
+    """Change the address."""
+    return f"It goes to {street}."
+
+
+@traits(view="document", answers=True)
+@tool(response_format="content_and_artifact")
+async def hand_out(runtime: Runtime) -> Answer:
+    """Give the user the price list."""
+    return result(message="It is handed out.", view=Document(title="prices.txt", content="hat 1\ncoat 2"))
+
+
+@tool
+async def weigh(thing: str) -> str:
+    """Weigh a thing."""
+    return "one pound"
+
+
+TOOLS: Sequence[BaseTool] = [find, book, move, hand_out, weigh]
+
+
+@pytest.fixture(autouse=True)
+def tools(chat: Chat) -> None:
+    """Give the planner a few tools."""
+    planner = replace(chat.speakers.dialogs["planner"], tools=TOOLS)
+    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "planner": planner})
+
+
+def screen(chat: Chat) -> list[str]:
+    """Return what the user saw, a text for each view, question and message."""
+    return [event.text for event in chat.events if isinstance(event, Message)]
+
+
+async def replies(chat: Chat) -> list[AIMessage]:
+    """Return the planner's replies as its history has them."""
+    return [message for message in await chat.messages("planner") if isinstance(message, AIMessage)]
+
+
+async def test_an_answer_to_a_question_stands_below_what_was_looked_up(chat: Chat) -> None:
+    """Who asks what a thing weighs gets the list that was looked up for it, and the answer."""
+    chat.expects(
+        supervisor=BEGIN, planner=[Call("find", {"thing": "hat"}), "The red one weighs a pound. Shall I book it?"]
+    )
+
+    assert told("""
+        user: what does the hat weigh?
+        supervisor -> planner
+        planner.find(thing='hat') = two
+        view: cards hat
+        planner: The red one weighs a pound. Shall I book it?
+    """) == await chat.says("what does the hat weigh?")
+    assert screen(chat) == ["hat\n1. red hat\n2. blue hat", "The red one weighs a pound. Shall I book it?"]
+
+
+async def test_words_beside_a_call_are_shown_with_what_they_are_about(chat: Chat) -> None:
+    """List, sentence, question: none of them hides another, and the model is told what is true."""
+    said = "There is no green coat. The address I change now."
+    planner: list[Line] = [Call("find", {"thing": "coat"}), [said, Call("move", {"street": "Oak Street"})], "Done."]
+    chat.expects(supervisor=BEGIN, planner=planner)
+    question = "move (street: “Oak Street”)?"
+    await chat.says("the green coat, and send it to Oak Street")
+    assert screen(chat) == ["coat\n1. red coat\n2. blue coat", said, f"{question}\nYes or no?"]
+
+    assert "planner: Done." in await chat.says("yes")
+    assert screen(chat) == ["Done."]
+    moved = chat.script.asked[-1].messages[-1].text
+    assert moved == "\n".join(
+        [
+            phrase("said_beside_a_call", "en", text=said),
+            "It goes to Oak Street.",
+            phrase("user_asked", "en", question=question),
+            "Only you see it.",
+        ]
+    )
+
+
+async def test_every_write_is_shown_and_of_reads_the_last_round(chat: Chat) -> None:
+    """What was only looked up on the way is not shown; what was done is, in the order in which it was done."""
+    calls = [Call("book", {"thing": "hat"}), Call("find", {"thing": "shoe"}), Call("book", {"thing": "coat"})]
+    chat.expects(supervisor=BEGIN, planner=[*calls, "Both are booked."])
+    await chat.says("book a hat and a coat")
+
+    assert [event.title for event in chat.events if isinstance(event, View)] == ["hat", "coat"]
+    assert screen(chat)[-1] == "Both are booked."
+    looked_up = next(m for m in await chat.messages("planner") if isinstance(m, ToolMessage) and m.name == "find")
+    assert notes_of(looked_up)["seen"] == "with_words"
+
+
+async def test_a_view_that_is_the_answer_stands_in_place_of_words(chat: Chat) -> None:
+    """The model is told so; its words are kept as left out, and its history has what the user saw."""
+    chat.expects(supervisor=BEGIN, planner=[Call("hand_out"), "Here you are: hat 1, coat 2.", "A hat is cheapest."])
+    chat.expects(observer=["stay"])
+    await chat.says("the prices")
+
+    assert screen(chat) == ["hat 1\ncoat 2"]
+    assert not [event for event in chat.events if isinstance(event, Token) and event.speaker == "planner"]
+    [shown] = [event for event in chat.events if isinstance(event, Message)]
+    assert (shown.shown, shown.original) == (True, "Here you are: hat 1, coat 2.")
+    reply = (await replies(chat))[-1]
+    assert (reply.text, notes_of(reply)["left_out"]) == ("hat 1\ncoat 2", "Here you are: hat 1, coat 2.")
+    assert chat.script.asked[-1].messages[-1].text == (
+        "It is handed out.\nThe user sees this card in place of your words."
+    )
+
+    await chat.says("and what of all these is the cheapest one?")
+    assert "Here you are" not in "".join(message.text for message in chat.script.asked[-1].messages)
+
+
+async def test_words_about_another_call_are_shown_beside_such_a_view(chat: Chat) -> None:
+    """Only where nothing else was asked for may a view stand in place of words."""
+    calls: list[Line] = [[Call("hand_out"), Call("weigh", {"thing": "hat"})], "It weighs a pound."]
+    chat.expects(supervisor=BEGIN, planner=calls)
+    await chat.says("the prices, and what does it weigh?")
+    assert screen(chat) == ["hat 1\ncoat 2", "It weighs a pound."]
+
+
+async def test_a_view_needs_no_words(chat: Chat) -> None:
+    """A model that adds nothing is not asked again; its history has what the user saw."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find", {"thing": "hat"}), ""])
+    await chat.says("hats")
+    assert screen(chat) == ["hat\n1. red hat\n2. blue hat"]
+    assert (await replies(chat))[-1].text == screen(chat)[0]
+
+
+async def test_silence_after_a_result_that_nobody_saw_is_broken(chat: Chat) -> None:
+    """A view of an earlier round excuses no silence: the model is asked once more."""
+    calls: list[Line] = [Call("book", {"thing": "hat"}), Call("weigh", {"thing": "hat"}), "", "A pound."]
+    chat.expects(supervisor=BEGIN, planner=calls)
+    await chat.says("book a hat; what does it weigh?")
+    assert screen(chat)[1:] == ["A pound."]
+
+
+async def test_two_lists_never_share_numbers(chat: Chat) -> None:
+    """The last list has the numbers, on the screen and in what the model is told."""
+    chat.expects(supervisor=BEGIN, planner=[[Call("find", {"thing": "hat"}), Call("find", {"thing": "coat"})], "Two."])
+    chat.expects(planner=["The blue coat."], observer=["stay"])
+    await chat.says("hats and coats")
+    assert screen(chat) == ["hat\n- red hat\n- blue hat", "coat\n1. red coat\n2. blue coat", "Two."]
+
+    await chat.says("and the second one of all that you have shown")
+    asked = chat.script.asked[-1].messages[-1].text
+    assert "On the user's screen:\ncoat:\n1. red coat\n2. blue coat\n" in asked
+    assert "hat:" not in asked
+
+
+async def test_words_below_a_view_are_streamed(chat: Chat) -> None:
+    """The view comes before the first word, the whole message last."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find", {"thing": "hat"}), "Two of them."])
+    await chat.says("hats")
+    kinds = [event.type for event in chat.events if isinstance(event, View | Token | Message)]
+    assert kinds == ["view", "message", "token", "token", "token", "message"]
+    assert "".join(event.text for event in chat.events if isinstance(event, Token)) == "Two of them."
+
+
+async def test_a_stopped_answer_keeps_the_view_above_it(chat: Chat) -> None:
+    """What was shown until then stands in the transcript, and on the screen that the next prompt tells of."""
+    # Two pieces of the call.
+    chat.script.gates["planner"] = Gate(2)
+    find_hats: Line = Call("find", {"thing": "hat"})
+    chat.expects(supervisor=BEGIN, planner=[find_hats, "Two of them are left."])
+    async with chat.assistant() as assistant:
+        async for event in assistant.play(Turn(thread="ann", text="hats")):
+            if isinstance(event, Token) and event.speaker == "planner":
+                await assistant.stop("ann")
+        lines = [(line.text, bool(line.metadata.get("interrupted"))) for line in await assistant.history("ann")]
+        state = (await assistant.graph.aget_state({"configurable": {"thread_id": "ann"}})).values
+    assert lines[1:] == [("hat\n1. red hat\n2. blue hat", False), ("Two", True)]
+    assert state["screen"] == [{"title": "hat", "lines": ["1. red hat", "2. blue hat"]}]
+
+
+async def test_observers_are_told_the_open_question(chat: Chat) -> None:
+    """What the user saw last is the question that a tool asked, not what the model had said before it."""
+    calls: list[Line] = [["Of course.", Call("move", {"street": "Oak Street"})], "Anything else?"]
+    chat.expects(supervisor=BEGIN, planner=calls, observer=["stay"])
+    await chat.says("send it to Oak Street")
+    await chat.says("hm, how far is that street from the station, by the way?")
+
+    [asked] = [asked for asked in chat.script.asked if asked.role == "observer"]
+    question = "move (street: “Oak Street”)?"
+    assert f"It said last: {question}" in asked.prefix
+    assert phrase("user_asked", "en", question=question) in chat.script.asked[-1].prefix
+
+
+@pytest.mark.parametrize("lang", ["en", "ru", "zh"])
+async def test_each_card_and_each_result_says_who_sees_it(chat: Chat, lang: str) -> None:
+    """A model knows of every tool before and after its call whether the user sees the result."""
+    calls: list[Line] = [[Call("weigh", {"thing": "hat"}), Call("find", {"thing": "hat"})], "Two."]
+    chat.expects(supervisor=BEGIN, planner=calls)
+    await chat.says("hats", lang=lang)
+
+    asked = chat.script.asked[-1]
+    cards = {card["function"]["name"]: card["function"]["description"] for card in asked.tools}
+    ends = {"weigh": "nobody", "find": "shown", "hand_out": "as_answer", "book": "shown", "assistant_help": "nobody"}
+    assert [name for name, seen in ends.items() if not cards[name].endswith(phrase(f"seen_{seen}", lang))] == []
+    assert not any(phrase(f"seen_{seen}", lang) in cards["hand_back"] for seen in set(ends.values()))
+    results = [message.text.splitlines()[-1] for message in asked.messages if isinstance(message, ToolMessage)]
+    assert results == [phrase("seen_nobody", lang), phrase("seen_with_words", lang)]
+
+
+def test_only_a_tool_with_a_view_answers_by_it() -> None:
+    """The trait would promise the model a card that never comes."""
+    with pytest.raises(ContractError, match="set view="):
+        traits(answers=True)
+
+
+def test_a_list_without_numbers_says_so_in_its_event() -> None:
+    """A door that draws a list itself is told; a list with numbers is as it always was."""
+    view = CardList(title="hat", entries=[Entry("red")])
+    assert "unnumbered" not in view.body()
+    plain = view.model_copy(update={"unnumbered": True, "call": "c1"}).body()
+    assert json.loads(json.dumps(plain))["unnumbered"] is True
+    assert "call" not in plain

@@ -13,7 +13,7 @@ from tests.support.http_door import served
 from tests.support.scripted_assistant import stage
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-OPTIONS = ("--phases=coverage,fuzzing,stateful", "--max-examples=20", "--seed=1", "--workers=2", "--no-color")
+OPTIONS = ("--phases=coverage,fuzzing,stateful", "--max-examples=20", "--seed=1", "--workers=1", "--no-color")
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from benchmarks.report import Row, arguments, show
+from benchmarks.unseen import Kept
 from dialogs.orders.store import TABLES, open_services
 from prompts import languages
 from tests.dialogs.orders.files import digest, fill, writes
@@ -116,7 +117,12 @@ async def _rows(data: Path) -> list[Row]:
         "numbers, twice in a reply": {"repeat": "reply"},
         "numbers, again in the next turn": {"repeat": "turn"},
     }
-    return [row(name, await replay(data, **way)) for name, way in ways.items()]
+    rows = []
+    for name, way in ways.items():
+        kept = Kept()
+        played = await replay(data, **way, watch=kept.take)
+        rows.append(row(name, played) | {"words unseen": kept.row(name)["words unseen"]})
+    return rows
 
 
 def main() -> None:

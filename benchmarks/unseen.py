@@ -1,8 +1,8 @@
 """Count the words that histories keep as said by a speaker, and that no user saw: there shall be none.
 
-`python -m benchmarks.unseen [--data DIR]` plays the conversation that is counted elsewhere, with and without questions
-in its answers, and the tasks of a shop (`benchmarks.replay`) if DIR has them. Cancelled drafts, observers and summaries
-are no replies, and words that a view has replaced are kept as left out.
+`python -m benchmarks.unseen` plays the conversation that is counted elsewhere, with and without questions in its
+answers; `benchmarks.replay` counts the same over the tasks of a shop. Cancelled drafts, observers and summaries are no
+replies, and words that a view has replaced are kept as left out.
 """
 
 import asyncio
@@ -21,7 +21,6 @@ from agents.state.citations import uncited
 from app.assistant import Assistant
 from benchmarks.conversation import Step, asking_nothing, script
 from benchmarks.performing import Player, perform, stage
-from benchmarks.replay import replay
 from benchmarks.report import Row, arguments, show
 
 TURNS = 60
@@ -88,14 +87,8 @@ def performed(turns: int = TURNS, *, asks: bool = True) -> Kept:
 
 def main() -> None:
     """Count in all conversations that there are."""
-    parser = arguments(__doc__)
-    parser.add_argument("--data", type=Path, help="a folder with tau_retail")
-    chosen = parser.parse_args()
+    chosen = arguments(__doc__).parse_args()
     rows = [performed().row("script"), performed(asks=False).row("script, asking nothing")]
-    if chosen.data:
-        kept = Kept()
-        asyncio.run(replay(chosen.data / "tau_retail", watch=kept.take))
-        rows.append(kept.row("shop"))
     show(rows, as_json=chosen.json)
 
 

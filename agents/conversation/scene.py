@@ -60,7 +60,7 @@ class Scene:
     store: BaseStore | None = None
     ask: Callable[..., Awaitable[str]] = field(default=_nothing, repr=False)
     """Ask the observer's model: its prompt with these variables; returns the reply's text. With `words` the one of them
-    with which the reply begins ("stay", "stay + plan_things"), else nothing."""
+    with which the reply begins ("stay", "stay + TOOL"), else nothing."""
 
     enter: Callable[[str, str, dict[str, object]], Awaitable[object]] = field(default=_nothing, repr=False)
     """Enters in the undo log that a fact is about to change: its kind, its key and its new value."""

@@ -17,7 +17,8 @@ from app.standin.vocabulary import StandinVocabulary, vocabulary
 from prompts import FALLBACK, table
 
 HAND_BACK, HELP, SEARCH = "hand_back", "assistant_help", "search"
-PROTOCOL = frozenset({HAND_BACK, HELP})
+PROTOCOL = frozenset({HAND_BACK, HELP, "undo_last", "search_history"})
+"""The tools that every speaker has."""
 RESUMES = "resumes"
 """The note of a reply that repeats a question after an aside."""
 

@@ -29,6 +29,7 @@ async def test_a_service_is_a_tool(chat: Chat, service: Open) -> None:
             supervisor -> planner
             planner.find_orders(word='e & co/ü') = {FOUND}
             view: cards Your orders
+            planner: Two.
         """) == await chat.says("What did I buy here?")
     [cards] = [event for event in chat.events if isinstance(event, CardList)]
     assert [(entry.label, entry.detail, entry.id) for entry in cards.entries] == [

@@ -37,15 +37,20 @@ class Event(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
     type: ClassVar[str]
+    line: ClassVar[str] = "{type}"
+    """Its line of a trace, made of its fields; a class may write that line itself."""
     omitted: ClassVar[Sequence[str]] = ()
     """Fields that are left out of the JSON object where they are empty."""
     seq: int = 0
     thread: str = ""
     turn: int = 0
 
-    def __init_subclass__(cls, *, type: str = "") -> None:
-        cls.type = type or cls.type
+    def __init_subclass__(cls, *, type: str = "", line: str = "") -> None:
+        cls.type, cls.line = type or cls.type, line or cls.line
         EVENTS[cls.__name__] = cls
+
+    def __str__(self) -> str:
+        return self.line.format_map({**vars(self), "type": self.type})
 
     def plain(self) -> dict[str, Any]:
         """Return the event as the JSON object that doors and scripts see."""
@@ -68,16 +73,13 @@ class TurnStart(Event, type="turn.start"):
         return f"user: {self.text}" if self.text is not None else "user says nothing"
 
 
-class ToolStart(Event, type="tool.start"):
+class ToolStart(Event, type="tool.start", line="{speaker} calls {tool}"):
     """A tool was called; `id` tells calls of one reply apart."""
 
     speaker: str
     tool: str
     args: Mapping[str, object] = {}
     id: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.speaker} calls {self.tool}"
 
     def ended(self, *, ok: bool, object: str, ms: int = 0) -> "ToolEnd":
         """Return the event that the tool has answered."""
@@ -100,16 +102,13 @@ class ToolEnd(Event, type="tool.end"):
         return f"{self.speaker}.{self.tool}({args}) {'=' if self.ok else '!'} {self.object}"
 
 
-class Token(Event, type="token"):
+class Token(Event, type="token", line="{text}"):
     """A piece of an answer while it is made; the `Message` that follows is what counts."""
 
     omitted = ("citations",)
     speaker: str
     text: str
     citations: Sequence[Citation] = ()
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Interrupt(Event, type="interrupt"):
@@ -157,7 +156,7 @@ class Message(Event, type="message"):
         return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"
 
 
-class PrivateMessage(Event, type="private"):
+class PrivateMessage(Event, type="private", line="privately to {user}: {text}"):
     """Something for one user alone, in a thread that others read: a door shows it to that user and nobody else.
 
     It stands neither in the transcript nor in the record of the turn.
@@ -166,27 +165,18 @@ class PrivateMessage(Event, type="private"):
     user: str
     text: str
 
-    def __str__(self) -> str:
-        return f"privately to {self.user}: {self.text}"
 
-
-class Forgetting(Event, type="forget"):
+class Forgetting(Event, type="forget", line="forgets {what}"):
     """The user has confirmed that something is deleted; `agents.conversation.forgetting` says how it is named."""
 
     what: str
 
-    def __str__(self) -> str:
-        return f"forgets {self.what}"
 
-
-class Error(Event, type="error"):
+class Error(Event, type="error", line="error {code}: {text}"):
     """The turn, or a part of it, went wrong; `text` is fit for the user."""
 
     code: str
     text: str
-
-    def __str__(self) -> str:
-        return f"error {self.code}: {self.text}"
 
 
 class TurnEnd(Event, type="turn.end"):
@@ -220,25 +210,19 @@ class Observed(Event, type="observed"):
         return f"{self.observer} ({self.by}): {self.verdict}{target}"
 
 
-class Handover(Event, type="handover"):
+class Handover(Event, type="handover", line="{from_} -> {to}"):
     """The conversation changed hands."""
 
     from_: str
     to: str
     brief: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.from_} -> {self.to}"
 
-
-class DialogChanged(Event, type="dialog"):
+class DialogChanged(Event, type="dialog", line="{dialog} is {status}"):
     """A dialog was begun, paused, resumed or finished."""
 
     dialog: str
     status: str
-
-    def __str__(self) -> str:
-        return f"{self.dialog} is {self.status}"
 
 
 class Guessed(Event, type="guessed"):
@@ -248,24 +232,18 @@ class Guessed(Event, type="guessed"):
     model: str
 
 
-class ModelStart(Event, type="model.start"):
+class ModelStart(Event, type="model.start", line="{speaker} asks {model}"):
     """A model was called for a speaker or an observer."""
 
     speaker: str
     model: str
 
-    def __str__(self) -> str:
-        return f"{self.speaker} asks {self.model}"
 
-
-class ModelThinking(Event, type="model.thinking"):
+class ModelThinking(Event, type="model.thinking", line="{speaker}: {model} thinks"):
     """A model has begun to think before it answers; at most once a call. Doors show it as a sign of progress."""
 
     speaker: str
     model: str
-
-    def __str__(self) -> str:
-        return f"{self.speaker}: {self.model} thinks"
 
 
 class ModelEnd(Event, type="model.end"):
@@ -310,7 +288,7 @@ class ShownImage(TypedDict):
     page: str
 
 
-class SearchStep(Event, type="search.step"):
+class SearchStep(Event, type="search.step", line="search {step}: {detail}"):
     """A step of a search is over; `id` is that of the tool call, `detail` says what came of the step."""
 
     speaker: str
@@ -318,9 +296,6 @@ class SearchStep(Event, type="search.step"):
     step: Step
     detail: str = ""
     ms: int = 0
-
-    def __str__(self) -> str:
-        return f"search {self.step}: {self.detail}"
 
 
 class Sources(Event, type="sources"):

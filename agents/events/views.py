@@ -61,8 +61,8 @@ class View(Event, type="view"):
         return f"view: {self.kind} {self.title}".rstrip()
 
     def text(self) -> str:
-        """Return the view as plain text, for a door that cannot draw it."""
-        return self.title
+        """Return the view as plain text, for a door that cannot draw it: its lines under its title."""
+        return _under(self.title, self.numbered() or [f"- {line}" for _, line in self.lines()])
 
     def numbered(self) -> list[str]:
         """Return the lines that a user may refer to by number ("2. red hat"), in the order they are shown."""
@@ -71,9 +71,6 @@ class View(Event, type="view"):
     def lines(self) -> list[tuple[int, str]]:
         """Return the lines of a list in words, each with its number."""
         return []
-
-    def _listed(self) -> str:
-        return _under(self.title, self.numbered() or [f"- {line}" for _, line in self.lines()])
 
     def body(self) -> dict[str, Any]:
         """Return what is shown, as plain data."""
@@ -96,10 +93,6 @@ class CardList(View, kind="cards"):
 
     entries: Sequence[Entry] = Field(max_length=MOST_ENTRIES)
 
-    def text(self) -> str:
-        """Return the entries under the title."""
-        return self._listed()
-
     def lines(self) -> list[tuple[int, str]]:
         """Return the entries in words, each with its number."""
         parts = [(entry.label, entry.detail, entry.url) for entry in self.entries]
@@ -118,10 +111,6 @@ class Table(View, kind="table"):
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError("every row of a table needs a cell for each column")
         return self
-
-    def text(self) -> str:
-        """Return the rows under the title."""
-        return self._listed()
 
     def lines(self) -> list[tuple[int, str]]:
         """Return the rows in words, each with its number and each cell with its column's name."""

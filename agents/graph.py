@@ -1,4 +1,4 @@
-"""The wiring of the conversation: one flat graph.
+"""The graph of the conversation: one flat one.
 
 Every speaker is two nodes, `<name>` and `<name>.tools`; every observer one node for each of its checks.
 """
@@ -16,15 +16,15 @@ from langgraph.types import Checkpointer, Command
 from agents.conversation.gate import Gate, trained_gate
 from agents.conversation.prompt import Prompting
 from agents.conversation.scene import Observer, scene_of
-from agents.nodes.ask import Asking
-from agents.nodes.observer import Judging, Watching
-from agents.nodes.route import Routing
-from agents.nodes.settle import Settling
-from agents.nodes.shortcut import Serving
-from agents.nodes.speaker import Speaking
+from agents.nodes.ask import InterruptNode
+from agents.nodes.observer import ObserverNode, VerdictNode
+from agents.nodes.route import Router
+from agents.nodes.settle import FinishTurn
+from agents.nodes.shortcut import ShortcutNode
+from agents.nodes.speaker import AgentNode
 from agents.nodes.summary import sum_up, summary_due
 from agents.nodes.tools import ToolCalls
-from agents.nodes.undo import TakingBack
+from agents.nodes.undo import UndoNode
 from agents.state import SUPERVISOR, State, holder_of, messages_of, updated
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import shelves
@@ -34,11 +34,11 @@ Graph = CompiledStateGraph[State, Context, Any, Any]
 Node = Callable[[State, Runtime[Context]], Awaitable[Mapping[str, object]]]
 
 
-class Wiring:
+class Edges:
     """Choose the next nodes after each node."""
 
-    def __init__(self, speakers: Speakers, observers: Mapping[str, Observer], settling: Settling) -> None:
-        self.speakers, self.observers, self.settling = speakers, observers, settling
+    def __init__(self, speakers: Speakers, observers: Mapping[str, Observer], finish_turn: FinishTurn) -> None:
+        self.speakers, self.observers, self.finish_turn = speakers, observers, finish_turn
 
     def after_route(self, state: State) -> list[str]:
         """Go to the observers, and at the same time to the dialog if it drafts; without observers to the listener."""
@@ -84,7 +84,7 @@ class Wiring:
 
     def after_answer(self, state: State) -> list[str]:
         """Go to `settle` if anything is left to settle, else to the end."""
-        return ["settle" if self.settling.due(state) else END]
+        return ["settle" if self.finish_turn.due(state) else END]
 
     def after_tools(self, state: State) -> list[str]:
         """Go to `ask` if a tool waits for the user, to `settle` if a dialog ended or named another, else to the holder.
@@ -123,7 +123,7 @@ class Wiring:
         return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
 
 
-class Drawing:
+class GraphBuilder:
     """The nodes in the making; each chooses the next ones itself."""
 
     def __init__(self) -> None:
@@ -152,41 +152,43 @@ def build_graph(
     observers_first: bool = False,
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
-    serving, settling = Serving(speakers, direct=direct_switch), Settling(speakers)
+    shortcut, finish_turn = ShortcutNode(speakers, direct=direct_switch), FinishTurn(speakers)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
     unspared = [name for name, observer in observers.items() if observer.always and not observer.spared]
     gate = gate or trained_gate()
-    routing = Routing(speakers, serving, gate, watchers, unspared, drafts=not observers_first)
-    wiring = Wiring(speakers, observers, settling)
+    router = Router(speakers, shortcut, gate, watchers, unspared, drafts=not observers_first)
+    edges = Edges(speakers, observers, finish_turn)
     everyone = [SUPERVISOR, *speakers.dialogs]
     hands = [f"{name}.tools" for name in everyone]
     pre_checks = [f"{name}.pre_check" for name in watchers]
     aside = ["ask", "settle", "shortcut", "undo"]
-    drawing = Drawing()
-    drawing.add("route", routing, wiring.after_route, [END, *aside, *everyone, *hands, *pre_checks])
-    drawing.add("verdict", Judging(speakers, direct=direct_switch), wiring.to_listener, everyone)
-    drawing.add("settle", settling, wiring.to_listener, [END, *everyone])
-    drawing.add("ask", Asking(speakers), wiring.after_asking, ["ask", *everyone, *hands])
-    drawing.add("undo", TakingBack(speakers), wiring.to_listener, [END, *everyone])
-    drawing.add("shortcut", serving, wiring.after_shortcut, [END, "ask", *everyone])
-    drawing.add("summary", sum_up, wiring.after_answer, [END, "settle"])
+    builder = GraphBuilder()
+    builder.add("route", router, edges.after_route, [END, *aside, *everyone, *hands, *pre_checks])
+    builder.add("verdict", VerdictNode(speakers, direct=direct_switch), edges.to_listener, everyone)
+    builder.add("settle", finish_turn, edges.to_listener, [END, *everyone])
+    builder.add("ask", InterruptNode(speakers), edges.after_asking, ["ask", *everyone, *hands])
+    builder.add("undo", UndoNode(speakers), edges.to_listener, [END, *everyone])
+    builder.add("shortcut", shortcut, edges.after_shortcut, [END, "ask", *everyone])
+    builder.add("summary", sum_up, edges.after_answer, [END, "settle"])
     prompting = Prompting(speakers, shelves(speakers))
     for speaker in speakers:
-        _add_speaker(drawing, speaker, wiring, prompting)
+        _add_speaker(builder, speaker, edges, prompting)
     for name, observer in observers.items():
         if check := observer.pre_check:
-            drawing.add(f"{name}.pre_check", Watching(name, check, prompting), wiring.after_watching, [END, "verdict"])
+            node = ObserverNode(name, check, prompting)
+            builder.add(f"{name}.pre_check", node, edges.after_watching, [END, "verdict"])
         if check := observer.post_check:
-            drawing.add(f"{name}.post_check", Watching(name, check, prompting), wiring.after_answer, [END, "settle"])
-    return drawing.graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
+            node = ObserverNode(name, check, prompting)
+            builder.add(f"{name}.post_check", node, edges.after_answer, [END, "settle"])
+    return builder.graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
 
 
-def _add_speaker(drawing: Drawing, speaker: Speaker, wiring: Wiring, prompting: Prompting) -> None:
-    name, tools, speakers = speaker.name, f"{speaker.name}.tools", wiring.speakers
-    checks = [f"{check}.post_check" for check in speaker.observers if wiring.observers[check].post_check]
+def _add_speaker(builder: GraphBuilder, speaker: Speaker, edges: Edges, prompting: Prompting) -> None:
+    name, tools, speakers = speaker.name, f"{speaker.name}.tools", edges.speakers
+    checks = [f"{check}.post_check" for check in speaker.observers if edges.observers[check].post_check]
     after = [END, tools, "settle", "summary", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
-    drawing.add(name, Speaking(speaker, prompting), wiring.after_speaking(speaker), after)
+    builder.add(name, AgentNode(speaker, prompting), edges.after_speaking(speaker), after)
     leads_to = [it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR]
     after = [END, "ask", "settle", "undo", *leads_to]
-    drawing.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), wiring.after_tools, after)
+    builder.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), edges.after_tools, after)

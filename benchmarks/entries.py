@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agents.language.tool_ranker.ranker import Card, Shortcuts
-from agents.nodes.shortcut import Serving
+from agents.nodes.shortcut import ShortcutNode
 from app.composition import discover
 from benchmarks.report import Row, arguments, show
 from benchmarks.tools import NONE, SETS, requests
@@ -31,7 +31,7 @@ MEANT: Mapping[str, Sequence[str]] = {
 """The labels of the sets that each dialog is for, by the tool that leads to it."""
 
 
-async def ask_sets(serving: Serving, data: Path) -> list[Row]:
+async def ask_sets(serving: ShortcutNode, data: Path) -> list[Row]:
     """Return a row for each set and language."""
     rows: list[Row] = []
     for name, langs in SETS.items():
@@ -43,7 +43,7 @@ async def ask_sets(serving: Serving, data: Path) -> list[Row]:
     return rows
 
 
-async def ask_examples(serving: Serving) -> Row:
+async def ask_examples(serving: ShortcutNode) -> Row:
     """Return the row of the dialogs' own examples; each is asked by those who have not seen it."""
     cards, taken, asked = serving.shortcuts.cards, 0, 0
     right = 0
@@ -60,7 +60,7 @@ async def ask_examples(serving: Serving) -> Row:
     return {"asked": "own examples, left out", "requests": asked, **_shares(asked, taken, right)}
 
 
-async def _row(serving: Serving, asked: Sequence[tuple[str, str]]) -> Row:
+async def _row(serving: ShortcutNode, asked: Sequence[tuple[str, str]]) -> Row:
     entries = [(await serving.recognise(text), label) for text, label in asked]
     taken = [(name, label) for name, label in entries if name in MEANT]
     right = sum(label in MEANT[name or ""] for name, label in taken)
@@ -88,7 +88,7 @@ def _without(card: Card, phrases: set[str]) -> Card:
 
 async def measure(data: Path) -> list[Row]:
     """Return every row."""
-    serving = Serving(discover()[0])
+    serving = ShortcutNode(discover()[0])
     return [*await ask_sets(serving, data), await ask_examples(serving)]
 
 

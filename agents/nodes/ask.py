@@ -16,20 +16,10 @@ from agents.state import State, holder_of
 from agents.state.message_notes import LEFT, notes, with_notes
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
+from agents.toolkit import questions
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context
-from agents.toolkit.questions import (
-    CHOICE,
-    PAGE,
-    GivenAnswer,
-    Reading,
-    ask,
-    asked_again,
-    one_line,
-    read_answer,
-    returned,
-    worded,
-)
+from agents.toolkit.questions import Reading
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import schema_of, written
 from agents.toolkit.shelf import tool_named
@@ -41,7 +31,7 @@ LONGEST_ASKED = 600
 """Characters of a question that a history keeps."""
 
 
-class Asking:
+class InterruptNode:
     """The node in which the graph waits for the user."""
 
     def __init__(self, speakers: Speakers) -> None:
@@ -52,8 +42,8 @@ class Asking:
 
         Nobody but the user who was asked can answer: for anybody else the question stays.
         """
-        answer = interrupt(ask(state["pending"][0], state["lang"]).plain())
-        heard: Heard = {"id": state["heard"]["id"], "text": str(answer), "source": CHOICE}
+        answer = interrupt(questions.ask(state["pending"][0], state["lang"]).plain())
+        heard: Heard = {"id": state["heard"]["id"], "text": str(answer), "source": questions.CHOICE}
         change = Change(state)
         is_writer = runtime.context.user == state.get("writer", runtime.context.user)
         if is_writer and (reading := read(state, heard, self.speakers, runtime.context)):
@@ -66,19 +56,20 @@ def announce(change: Change) -> None:
     if not change.state.get("pending"):
         return
     pending, lang = change.state["pending"][0], change.state["lang"]
-    question = ask(pending, lang)
+    question = questions.ask(pending, lang)
     change.show_views(pending["speaker"])
     change.tell(question)
-    change.deliver(Message(speaker=pending["speaker"], text=worded(question, lang), shown=True))
+    change.deliver(Message(speaker=pending["speaker"], text=questions.worded(question, lang), shown=True))
     options = question.options if lists_options(change.state) else []
-    lines = [f"{number}. {one_line(option['label'])}" for number, option in enumerate(options, 1)]
+    lines = [f"{number}. {questions.one_line(option['label'])}" for number, option in enumerate(options, 1)]
     change.screen(question.prompt, lines)
     change.put(listener=None)
 
 
 def asked(state: State, pending: Pending) -> str:
     """Return a question as the user saw it, with its options, as a model may read it."""
-    options = [] if pending["kind"] == CONFIRM else [one_line(option["label"]) for option in pending["options"]]
+    shown = [] if pending["kind"] == CONFIRM else pending["options"]
+    options = [questions.one_line(option["label"]) for option in shown]
     lines = [pending["prompt"], *(f"{number}. {label}" for number, label in enumerate(options, 1))]
     return masked("\n".join(lines), state.get("aliases"))[:LONGEST_ASKED]
 
@@ -92,24 +83,24 @@ def gone(change: Change) -> None:
 def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> Reading | None:
     """Return what a message answers to the question on the screen; None if it is about something else."""
     pending, lang, text = state["pending"][0], state["lang"], (heard["text"] or "").strip()
-    value = returned(pending, text, heard["source"])
-    if value is None and heard["source"] == PAGE:
+    value = questions.returned(pending, text, heard["source"])
+    if value is None and heard["source"] == questions.PAGE:
         return None
     form = _traits(pending, speakers).form
-    answer = GivenAnswer(
+    answer = questions.GivenAnswer(
         pending,
         text if value is None else value,
         lang,
         lambda values: context.fitting(form, pending["tool"], lang, values),
-        is_sure=value is not None or heard["source"] == CHOICE,
+        is_sure=value is not None or heard["source"] == questions.CHOICE,
         form=form,
         is_elsewhere=lambda: is_elsewhere(text, state, speakers),
     )
-    reading = None if value == "" else read_answer(answer)
+    reading = None if value == "" else questions.read_answer(answer)
     if reading and reading.pending.get("more") and len(state["pending"]) > 1:
         # The next question would come before the rest of the message.
         return None
-    return reading if reading or value is None else asked_again(pending, phrase("page_wrong", lang))
+    return reading if reading or value is None else questions.asked_again(pending, phrase("page_wrong", lang))
 
 
 def take(change: Change, reading: Reading, heard: Heard, speakers: Speakers) -> None:
@@ -117,7 +108,7 @@ def take(change: Change, reading: Reading, heard: Heard, speakers: Speakers) -> 
     [pending, *waiting], text = change.state["pending"], (heard["text"] or "").strip()
     traits = _traits(pending, speakers)
     mark = mark_of(traits, pending["tool"], pending["args"])
-    if returned(pending, text, heard["source"]) is not None:
+    if questions.returned(pending, text, heard["source"]) is not None:
         # A page wrote it, so that it counts as text from outside.
         change.put(foreign=True)
     if reading.outcome == "again":

@@ -34,7 +34,7 @@ LOG = logging.getLogger(__name__)
 WORD = re.compile(r"[\w-]+(\s*\+\s*[\w-]+)?")
 
 
-class Watching:
+class ObserverNode:
     """Ask one observer, and write down its vote."""
 
     def __init__(self, name: str, check: Check, prompting: Prompting) -> None:
@@ -108,7 +108,7 @@ class Watching:
         return known.get(" + ".join(parts)) or known.get(parts[0], "")
 
 
-class Judging:
+class VerdictNode:
     """Act on the verdict: the dialog goes on, alone or with another behind it, or another handles the same message.
 
     With `direct`, or by a binding verdict, a dialog that it names takes over at once; else the supervisor decides.

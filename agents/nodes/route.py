@@ -24,7 +24,7 @@ from agents.conversation.switch import fits, is_leave, named
 from agents.events import Guessed
 from agents.language.text.vocabulary import POLITE, mentions, says, takes_leave
 from agents.nodes import ask
-from agents.nodes.shortcut import Serving
+from agents.nodes.shortcut import ShortcutNode
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import MOST_MESSAGES
@@ -52,13 +52,13 @@ PASSING: Update = {"offer": None, "switched": None, "forgetting": None, "leaving
 """What the next message of the user may answer, and no later one."""
 
 
-class Routing:
+class Router:
     """Decide who hears the user's message, and which observers watch it."""
 
     def __init__(
         self,
         speakers: Speakers,
-        serving: Serving,
+        serving: ShortcutNode,
         gate: Gate,
         watchers: Watchers,
         unspared: Collection[str],

@@ -14,7 +14,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase, title_of
 
 
-class Settling:
+class FinishTurn:
     """Decide whether the turn is over once an answer was given."""
 
     def __init__(self, speakers: Speakers) -> None:

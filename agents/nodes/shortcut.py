@@ -27,7 +27,7 @@ from agents.toolkit.tool_node import tool_node
 from agents.toolkit.traits import traits_of
 
 
-class Serving:
+class ShortcutNode:
     """Recognise requests that are clearly for one tool, and answer them with its result."""
 
     def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:

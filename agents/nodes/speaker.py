@@ -32,10 +32,9 @@ from agents.state.citations import CitationReader, CitedReply, CitedText, Source
 from agents.state.history import cut_harder
 from agents.state.message_notes import notes, notes_of
 from agents.state.talk import TalkUpdate
-from agents.toolkit.agent_graph import AgentGraphs, AgentTurn
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.handover_tools import HAND_BACK, names_user
-from agents.toolkit.speaker import Speaker
+from agents.toolkit.speaker import AgentGraphs, AgentTurn, Speaker
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -118,7 +117,7 @@ class Draft:
             self._blank.clear()
 
 
-class Speaking:
+class AgentNode:
     """Ask a speaker's model and write down what it said."""
 
     def __init__(self, speaker: Speaker, prompting: Prompting) -> None:

@@ -239,22 +239,19 @@ def tool_state(
     speaker: Speaker, speakers: Speakers, state: State, calls: Sequence[ToolCall] = (), cited: Sequence[str] = ()
 ) -> ToolState:
     """Return what the tools of these calls see; `cited` are the ids of the calls that give documents with numbers."""
-    agreed, aliases = state.get("agreed"), Aliases(state.get("aliases"), state.get("labels"))
     return {
         "messages": [AIMessage("", tool_calls=[*calls])],
         "reply": next((call["id"] or "" for call in calls), ""),
         "form": dict(form_of(state, speaker.name)),
         "lang": state["lang"],
         "heard": state["heard"],
-        "aliases": aliases,
+        "aliases": Aliases(state.get("aliases"), state.get("labels")),
         "sources": SourceBook(state.get("sources"), turn := state.get("turn", 0), state.get("spoke", turn), cited),
         "talk": messages_of(state, speaker.name),
         "dialogs": {name: described(dialog, state["lang"]) for name, dialog in speakers.dialogs.items()},
-        "labels": aliases.labels,
         "speaker": speaker.name,
         "foreign": state.get("foreign", False),
-        "agreed": agreed,
-        "answers": agreed.get("answers", []) if agreed else [],
+        "agreed": state.get("agreed"),
         "declined": state.get("declined", []),
         "allowed": state.get("allowed", []),
     }

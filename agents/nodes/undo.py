@@ -35,7 +35,7 @@ LASTS = 24 * 3600
 """Seconds during which it is remembered that a write was taken back."""
 
 
-class TakingBack:
+class UndoNode:
     """Take back the writes of one message, the latest first, and say what came of it."""
 
     def __init__(self, speakers: Speakers) -> None:

@@ -29,27 +29,3 @@ from agents.toolkit.context import Runtime
 from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.result import Answer, Failed, Misused, Option, Refused, TooMany, choice, request, result
 from agents.toolkit.traits import Traits, traits
-
-__all__ = [
-    "Answer",
-    "CardList",
-    "Document",
-    "Entry",
-    "Failed",
-    "Link",
-    "Misused",
-    "Notice",
-    "Opaque",
-    "Option",
-    "Player",
-    "Refused",
-    "Runtime",
-    "Table",
-    "TooMany",
-    "Traits",
-    "choice",
-    "hand_back",
-    "request",
-    "result",
-    "traits",
-]

@@ -46,11 +46,6 @@ def spread(args: Json) -> Json:
     return {**others, **written} if isinstance(written, dict) else args
 
 
-def value_of(texts: Mapping[str, object]) -> Way:
-    """Return the way back from the text of a listed value."""
-    return lambda value: texts.get(value, value) if isinstance(value, str) else value
-
-
 def members_of(ways: Mapping[str, tuple[str, Way | None]]) -> Way:
     """Return the way back for an object, from the name and the way of each member; others stay."""
 

@@ -79,10 +79,6 @@ class Call:
         except ValidationError:
             return None
 
-    def with_args(self, args: Json) -> "Call":
-        """Return the call with other arguments."""
-        return Call(self.request.override(tool_call={**self.raw, "args": args}), self.tool, self.execute)
-
     async def run(self) -> Outcome:
         """Run the tool itself; a hand-off of another library becomes the name of who leads next."""
         request = self.request

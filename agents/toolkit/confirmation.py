@@ -13,7 +13,7 @@ from dataclasses import replace
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool
 
-from agents.language.identifiers import Swap
+from agents.language.identifiers import Aliases, Swap
 from agents.language.text.stems import stems
 from agents.language.text.vocabulary import small_words
 from agents.state.message_notes import notes_of
@@ -92,9 +92,8 @@ def mark_of(traits: Traits, tool: str, args: Mapping[str, object]) -> str:
 
 def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     """Return a call in words for the user: what the tool does, and every argument that has a value."""
-    lang, labels, own = state["lang"], state.get("labels", {}), own_texts(tool)
-    schema = parameters(tool)
-    shown_args = Swap(schema, lambda _, identifier: labels.get(str(identifier), identifier))(args)
+    lang, own, aliases = state["lang"], own_texts(tool), state.get("aliases", Aliases())
+    shown_args = Swap(parameters(tool), lambda _, it: aliases.labels.get(str(it), it))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
     given_args = {name: value for name, value in shown_args.items() if value not in (None, "")}
     parts = [f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in given_args.items()]

@@ -35,10 +35,6 @@ from agents.toolkit.services import FieldReader, Service, Services
 from agents.toolkit.source_book import SourceBook
 
 
-def nothing() -> None:
-    """Do nothing."""
-
-
 @dataclass
 class Brake:
     """Stops a turn between two steps, where nothing is broken off and all that was done is stored."""
@@ -47,7 +43,7 @@ class Brake:
     """Whether something is done that nobody can take back: until it is stored, the turn stops only here."""
     is_pulled: bool = False
     """Whether the turn is to stop here."""
-    halted: Callable[[], object] = nothing
+    halted: Callable[[], object] = lambda: None
     """Called when the turn stops here."""
 
     async def pass_by(self) -> None:
@@ -108,7 +104,6 @@ class Context:
     is_shared: bool = False
     """Whether others read along: a group, or a thread in which somebody else wrote."""
     permissions: frozenset[str] = frozenset()
-    """The user's permissions."""
     help: HelpChain = field(default_factory=HelpChain)
     ledger: Ledger | None = None
     """The ledger of done writes; without it a write can be repeated."""
@@ -173,13 +168,9 @@ class ToolState(TypedDict, total=False):
     sources: SourceBook
     """The numbers of the documents that searches find."""
     dialogs: Mapping[str, str]
-    labels: Mapping[str, str]
-    """What identifiers are called, as far as results have told."""
     speaker: str
     foreign: bool
     """Whether text from outside was read since the user last spoke."""
-    answers: list[str]
-    """What the user has answered to the interrupts of the call that is run again."""
     agreed: Pending | None
     """The call that runs now, if the user has just said yes to it."""
     declined: list[str]

@@ -10,21 +10,23 @@ from typing import Annotated, Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SkipValidation, ValidationError, create_model
 
 from agents.state import SUPERVISOR
+from agents.state.talk import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import PARAMETERS, Texts, with_texts
 from agents.toolkit.questions.form import extra, misfits, missing, size_of
 from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker
-from agents.toolkit.traits import Traits, with_traits
+from agents.toolkit.traits import Traits, traits, with_traits
 from agents.toolkit.undo import FORM, entered, form_changes
 from prompts import phrase
 
 HAND_BACK = "hand_back"
 FILL_FORM = "fill_form"
+ASK = "ask_user"
 UNREAD: Any = SkipValidation, PlainSerializer(lambda value: value)  # As the model gave it; `fill` reads it.
 NAMES_USER = "names_user"
 """Marks, in `json_schema_extra`, the field of a remembered form that says what to call the user."""
@@ -38,6 +40,13 @@ def hand_back(wish: str = "") -> Command[str]:
     """
     # It is run in agent graphs alone.
     return Command(goto=SUPERVISOR, graph=Command.PARENT, update={"wish": wish})
+
+
+@traits(volatile=True)
+@tool(ASK)
+def ask_user(question: str | Json) -> object:
+    """Ask the user what an agent graph waits for."""
+    return interrupt(question)
 
 
 @cache

@@ -11,35 +11,9 @@ from dataclasses import dataclass, replace
 
 from agents.language.identifiers import Schema
 from agents.state.talk import Json
-from agents.toolkit.argument_forms import (
-    WRITTEN,
-    Way,
-    branch_of,
-    chain,
-    entries_of,
-    json_of,
-    members_of,
-    scalar,
-    spread,
-    value_of,
-)
-from agents.toolkit.json_schema import (
-    FORMATS,
-    KEYWORDS,
-    SIMPLE_PATTERN,
-    UNTOLD,
-    as_list,
-    as_map,
-    both,
-    choices,
-    described,
-    group,
-    is_sound,
-    kinds_of,
-    safe_names,
-    target,
-    values_of,
-)
+from agents.toolkit import argument_forms, json_schema
+from agents.toolkit.argument_forms import Way, branch_of, chain, entries_of, json_of, members_of, scalar
+from agents.toolkit.json_schema import KEYWORDS, as_list, as_map, choices, described, kinds_of, values_of
 from agents.toolkit.notation import GIVEN_IDENTIFIER, Brief
 
 DEEPEST, MOST_PARTS, MOST_STEPS = 8, 1_000, 10_000
@@ -54,7 +28,7 @@ DEMANDS = {"type", "enum", "const", "anyOf", "oneOf", *KEYWORDS["array"], *KEYWO
 """Keywords of a branch that say more than which properties belong together."""
 RESHAPED = {
     *("$ref", "$defs", "definitions", "$schema", "$id", "allOf", "anyOf", "oneOf", "const", "enum"),
-    *("prefixItems", "additionalItems", *UNTOLD),
+    *("prefixItems", "additionalItems", *json_schema.UNTOLD),
 }
 
 
@@ -65,12 +39,6 @@ class Part:
     schema: Json
     back: Way | None = None
     branches: Sequence["Part"] = ()
-    """The parts of a choice."""
-
-    @property
-    def words(self) -> str:
-        """The description."""
-        return str(self.schema.get("description", ""))
 
     @property
     def is_number(self) -> bool:
@@ -131,7 +99,7 @@ class Translation:
             return {}, replace(place, refs=(CUT,))
         node = as_map(schema)
         while isinstance(reference := node.pop("$ref", None), str):
-            named, is_cut = target(reference, self._root), place.refs.count(reference) > 1
+            named, is_cut = json_schema.target(reference, self._root), place.refs.count(reference) > 1
             if named is False:
                 return None
             if named is None:
@@ -144,7 +112,7 @@ class Translation:
             plain = self._plain(inner, place)
             if plain is None:
                 return None
-            node, place = both(node, plain[0]), plain[1]
+            node, place = json_schema.both(node, plain[0]), plain[1]
         return node, place
 
     def _united(self, schema: object, place: Place) -> tuple[Json, str]:
@@ -164,8 +132,8 @@ class Translation:
                     members[name].append(inner)
         needed = [as_list(branch.get("required")) for branch in branches]
         common = [name for name in needed[0] if all(name in names for names in needed)]
-        keys = safe_names(members, "field")
-        words = " | ".join(dict.fromkeys(group(branch, keys) for branch in branches))
+        keys = json_schema.safe_names(members, "field")
+        words = " | ".join(dict.fromkeys(json_schema.group(branch, keys) for branch in branches))
         united = {
             **node,
             "properties": {name: all_[0] if len(all_) == 1 else {"anyOf": all_} for name, all_ in members.items()},
@@ -226,17 +194,18 @@ class Translation:
 
     def _scalar(self, node: Schema, kind: str, place: Place) -> Json:
         schema, words = self._kept(node, kind, place), list[str]()
-        if kind == "string" and schema.get("format", "date") not in FORMATS:
+        if kind == "string" and schema.get("format", "date") not in json_schema.FORMATS:
             words.append(f"format: {schema.pop('format')}")
-        if "pattern" in schema and not SIMPLE_PATTERN.fullmatch(schema["pattern"]):
+        if "pattern" in schema and not json_schema.SIMPLE_PATTERN.fullmatch(schema["pattern"]):
             words.append(f"pattern: {schema.pop('pattern')}")
         return {**schema, "type": kind, **(described(node, *words) if words else {})}
 
     def _kept(self, node: Schema, kind: str, place: Place) -> Json:
         """Return the keywords of a schema that say something of its type, as far as their values are sound."""
         others = {key for words in KEYWORDS.values() for key in words}.difference(KEYWORDS.get(kind, ()))
-        self.untold += [f"{place.name or ALL}: {key}" for key in UNTOLD if key in node]
-        return {key: value for key, value in node.items() if key not in RESHAPED | others and is_sound(key, value)}
+        self.untold += [f"{place.name or ALL}: {key}" for key in json_schema.UNTOLD if key in node]
+        own = {key: value for key, value in node.items() if key not in RESHAPED | others}
+        return {key: value for key, value in own.items() if json_schema.is_sound(key, value)}
 
     def _object(self, node: Schema, place: Place) -> Part:
         given, rest = _members(node), node.get("additionalProperties")
@@ -247,10 +216,12 @@ class Translation:
             return self._written(node)
         if not parts and isinstance(rest, Mapping):
             written = self._written({key: value for key, value in node.items() if key != "description"})
-            return Part({"type": "object", "properties": {WRITTEN: written.schema}}, spread)
+            return Part(
+                {"type": "object", "properties": {argument_forms.WRITTEN: written.schema}}, argument_forms.spread
+            )
         if isinstance(rest, Mapping):
             self.untold.append(f"{place.name or ALL}: additionalProperties")
-        keys = safe_names(parts, "field")
+        keys = json_schema.safe_names(parts, "field")
         schema = {**self._kept(node, "object", place), "type": "object"}
         schema["properties"] = {keys[name]: _named(part, name, keys[name]) for name, part in parts.items()}
         schema["required"] = [keys[name] for name in required if name in keys]
@@ -301,9 +272,9 @@ class Translation:
         base = {key: value for key, value in base.items() if key not in ("anyOf", "oneOf")}
         plain = [each for branch in branches if (each := self._plain(branch, place))]
         if base and not any({"properties", *DEMANDS} & branch.keys() for branch, _ in plain):
-            words = " | ".join(dict.fromkeys(group(branch, {}) for branch, _ in plain))
+            words = " | ".join(dict.fromkeys(json_schema.group(branch, {}) for branch, _ in plain))
             return self._part({**base, **described(node, words)}, place)
-        rules = [(both(branch, base), there) for branch, there in plain]
+        rules = [(json_schema.both(branch, base), there) for branch, there in plain]
         has_null = any(kinds_of(rule) == ["null"] for rule, _ in rules)
         rules = _with_one_list([(rule, there) for rule, there in rules if kinds_of(rule) != ["null"]], place)
         made = [part for rule, there in rules if (part := self._part(rule, there))]
@@ -311,7 +282,8 @@ class Translation:
         has_null = has_null or any(part.schema.get("type") == "null" for part in parts)
         parts = [part for part in parts if part.schema.get("type") != "null"]
         texts = [part for part in parts if part.is_text]
-        if any("anyOf" in part.schema for part in parts) or (texts and any(map(_is_rewritten_list, parts))):
+        is_rewritten = any("enum" in part.schema and part.back for part in parts)
+        if any("anyOf" in part.schema for part in parts) or (texts and is_rewritten):
             return self._anything(node)
         if len(texts) > 1:
             parts = [*(part for part in parts if not part.is_text), _one_text(texts)]
@@ -341,11 +313,10 @@ def _choice(node: Schema, values: Sequence[object]) -> Part:
     schema = {**kept, "type": "string", "enum": [*texts]}
     if all(text == value for text, value in texts.items()):
         return Part({**schema, "enum": [*dict.fromkeys(values)]})
-    return Part({key: value for key, value in schema.items() if key != "default"}, value_of(texts))
-
-
-def _is_rewritten_list(part: Part) -> bool:
-    return "enum" in part.schema and part.back is not None
+    return Part(
+        {key: value for key, value in schema.items() if key != "default"},
+        lambda value: texts.get(value, value) if isinstance(value, str) else value,
+    )
 
 
 def _with_one_list(rules: Sequence[tuple[Json, Place]], place: Place) -> list[tuple[Json, Place]]:
@@ -392,4 +363,4 @@ def _named(part: Part, name: str, key: str) -> Json:
     """Return a part as a model sees it below a key; a name that had to change stands in its description."""
     if name == key:
         return part.schema
-    return {**part.schema, **described({}, f"{name}:", part.words)}
+    return {**part.schema, **described({}, f"{name}:", str(part.schema.get("description", "")))}

@@ -20,10 +20,9 @@ from agents.language.tool_ranker.ranker import Card, ToolRanker, ranker_of
 from agents.state import State
 from agents.state.message_notes import notes, notes_of
 from agents.state.talk import Json
-from agents.toolkit.agent_graph import ask_user
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import seen_by, signature, texts_of, translation_of
-from agents.toolkit.handover_tools import entry_of, form_tool, hand_back
+from agents.toolkit.handover_tools import ask_user, entry_of, form_tool, hand_back
 from agents.toolkit.help import HelpRequest
 from agents.toolkit.result import Misused
 from agents.toolkit.speaker import Speaker, Speakers
@@ -142,17 +141,12 @@ def tool_named(name: str, speaker: Speaker, speakers: Speakers) -> BaseTool | No
     return next((tool for tool in tools_of(speaker, speakers) if tool.name == name), None)
 
 
-def entry_tools(speakers: Speakers) -> list[BaseTool]:
-    """Return the tools by which the supervisor hands over to the dialogs."""
-    return [entry_of(dialog) for dialog in speakers.dialogs.values()]
-
-
 def _protocol_tools(speaker: Speaker, speakers: Speakers, finding: Sequence[BaseTool] = ()) -> list[BaseTool]:
     help = speakers.help or assistant_help
     writes = speaker.form or any(traits_of(tool).effect == "write" for tool in speaker.tools)
     undo = [undo_last] if writes and not speaker.agent else []
     if speaker.is_supervisor:
-        return [*entry_tools(speakers), *finding, *undo, help]
+        return [*map(entry_of, speakers.dialogs.values()), *finding, *undo, help]
     form = [form_tool(speaker.form)] if speaker.form else []
     asking = [ask_user] if speaker.agent else []
     return [*form, *finding, *asking, *undo, hand_back, help]

@@ -1,16 +1,20 @@
 """The supervisor and the dialogs, as plain values from which the nodes are built."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
-from agents.state import SUPERVISOR
+from agents.events import Event
+from agents.state import SUPERVISOR, State
 from agents.state.message_notes import Forwarding
+from agents.state.talk import TalkUpdate
 from agents.toolkit.context import Context
 
 Resume = Literal["ask", "tell", "silent", "never"]
@@ -142,3 +146,29 @@ class Speakers:
         """Return the dialog that goes by this name now, or once did; None when it is gone."""
         heirs = (dialog for dialog in self.dialogs.values() if name in dialog.formerly)
         return self.dialogs.get(name) or next(heirs, None)
+
+
+@dataclass(frozen=True)
+class AgentTurn:
+    """One call of a dialog's agent graph; `history` is all that the dialog has heard and said."""
+
+    speaker: Speaker
+    state: State
+    context: Context
+    history: Sequence[AnyMessage]
+    emit: Callable[[Event], None]
+    hear: Callable[[str], None]
+    """Takes the pieces of the answer as they come."""
+
+
+class AgentGraphs(ABC):
+    """Runs the agent graphs that answer in place of a dialog's model; a service that is found by this type."""
+
+    @abstractmethod
+    async def ask(self, turn: AgentTurn) -> tuple[AIMessage, TalkUpdate]:
+        """Return an answer, calls of `ask_user`, or a call of `hand_back`; and the values of the graph's own keys.
+
+        Raises:
+            ModelUnavailable: the provider of the agent's model failed.
+            ContractError: the graph does what no dialog can do.
+        """

@@ -120,12 +120,13 @@ async def _outcome(
 
 async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome:
     refuse_repeated(call, tools)
-    real = call.with_args(_real_args(call))
+    real = Call(call.request.override(tool_call={**call.raw, "args": _real_args(call)}), call.tool, call.execute)
     if question := await question_before(real, call.raw["args"]):
         return Outcome(answer_to(call.raw, ToolResult(question=question)))
     brake = call.context.brake
     brake.is_needed = brake.is_needed or call.traits.irreversible
-    with answering(call.state.get("answers", ()), call.lang):
+    agreed = call.state.get("agreed")
+    with answering(agreed.get("answers", []) if agreed else [], call.lang):
         try:
             outcome = await run_once(real)
         except GraphInterrupt as interrupted:

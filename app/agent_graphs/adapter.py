@@ -34,8 +34,8 @@ from agents.sources.attachments import Contents
 from agents.state import talk_of
 from agents.state.message_notes import notes
 from agents.state.talk import Json, TalkUpdate
-from agents.toolkit.agent_graph import ASK, AgentGraphs, AgentTurn
-from agents.toolkit.handover_tools import HAND_BACK
+from agents.toolkit.handover_tools import ASK, HAND_BACK
+from agents.toolkit.speaker import AgentGraphs, AgentTurn
 from agents.toolkit.tool_code import handed_off, prompt_of
 from app.agent_graphs.answer import HEARD, STRUCTURED, RunAnswer
 from app.agent_graphs.interrupts import questions, resumed

@@ -9,8 +9,7 @@ from agents.memory.undo_log import LoggedWrite
 from agents.state import State, form_of
 from agents.toolkit.confirmation import worded
 from agents.toolkit.context import ToolState
-from agents.toolkit.long_term import Ending, Fact, LongTermMemory
-from agents.toolkit.services import Services
+from agents.toolkit.services import Ending, Fact, LongTermMemory, Services
 from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of

@@ -16,8 +16,7 @@ from agents.memory import Memory
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TOLD
 from agents.state import State
-from agents.toolkit.long_term import LongTermMemory
-from agents.toolkit.services import Services
+from agents.toolkit.services import LongTermMemory, Services
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn import REMEMBERED

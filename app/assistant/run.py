@@ -17,7 +17,7 @@ from agents.memory.inbox import now_ms
 from agents.state import State
 from agents.state.citations import Citation, shifted
 from agents.state.verdict import Kind
-from agents.toolkit.context import Context, nothing
+from agents.toolkit.context import Context
 from app.assistant.recording import Recording
 from app.process.logs import name_turn
 from app.process.tasks import cancel
@@ -127,7 +127,7 @@ class Run:
         finally:
             await cancel([self._task])
             # A context that held the run would keep it, and the connections of its models, for the garbage collector.
-            self.context.brake.halted = nothing
+            self.context.brake.halted = lambda: None
 
     def stop(self) -> None:
         """Stop the run. What was shown stays; after a complete answer the run has `GRACE` seconds to end by itself.

@@ -10,7 +10,7 @@ from agents.language.text.stems import spelt, stem, words
 from agents.language.text.vocabulary import listening, small_words
 from agents.memory.connection import Connection, Session, Tables
 from agents.memory.inbox import now_ms, storable
-from agents.toolkit.long_term import Ending, LongTermMemory
+from agents.toolkit.services import Ending, LongTermMemory
 
 TABLES = Tables(
     "recall",

@@ -19,18 +19,8 @@ from agents.events.views import is_web
 from agents.language.text.vocabulary import is_said, says
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
-from agents.toolkit.questions.form import (
-    LONGEST_FORM,
-    Fitting,
-    FormFields,
-    filled,
-    is_sentence,
-    left_out,
-    misfits,
-    missing,
-    raw_values,
-    takes_no,
-)
+from agents.toolkit.questions import form as forms
+from agents.toolkit.questions.form import FormFields
 from agents.toolkit.questions.options import CONFIRM, INTERRUPT, NO, YES, adds_to_yes, agreed, chosen, misses
 from prompts import form_texts, phrase
 
@@ -111,7 +101,7 @@ def fits(pending: Pending, text: str, lang: str) -> bool:
         return chosen(text, called(pending), lang) is not None
     if pending["fields"] and returned(pending, text.strip(), CHOICE) is None:
         form_fields = open_fields(pending, lang)
-        return bool(raw_values(form_fields, text, sure=True) or left_out(form_fields, text))
+        return bool(forms.raw_values(form_fields, text, sure=True) or forms.left_out(form_fields, text))
     return bool(text.strip())
 
 
@@ -146,7 +136,7 @@ class GivenAnswer:
     pending: Pending
     text: str
     lang: str
-    fitting: Fitting
+    fitting: forms.Fitting
     is_sure: bool
     """Whether the message can be nothing but an answer: a tap, or what a page handed back."""
     form: type[BaseModel] | None
@@ -162,7 +152,6 @@ class Reading:
     pending: Pending
     """The question as it stands then."""
     value: object = None
-    """The result that is given."""
 
 
 def read_answer(given: GivenAnswer) -> Reading | None:
@@ -208,25 +197,25 @@ def _choice(given: GivenAnswer) -> Reading | None:
 
 def _form(given: GivenAnswer, form: type[BaseModel]) -> Reading | None:
     form_fields = open_fields(given.pending, given.lang)
-    is_no = takes_no(form, form_fields) and is_said("no", given.text)
-    out = left_out(form_fields, given.text)
+    is_no = forms.takes_no(form, form_fields) and is_said("no", given.text)
+    out = forms.left_out(form_fields, given.text)
     if not (given.is_sure or is_no or out) and given.is_elsewhere():
         return None
     pending: Pending = {**given.pending, "skipped": [*given.pending.get("skipped", []), *sorted(out)]}
     try:
-        values = filled(form, form_fields, given.text, given.fitting, sure=given.is_sure, without=out)
+        values = forms.filled(form, form_fields, given.text, given.fitting, sure=given.is_sure, without=out)
         if not values and not out:
             return None
         everything = {**pending["filled"], **values}
-        if {*missing(form, everything)} - {*pending["skipped"]}:
+        if {*forms.missing(form, everything)} - {*pending["skipped"]}:
             return asked_again({**pending, "filled": everything}, phrase("form_more", given.lang))
         form_values = form.model_validate(everything, by_alias=True, by_name=True).model_dump(mode="json")
         return Reading("given", pending, form_values)
     except ValidationError as wrong:
-        if not given.is_sure and is_sentence(given.text, form_fields):
+        if not given.is_sure and forms.is_sentence(given.text, form_fields):
             return None
-        problems = misfits(form, wrong, given.lang)
-        rest = filled(form, form_fields, given.text, given.fitting, sure=given.is_sure, without={*out, *problems})
+        problems = forms.misfits(form, wrong, given.lang)
+        rest = forms.filled(form, form_fields, given.text, given.fitting, sure=given.is_sure, without={*out, *problems})
         return _corrected({**pending, "filled": {**pending["filled"], **rest}}, form_fields, problems, given.lang)
 
 
@@ -251,11 +240,11 @@ def returned(pending: Pending, text: str, source: str) -> str | None:
     """
     back = pending.get("back", "")
     if back and is_web(text):
-        values = _values_in(text, back) if len(text) <= LONGEST_FORM else {}
+        values = _values_in(text, back) if len(text) <= forms.LONGEST_FORM else {}
         is_named = bool(values.keys() & {*pending["fields"], *pending["aliases"]})
         return json.dumps(values) if is_named or len(values) > 1 else "".join(values.values())
     if source == PAGE and pending["url"]:
-        return text if pending.get("web_app") and len(text) <= LONGEST_FORM else ""
+        return text if pending.get("web_app") and len(text) <= forms.LONGEST_FORM else ""
     return None
 
 

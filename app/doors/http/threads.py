@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from agents.memory.inbox import TranscriptLine
 from agents.memory.store import namespace_of
-from agents.toolkit.long_term import LongTermMemory
+from agents.toolkit.services import LongTermMemory
 from app.assistant import Assistant
 from app.assistant.short_term_memory import Content, contents
 from app.assistant.system_messages import SystemMessages

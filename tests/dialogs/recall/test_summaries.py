@@ -7,7 +7,7 @@ from langchain_core.messages import SystemMessage
 
 from agents.conversation.gate import Guess
 from agents.models.script import Call
-from agents.toolkit.long_term import Ending
+from agents.toolkit.services import Ending
 from dialogs.recall import summaries
 from dialogs.recall.store import Entry, Recall
 from tests.conftest import Chat

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.toolkit.long_term import LongTermMemory
+from agents.toolkit.services import LongTermMemory
 from tests.conftest import Chat
 from tests.engine.processes.test_kill_question import killed
 from tests.support.killable_process import Driver

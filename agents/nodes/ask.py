@@ -19,7 +19,7 @@ from agents.state.talk import Json, Pending
 from agents.toolkit import questions
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context
-from agents.toolkit.questions import Reading
+from agents.toolkit.questions import AnswerReading
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import schema_of, written
 from agents.toolkit.shelf import tool_named
@@ -80,7 +80,7 @@ def gone(change: Change) -> None:
     change.put(listener=None)
 
 
-def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> Reading | None:
+def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> AnswerReading | None:
     """Return what a message answers to the question on the screen; None if it is about something else."""
     pending, lang, text = state["pending"][0], state["lang"], (heard["text"] or "").strip()
     value = questions.returned(pending, text, heard["source"])
@@ -103,7 +103,7 @@ def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> Re
     return reading if reading or value is None else questions.asked_again(pending, phrase("page_wrong", lang))
 
 
-def take(change: Change, reading: Reading, heard: Heard, speakers: Speakers) -> None:
+def take(change: Change, reading: AnswerReading, heard: Heard, speakers: Speakers) -> None:
     """Act on the user's answer to the question on the screen."""
     [pending, *waiting], text = change.state["pending"], (heard["text"] or "").strip()
     traits = _traits(pending, speakers)

@@ -30,7 +30,7 @@ from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import MOST_MESSAGES
 from agents.state.person import is_foreign, is_own
 from agents.toolkit.context import Context
-from agents.toolkit.questions import ANSWERS, Reading, is_meant
+from agents.toolkit.questions import ANSWERS, AnswerReading, is_meant
 from agents.toolkit.speaker import Speaker, Speakers
 
 Watchers = Mapping[str, Callable[[Scene], bool] | None]
@@ -135,7 +135,7 @@ class Router:
         names = [name for name in self.speakers[speaker].observers if name in self.unspared and name in watchers]
         return names and called(names, watchers, Guess(1.0, ""), scene_of(self.speakers[speaker], state, self.speakers))
 
-    def _answer(self, state: State, context: Context) -> Reading | None:
+    def _answer(self, state: State, context: Context) -> AnswerReading | None:
         """Return what the message answers to the open question; None if it is about something else."""
         heard = state["heard"]
         if not is_own(heard) or not is_meant(state["pending"][0], heard) or self._insists(state):

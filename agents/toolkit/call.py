@@ -38,7 +38,7 @@ def started(speaker: str, call: ToolCall) -> ToolStart:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CallOutcome:
     """The outcome of a call: the message for the model, and the keys of the state that a `Command` changes."""
 
     message: ToolMessage
@@ -59,7 +59,7 @@ class Outcome:
         return Command(update={**self.update, "messages": [self.message]}) if self.update else self.message
 
 
-class Call:
+class RunningCall:
     """A call of a tool that exists. `raw` is the call as LangChain has it, `state` what the tool sees."""
 
     def __init__(self, request: ToolCallRequest, tool: BaseTool, execute: Execute) -> None:
@@ -79,7 +79,7 @@ class Call:
         except ValidationError:
             return None
 
-    async def run(self) -> Outcome:
+    async def run(self) -> CallOutcome:
         """Run the tool itself; a hand-off of another library becomes the name of who leads next."""
         request = self.request
         if isinstance(self.tool.args_schema, dict):
@@ -87,16 +87,16 @@ class Call:
         try:
             answer = await self.execute(request)
         except ParentCommand as gone:
-            return Outcome(handed_off(gone.args[0], self.raw))
+            return CallOutcome(handed_off(gone.args[0], self.raw))
         if isinstance(answer, Command) and (answer.goto or answer.graph):
-            return Outcome(handed_off(answer, self.raw))
+            return CallOutcome(handed_off(answer, self.raw))
         update = dict(answer.update or {}) if isinstance(answer, Command) else {"messages": [answer]}
         messages = (each for each in update.pop("messages") if isinstance(each, ToolMessage))
         [message] = [each for each in messages if each.tool_call_id == self.raw["id"]]
-        return Outcome(message, update)
+        return CallOutcome(message, update)
 
 
-def refuse_repeated(call: Call, tools: Mapping[str, BaseTool]) -> None:
+def refuse_repeated(call: RunningCall, tools: Mapping[str, BaseTool]) -> None:
     """Refuse a call that was made in this turn already: a model that goes in a circle makes the same one again.
 
     A write that was done, and a read that tells the same until something is written, are run once; a write also
@@ -165,7 +165,7 @@ def this_turn(talk: Sequence[AnyMessage], heard: str) -> list[AnyMessage]:
     return [*takewhile(is_working, reversed(talk))][::-1]
 
 
-def _before(call: Call) -> list[tuple[ToolCall, ToolMessage | None]]:
+def _before(call: RunningCall) -> list[tuple[ToolCall, ToolMessage | None]]:
     """Return the calls of the turn before this one, each with its result.
 
     A call of the same reply that failed has none: nobody has asked for it again.

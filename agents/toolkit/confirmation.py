@@ -19,7 +19,7 @@ from agents.language.text.vocabulary import small_words
 from agents.state.message_notes import notes_of
 from agents.state.person import is_own
 from agents.state.talk import Json
-from agents.toolkit.call import Call
+from agents.toolkit.call import RunningCall
 from agents.toolkit.context import ToolState
 from agents.toolkit.descriptions import own_texts, parameters
 from agents.toolkit.handover_tools import FILL_FORM
@@ -36,7 +36,7 @@ MOST_SHOWN = 20
 """Entries of a list that the user is shown."""
 
 
-async def question_before(call: Call, asked_for: Json) -> Question | None:
+async def question_before(call: RunningCall, asked_for: Json) -> Question | None:
     """Return what the user is asked before this call runs; None if it may run at once.
 
     `call` has the real arguments, `asked_for` those that the model wrote. Raises Refused if the user has said no to
@@ -69,7 +69,7 @@ async def question_before(call: Call, asked_for: Json) -> Question | None:
     return Question(prompt, options, kind=CONFIRM)
 
 
-def _carries_foreign_words(call: Call, asked_for: Json) -> bool:
+def _carries_foreign_words(call: RunningCall, asked_for: Json) -> bool:
     """Tell whether a call may carry what others wrote: a write may, a look-up unless the user has said its words."""
     said = {stem for text in said_by_user(call.state, own=True) for stem in stems(text, call.lang)}
     carried = [value for name, value in asked_for.items() if name in (call.traits.carries or asked_for)]

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from agents.events import Event
 from agents.language.text.clean import clean
-from agents.language.text.fulltext import Entry, Hit, Index
+from agents.language.text.fulltext import Index, IndexEntry, IndexHit
 from agents.language.text.stems import stems
 from agents.language.text.vocabulary import small_words
 from agents.sources.documents.index import DocumentIndex
@@ -48,7 +48,7 @@ class Exhausted(Exception):
     """The user has asked a link as often as they may today."""
 
 
-class Link(Protocol):
+class HelpLink(Protocol):
     """A source that may have the answer."""
 
     @property
@@ -65,7 +65,7 @@ def readable(text: str, longest: int) -> str:
     return short if len(short) <= longest else f"{short[: longest - 1].rstrip()}…"
 
 
-class Pages:
+class PageLink:
     """Look a question up in the help pages."""
 
     name = "pages"
@@ -76,7 +76,7 @@ class Pages:
         return page.key if page else None
 
 
-def look_up(query: str, lang: str) -> Hit | None:
+def look_up(query: str, lang: str) -> IndexHit | None:
     """Return the section of the help pages that fits a query best, its text as the key; None when none does.
 
     It has to have two of the query's words, or one in its title, and half of all; those in its title count twice.
@@ -84,7 +84,7 @@ def look_up(query: str, lang: str) -> Hit | None:
     index, titles = _index(lang)
     count = len(index.stems_of(query))
 
-    def overlap(hit: Hit) -> int:
+    def overlap(hit: IndexHit) -> int:
         return len(hit.words) + len(hit.words & titles[hit.key])
 
     best = max(index.search(query, MOST_HITS), key=overlap, default=None)
@@ -99,13 +99,13 @@ def look_up(query: str, lang: str) -> Hit | None:
 def _index(lang: str) -> tuple[Index, dict[str, frozenset[str]]]:
     """Return the index of the sections and the stems of their titles, by text."""
     parts = [page.partition("\n") for page in "\n\n".join(prompts_of_all("help", lang)).split("\n## ")[1:]]
-    sections = [Entry(text.strip(), title, text) for title, _, text in parts]
+    sections = [IndexEntry(text.strip(), title, text) for title, _, text in parts]
     titles = {entry.key: frozenset(stems(entry.title, lang)) for entry in sections}
     return Index(sections, lang, ignored=small_words(lang)), titles
 
 
 @dataclass
-class Documents:
+class DocumentLink:
     """Look a question up in the documents that the operator has indexed."""
 
     index: DocumentIndex
@@ -125,19 +125,19 @@ class Documents:
 class HelpChain:
     """The links in their order, our own pages if none are given; `timeout` is in seconds, for each link."""
 
-    def __init__(self, links: Sequence[Link] | None = None, timeout: float = 10) -> None:
-        self.links = (Pages(),) if links is None else tuple(links)
+    def __init__(self, links: Sequence[HelpLink] | None = None, timeout: float = 10) -> None:
+        self.links = (PageLink(),) if links is None else tuple(links)
         self.timeout = timeout
 
     @property
     def reaches_out(self) -> bool:
         """Whether a question may leave this machine: not where only pages and documents are read."""
-        return any(not isinstance(link, Pages | Documents) for link in self.links)
+        return any(not isinstance(link, PageLink | DocumentLink) for link in self.links)
 
     @property
     def is_foreign(self) -> bool:
         """Whether an answer may be somebody else's words."""
-        return self.reaches_out or any(isinstance(link, Documents) and link.has_answered for link in self.links)
+        return self.reaches_out or any(isinstance(link, DocumentLink) and link.has_answered for link in self.links)
 
     async def ask(self, question: HelpRequest) -> str:
         """Return the first answer with its source, or a sentence that nobody knows the answer. Never raises."""
@@ -152,7 +152,7 @@ class HelpChain:
                 return phrase(f"help_{link.name}", question.lang, answer=answer)
         return phrase("help_unknown", question.lang)
 
-    async def _answer(self, link: Link, question: HelpRequest) -> str:
+    async def _answer(self, link: HelpLink, question: HelpRequest) -> str:
         try:
             async with asyncio.timeout(self.timeout):
                 return readable(await link.answer(question) or "", LONGEST_ANSWER)

@@ -33,12 +33,12 @@ RESHAPED = {
 
 
 @dataclass(frozen=True)
-class Part:
+class SchemaPart:
     """A part of a schema as a model sees it, and the way back for a value of it; None: the value stays as it is."""
 
     schema: Json
     back: Way | None = None
-    branches: Sequence["Part"] = ()
+    branches: Sequence["SchemaPart"] = ()
 
     @property
     def is_number(self) -> bool:
@@ -52,16 +52,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Place:
+class SchemaPlace:
     """Where a part stands: its name for people, its level, and the references that led to it."""
 
     name: str = ""
     depth: int = 0
     refs: tuple[str, ...] = ()
 
-    def inner(self, name: str) -> "Place":
+    def inner(self, name: str) -> "SchemaPlace":
         """Return the place of a part within this one."""
-        return Place(f"{self.name}{name}".lstrip("."), self.depth + 1, self.refs)
+        return SchemaPlace(f"{self.name}{name}".lstrip("."), self.depth + 1, self.refs)
 
 
 class Translation:
@@ -71,12 +71,12 @@ class Translation:
         self._root, self._parts, self._steps = schema, 0, 0
         self.untold: list[str] = []
         """The rules that a model is not told, each with its place."""
-        united, self.words = self._united(schema, Place())
+        united, self.words = self._united(schema, SchemaPlace())
         self.fault = "" if kinds_of(united) in (["object"], []) else "its parameters are no object"
         """Why no model can call the tool."""
         self.original: Schema = {**united, "type": "object"}
         """The parameters themselves, as one object."""
-        whole = self._object(dict(self.original), Place())
+        whole = self._object(dict(self.original), SchemaPlace())
         self.schema, self._back = whole.schema, whole.back
 
     def restored(self, args: Json) -> Json:
@@ -90,7 +90,7 @@ class Translation:
         is_free = not own and isinstance(self.original.get("additionalProperties"), Mapping)
         return [] if is_free else sorted(args.keys() - own.keys())
 
-    def _plain(self, schema: object, place: Place) -> tuple[Json, Place] | None:
+    def _plain(self, schema: object, place: SchemaPlace) -> tuple[Json, SchemaPlace] | None:
         """Return a schema without references and `allOf`, and its place behind them; None if nothing fits it."""
         if schema is False:
             return None
@@ -115,7 +115,7 @@ class Translation:
             node, place = json_schema.both(node, plain[0]), plain[1]
         return node, place
 
-    def _united(self, schema: object, place: Place) -> tuple[Json, str]:
+    def _united(self, schema: object, place: SchemaPlace) -> tuple[Json, str]:
         """Return one object with the properties of all objects of a choice, and in words which belong together."""
         node, place = self._plain(schema, place) or ({}, place)
         branches = [self._united(branch, place)[0] for branch in choices(node) if CUT not in place.refs]
@@ -141,7 +141,7 @@ class Translation:
         }
         return united, words
 
-    def _part(self, schema: object, place: Place) -> Part | None:
+    def _part(self, schema: object, place: SchemaPlace) -> SchemaPart | None:
         """Return a schema as a model sees it; None if nothing fits it."""
         plain = self._plain(schema, place)
         if plain is None:
@@ -165,7 +165,7 @@ class Translation:
             case ["null"]:
                 return _choice(node, [None])
             case [kind]:
-                return Part(self._scalar(node, kind, place))
+                return SchemaPart(self._scalar(node, kind, place))
             case kinds:
                 rules = [{key: node[key] for key in KEYWORDS.get(kind, ()) if key in node} for kind in kinds]
                 about = {key: value for key, value in node.items() if key in ("description", "default")}
@@ -177,22 +177,22 @@ class Translation:
         brief = Brief(self._root, GIVEN_IDENTIFIER)(schema)
         return brief if len(brief) <= LONGEST_BRIEF else f"{brief[: LONGEST_BRIEF - 1]}…"
 
-    def _written(self, node: Schema) -> Part:
+    def _written(self, node: Schema) -> SchemaPart:
         """Return a text in which the model writes the value as JSON."""
         values = node.get("additionalProperties")
         is_map = isinstance(values, Mapping) and not node.get("properties") and "propertyNames" not in node
         brief = f"{{…: {self._brief(values)}}}" if is_map else self._brief(node)
-        return Part({"type": "string", **described(node, f"JSON text: {brief}")}, json_of)
+        return SchemaPart({"type": "string", **described(node, f"JSON text: {brief}")}, json_of)
 
-    def _anything(self, node: Schema) -> Part:
+    def _anything(self, node: Schema) -> SchemaPart:
         """Return a choice of values of any type; the model writes an object or a list as JSON text."""
         brief = self._brief(node)
         words = "" if brief == "any" else f"{brief};"
         text = {"type": "string", **described({}, words, "JSON text for an object or a list")}
         # A client that knows no choices takes the last branch.
-        return Part({**described(node), "anyOf": [{"type": "number"}, {"type": "boolean"}, text]}, json_of)
+        return SchemaPart({**described(node), "anyOf": [{"type": "number"}, {"type": "boolean"}, text]}, json_of)
 
-    def _scalar(self, node: Schema, kind: str, place: Place) -> Json:
+    def _scalar(self, node: Schema, kind: str, place: SchemaPlace) -> Json:
         schema, words = self._kept(node, kind, place), list[str]()
         if kind == "string" and schema.get("format", "date") not in json_schema.FORMATS:
             words.append(f"format: {schema.pop('format')}")
@@ -200,14 +200,14 @@ class Translation:
             words.append(f"pattern: {schema.pop('pattern')}")
         return {**schema, "type": kind, **(described(node, *words) if words else {})}
 
-    def _kept(self, node: Schema, kind: str, place: Place) -> Json:
+    def _kept(self, node: Schema, kind: str, place: SchemaPlace) -> Json:
         """Return the keywords of a schema that say something of its type, as far as their values are sound."""
         others = {key for words in KEYWORDS.values() for key in words}.difference(KEYWORDS.get(kind, ()))
         self.untold += [f"{place.name or ALL}: {key}" for key in json_schema.UNTOLD if key in node]
         own = {key: value for key, value in node.items() if key not in RESHAPED | others}
         return {key: value for key, value in own.items() if json_schema.is_sound(key, value)}
 
-    def _object(self, node: Schema, place: Place) -> Part:
+    def _object(self, node: Schema, place: SchemaPlace) -> SchemaPart:
         given, rest = _members(node), node.get("additionalProperties")
         required = [name for name in as_list(node.get("required")) if isinstance(name, str)]
         inner = {name: self._part(rule, place.inner(f".{name}")) for name, rule in given.items()}
@@ -216,7 +216,7 @@ class Translation:
             return self._written(node)
         if not parts and isinstance(rest, Mapping):
             written = self._written({key: value for key, value in node.items() if key != "description"})
-            return Part(
+            return SchemaPart(
                 {"type": "object", "properties": {argument_forms.WRITTEN: written.schema}}, argument_forms.spread
             )
         if isinstance(rest, Mapping):
@@ -232,24 +232,24 @@ class Translation:
         ways = {name: (name, part.back) for name, part in parts.items()}
         ways |= {keys[name]: way for name, way in ways.items()}
         is_same = all(key == name and way is None for key, (name, way) in ways.items())
-        return Part(schema, None if is_same else members_of(ways))
+        return SchemaPart(schema, None if is_same else members_of(ways))
 
-    def _array(self, node: Schema, place: Place) -> Part:
+    def _array(self, node: Schema, place: SchemaPlace) -> SchemaPart:
         place, items = place.inner("[]"), node.get("items", {})
         first = as_list(node.get("prefixItems")) or as_list(items)
         further = node.get("additionalItems", {}) if isinstance(items, list) else items
         several = {"anyOf": [*first, *([further] if further else [])]} if first else items
-        entry = self._entry(several, place) or Part({"type": "string"})
+        entry = self._entry(several, place) or SchemaPart({"type": "string"})
         schema = {**self._kept(node, "array", place), "type": "array", "items": entry.schema}
         if not first:
-            return Part(schema, entry.back and entries_of((), entry.back))
-        parts = [self._part(rule, place) or Part({"type": "string"}) for rule in first]
+            return SchemaPart(schema, entry.back and entries_of((), entry.back))
+        parts = [self._part(rule, place) or SchemaPart({"type": "string"}) for rule in first]
         ways = [chain(entry.back, scalar(part.schema) if part.is_number else part.back) for part in parts]
         schema |= described(node, self._brief({"type": "array", "prefixItems": first}))
         schema |= {"maxItems": len(first)} if further is False else {}
-        return Part(schema, entries_of(ways, entry.back))
+        return SchemaPart(schema, entries_of(ways, entry.back))
 
-    def _entry(self, schema: object, place: Place) -> Part | None:
+    def _entry(self, schema: object, place: SchemaPlace) -> SchemaPart | None:
         """Return the entry of a list. Some clients know no choice there, and take its last branch for all of it."""
         plain = self._plain(schema, place)
         branches = [self._plain(branch, plain[1]) for branch in choices(plain[0])] if plain else []
@@ -267,7 +267,7 @@ class Translation:
         ordered = sorted(part.branches, key=lambda branch: branch.is_text)
         return replace(part, schema={**part.schema, "anyOf": [branch.schema for branch in ordered]})
 
-    def _union(self, node: Schema, branches: Sequence[object], place: Place) -> Part | None:
+    def _union(self, node: Schema, branches: Sequence[object], place: SchemaPlace) -> SchemaPart | None:
         base = {key: value for key, value in node.items() if key in KEYWORDS["object"] or key in DEMANDS}
         base = {key: value for key, value in base.items() if key not in ("anyOf", "oneOf")}
         plain = [each for branch in branches if (each := self._plain(branch, place))]
@@ -300,7 +300,7 @@ def _members(node: Schema) -> Json:
     return own | {name: {} for name in as_list(node.get("required")) if isinstance(name, str) and name not in own}
 
 
-def _choice(node: Schema, values: Sequence[object]) -> Part:
+def _choice(node: Schema, values: Sequence[object]) -> SchemaPart:
     """Return a choice of texts; a value that is no text, or an empty one, is written as JSON."""
     texts: dict[str, object] = {value: value for value in values if isinstance(value, str) and value}
     for value in values:
@@ -312,14 +312,14 @@ def _choice(node: Schema, values: Sequence[object]) -> Part:
     kept = {key: value for key, value in node.items() if key in ("description", "default", "title", "enum", "type")}
     schema = {**kept, "type": "string", "enum": [*texts]}
     if all(text == value for text, value in texts.items()):
-        return Part({**schema, "enum": [*dict.fromkeys(values)]})
-    return Part(
+        return SchemaPart({**schema, "enum": [*dict.fromkeys(values)]})
+    return SchemaPart(
         {key: value for key, value in schema.items() if key != "default"},
         lambda value: texts.get(value, value) if isinstance(value, str) else value,
     )
 
 
-def _with_one_list(rules: Sequence[tuple[Json, Place]], place: Place) -> list[tuple[Json, Place]]:
+def _with_one_list(rules: Sequence[tuple[Json, SchemaPlace]], place: SchemaPlace) -> list[tuple[Json, SchemaPlace]]:
     """Return the branches of a choice with one list of values in place of several."""
     listed = [rule for rule, _ in rules if values_of(rule)]
     if len(listed) < 2:
@@ -330,15 +330,15 @@ def _with_one_list(rules: Sequence[tuple[Json, Place]], place: Place) -> list[tu
     return [*others, ({"enum": values, **described({}, "; ".join(about))}, place)]
 
 
-def _one_text(parts: Sequence[Part]) -> Part:
+def _one_text(parts: Sequence[SchemaPart]) -> SchemaPart:
     """Return one text for several: a text is a text, whatever it holds."""
     words = [str(part.schema["description"]) for part in parts if part.schema.get("description")]
-    return Part(
+    return SchemaPart(
         {"type": "string", **described({}, " | ".join(words))}, next((it.back for it in parts if it.back), None)
     )
 
 
-def _one_of(node: Schema, parts: Sequence[Part], *, has_null: bool) -> Part:
+def _one_of(node: Schema, parts: Sequence[SchemaPart], *, has_null: bool) -> SchemaPart:
     """Return the choice of these parts; a client that knows no choice with null takes the last other branch."""
     is_same, last = all(part.back is None for part in parts), parts[-1]
     is_scalar = all(part.schema["type"] not in ("object", "array") for part in parts)
@@ -350,16 +350,16 @@ def _one_of(node: Schema, parts: Sequence[Part], *, has_null: bool) -> Part:
         return replace(
             last, schema={**about, **last.schema, **described(node, str(last.schema.get("description", "")))}
         )
-    shown = [*parts, *([Part({"type": "null"})] if shows_null else [])]
+    shown = [*parts, *([SchemaPart({"type": "null"})] if shows_null else [])]
     if has_null and not shows_null:
         about |= described(node, "| null")
     options: Json = {"anyOf": [part.schema for part in shown]}
     order = [key.replace("oneOf", "anyOf") for key in node if key in ("anyOf", "oneOf", *about)]
     schema = {key: {**about, **options}[key] for key in dict.fromkeys((*order, *about, "anyOf"))}
-    return Part(schema, None if is_same else branch_of([(part.schema, part.back) for part in shown]), shown)
+    return SchemaPart(schema, None if is_same else branch_of([(part.schema, part.back) for part in shown]), shown)
 
 
-def _named(part: Part, name: str, key: str) -> Json:
+def _named(part: SchemaPart, name: str, key: str) -> Json:
     """Return a part as a model sees it below a key; a name that had to change stands in its description."""
     if name == key:
         return part.schema

@@ -26,7 +26,7 @@ from agents.events.views import MOST_ENTRIES, Notice
 from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
-from agents.toolkit.call import Call, Execute, Outcome, ToolReply, refuse_repeated, started
+from agents.toolkit.call import CallOutcome, Execute, RunningCall, ToolReply, refuse_repeated, started
 from agents.toolkit.confirmation import question_before, said_by_user
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.descriptions import parameters, translation_of
@@ -85,7 +85,7 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str
 
 async def _outcome(
     request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool], further: Sequence[str]
-) -> Outcome:
+) -> CallOutcome:
     name, lang = request.tool_call["name"], request.state["lang"]
     tool = tools.get(name)
     if tool is None:
@@ -94,7 +94,7 @@ async def _outcome(
         return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=known))
     try:
         async with asyncio.timeout(TIMEOUT):
-            return await _checked_and_run(Call(request, tool, execute), tools)
+            return await _checked_and_run(RunningCall(request, tool, execute), tools)
     except GraphBubbleUp:
         raise
     except Refused as refusal:
@@ -118,11 +118,11 @@ async def _outcome(
         return _trouble(request, "failed", failed(tool, lang))
 
 
-async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome:
+async def _checked_and_run(call: RunningCall, tools: Mapping[str, BaseTool]) -> CallOutcome:
     refuse_repeated(call, tools)
-    real = Call(call.request.override(tool_call={**call.raw, "args": _real_args(call)}), call.tool, call.execute)
+    real = RunningCall(call.request.override(tool_call={**call.raw, "args": _real_args(call)}), call.tool, call.execute)
     if question := await question_before(real, call.raw["args"]):
-        return Outcome(answer_to(call.raw, ToolResult(question=question)))
+        return CallOutcome(answer_to(call.raw, ToolResult(question=question)))
     brake = call.context.brake
     brake.is_needed = brake.is_needed or call.traits.irreversible
     agreed = call.state.get("agreed")
@@ -130,12 +130,12 @@ async def _checked_and_run(call: Call, tools: Mapping[str, BaseTool]) -> Outcome
         try:
             outcome = await run_once(real)
         except GraphInterrupt as interrupted:
-            outcome = Outcome(question_of(interrupted, call.raw))
+            outcome = CallOutcome(question_of(interrupted, call.raw))
     _write_for_model(outcome, call)
     return outcome
 
 
-def _real_args(call: Call) -> Json:
+def _real_args(call: RunningCall) -> Json:
     """Return the arguments with real identifiers in place of the model's numbers.
 
     Raises Misused if a model may not set an argument or an identifier is unknown, Refused without the permission.
@@ -157,13 +157,13 @@ def _real_args(call: Call) -> Json:
     return args
 
 
-def _told(call: Call, result: ToolResult) -> list[str]:
+def _told(call: RunningCall, result: ToolResult) -> list[str]:
     """Return what people read or wrote: what a result shows, and what was said before."""
     said = [message.text for message in call.state.get("talk", ()) if isinstance(message, HumanMessage | AIMessage)]
     return [*([result.view.text()] if result.view else []), call.state["heard"]["text"] or "", *said]
 
 
-def _write_for_model(outcome: Outcome, call: Call) -> None:
+def _write_for_model(outcome: CallOutcome, call: RunningCall) -> None:
     """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
     message, traits = outcome.message, call.traits
     result = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult(_parsed(message, call))
@@ -178,7 +178,7 @@ def _write_for_model(outcome: Outcome, call: Call) -> None:
         message.content = written(message.content)
 
 
-def _parsed(message: ToolMessage, call: Call) -> object:
+def _parsed(message: ToolMessage, call: RunningCall) -> object:
     try:
         return json.loads(message.text) if call.traits.result is not None else None
     except ValueError:
@@ -200,7 +200,7 @@ def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCall
     return private
 
 
-def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> Outcome:
+def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> CallOutcome:
     message = answer_to(request.tool_call, result or ToolResult(), written(text))
     message.status, message.additional_kwargs = "error", notes(trouble=kind)
-    return Outcome(message)
+    return CallOutcome(message)

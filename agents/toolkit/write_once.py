@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from agents.events.views import stored_view
 from agents.memory.ledger import Busy, Doubtful, How, Write
 from agents.state.talk import Json
-from agents.toolkit.call import Call, Outcome
+from agents.toolkit.call import CallOutcome, RunningCall
 from agents.toolkit.result import Refused, ToolResult
 from agents.toolkit.traits import traits_of
 from agents.toolkit.undo import write_of
@@ -23,7 +23,7 @@ HARMLESS = (Refused, ToolInvocationError, GraphBubbleUp)
 """What a tool that has written nothing raises."""
 
 
-async def run_once(call: Call) -> Outcome:
+async def run_once(call: RunningCall) -> CallOutcome:
     """Run a tool; one that writes only if it has not done the same before, else return what it answered then.
 
     Raises Refused if the state of things forbids the write, or nobody knows whether it took effect before.
@@ -36,7 +36,7 @@ async def run_once(call: Call) -> Outcome:
         outcome = await call.run()
         await _note(call, args, outcome)
         return outcome
-    write, fresh = _write(call, args), list[Outcome]()
+    write, fresh = _write(call, args), list[CallOutcome]()
 
     async def perform() -> str | None:
         fresh.append(await call.run())
@@ -64,12 +64,12 @@ def failed(tool: BaseTool, lang: str) -> str:
     return phrase("tool_failed" if harmless else "write_unknown", lang, tool=tool.name)
 
 
-async def _check_state(call: Call, args: Json) -> None:
+async def _check_state(call: RunningCall, args: Json) -> None:
     if call.traits.check and (problem := await call.traits.check(args, call.runtime)):
         raise Refused(problem)
 
 
-async def _note(call: Call, args: Json, outcome: Outcome, key: str = "") -> None:
+async def _note(call: RunningCall, args: Json, outcome: CallOutcome, key: str = "") -> None:
     """Enter a write that was done in the undo log, unless the tool does it itself; `key` is that of the ledger."""
     undo = call.context.undo
     if undo is None or call.traits.items or not outcome.is_done:
@@ -79,7 +79,7 @@ async def _note(call: Call, args: Json, outcome: Outcome, key: str = "") -> None
     await undo.note(write_of(call.runtime), record)
 
 
-def _write(call: Call, args: Mapping[str, object]) -> Write:
+def _write(call: RunningCall, args: Mapping[str, object]) -> Write:
     context, traits, name = call.context, call.traits, call.raw["name"]
     message = call.state["heard"]["id"]
     # Not every provider gives each call an id of its own, so the arguments are in every key.
@@ -100,7 +100,7 @@ def _write(call: Call, args: Mapping[str, object]) -> Write:
     )
 
 
-def _stored(outcome: Outcome) -> str | None:
+def _stored(outcome: CallOutcome) -> str | None:
     if not outcome.is_done:
         return None
     result = outcome.message.artifact if isinstance(outcome.message.artifact, ToolResult) else None
@@ -112,9 +112,9 @@ def _stored(outcome: Outcome) -> str | None:
     return json.dumps(to_jsonable_python(stored, fallback=str))
 
 
-def _again(text: str, call: Call) -> Outcome:
+def _again(text: str, call: RunningCall) -> CallOutcome:
     stored = json.loads(text)
     message = ToolMessage(stored["content"], tool_call_id=call.raw["id"], name=call.raw["name"])
     if result := stored["outcome"]:
         message.artifact = ToolResult(result["object"], result["view"] and stored_view(result["view"]))
-    return Outcome(message, stored["update"])
+    return CallOutcome(message, stored["update"])

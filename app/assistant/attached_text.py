@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from agents.sources.documents.files import PACKED, READERS, Unreadable
-from agents.sources.documents.markdown import Section
+from agents.sources.documents.markdown import DocumentSection
 from agents.sources.documents.reading import PDF, sections_in_process
 
 LARGEST_ATTACHED = 20_000_000  # Bytes.
@@ -40,7 +40,7 @@ def suffix_of(name: str, body: bytes) -> str | None:
     return suffix if suffix in READERS and suffix != PDF and suffix not in PACKED else TEXT
 
 
-def as_text(sections: Sequence[Section]) -> str:
+def as_text(sections: Sequence[DocumentSection]) -> str:
     """Return sections as one text, each title once."""
     parts, last = [""], ""
     for section in sections:

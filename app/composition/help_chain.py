@@ -8,7 +8,7 @@ from agents.errors import ConfigError
 from agents.memory import Memory
 from agents.models.factory import Endpoint, make_model
 from agents.sources.documents.index import DocumentIndex, index_file
-from agents.toolkit.help import Documents, HelpChain, Link, Pages
+from agents.toolkit.help import DocumentLink, HelpChain, HelpLink, PageLink
 from app.remote.help_links import OtherModel, Person, Webhook
 from app.settings import Settings
 
@@ -19,13 +19,13 @@ EXAMPLE = "(see .env.example)"
 async def make_help(settings: Settings, memory: Memory) -> HelpChain:
     """Return the chain. Raises ConfigError: a link lacks what it needs."""
     check_help(settings)
-    links: list[Link] = []
+    links: list[HelpLink] = []
     for name in settings.help_chain:
         match name:
             case "pages":
-                links.append(Pages())
+                links.append(PageLink())
             case "documents":
-                links.append(Documents(DocumentIndex(index_file(memory.storage.path))))
+                links.append(DocumentLink(DocumentIndex(index_file(memory.storage.path))))
             case "model":
                 links.append(model_link(settings))
             case "webhook":

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from langchain_core.tools import tool
 
-from agents.language.text.fulltext import Entry, Index
+from agents.language.text.fulltext import Index, IndexEntry
 from agents.language.text.stems import stem
 from agents.language.text.stems import words as words_of
 from agents.language.text.vocabulary import listening, small_words
@@ -52,7 +52,7 @@ def _search(exchanges: Sequence[Sequence[TranscriptLine]], query: str, lang: str
     """Return the exchanges that share most with the query, oldest first; many words match better than one."""
     telling = " ".join(word for word in words_of(query) if stem(word, lang) not in small_words(lang)) or query
     texts = ("\n".join(line.text for line in exchange) for exchange in exchanges)
-    index = Index([Entry(str(place), "", text) for place, text in enumerate(texts)], lang)
+    index = Index([IndexEntry(str(place), "", text) for place, text in enumerate(texts)], lang)
     return [exchanges[place] for place in sorted(int(hit.key) for hit in index.search(telling, MOST_FOUND))]
 
 

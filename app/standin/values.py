@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from agents.language.schedule.grammar import Reading, pieces_in, read
+from agents.language.schedule.grammar import TimeReading, pieces_in, read
 from agents.language.schedule.grammar import words as moment_words
 from agents.language.schedule.parser import meant, problem_of
 from agents.language.schedule.period import period
@@ -69,7 +69,7 @@ def is_time(raw: str, words: StandinVocabulary) -> bool:
     return bool(said) and time_in((" " if words.spaced else "").join(said), words) is not None
 
 
-def _names_a_moment(reading: Reading) -> bool:
+def _names_a_moment(reading: TimeReading) -> bool:
     zone = ZoneInfo("UTC")
     is_real = meant(reading.pieces, _SOME_DAY, zone) is not None
     # The tool says what is wrong with a past or impossible time ("at 25:00").

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from agents.language.text.fulltext import Entry as Text
-from agents.language.text.fulltext import Index
+from agents.language.text.fulltext import Index, IndexEntry
 from agents.language.text.stems import spelt, stem, words
 from agents.language.text.vocabulary import listening, small_words
 from agents.memory.connection import Connection, Session, Tables
@@ -197,7 +196,7 @@ def _put(database: Session, text: str, row: Mapping[str, object]) -> None:
 def _search(entries: Sequence[Entry], about: str, lang: str) -> list[Entry]:
     lang = listening(about, lang)
     telling = " ".join(word for word in words(about) if stem(word, lang) not in small_words(lang))
-    index = Index([Text(str(entry.number), "", entry.text) for entry in entries], lang)
+    index = Index([IndexEntry(str(entry.number), "", entry.text) for entry in entries], lang)
     lexicon = {word for entry in entries for word in words(entry.text)}
     hits = index.search(telling, MOST_FOUND) or index.search(spelt(telling, lexicon), MOST_FOUND)
     most, numbered = max((len(hit.words) for hit in hits), default=0), {str(entry.number): entry for entry in entries}

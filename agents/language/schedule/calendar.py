@@ -77,7 +77,7 @@ def _day_of(month: date, day: int) -> date | None:
 
 
 @dataclass(frozen=True)
-class Clock:
+class TimeOfDay:
     """A time of day. Hour 24 is midnight at the day's end."""
 
     hour: int = MORNING
@@ -89,7 +89,7 @@ class Clock:
         return on_the_clock(datetime.combine(day, time()) + timedelta(hours=self.hour, minutes=self.minute), zone)
 
 
-def clock_of(pieces: Pieces) -> Clock | None:
+def clock_of(pieces: Pieces) -> TimeOfDay | None:
     """Return the time of day that the pieces name; None without one. Raises ValueError: there is no such time."""
     daily = pieces.get("daily", {})
     part = pieces.get("part", {}).get("part") or daily.get("part") or daily.get("parts")
@@ -97,17 +97,17 @@ def clock_of(pieces: Pieces) -> Clock | None:
     if len(named) > 1:
         raise ValueError("two times of day")
     if not named:
-        return Clock(PARTS[part]) if part else None
+        return TimeOfDay(PARTS[part]) if part else None
     values = pieces[named[0]]
     if "named" in values:
-        return Clock(int(values["named"]))
+        return TimeOfDay(int(values["named"]))
     part = values.get("half") or values.get("part") or part
     hour, minute = _hour_and_minute(named[0], values)
     if not 0 <= hour <= 23 or not 0 <= minute <= 59:
         raise ValueError(f"there is no {hour}:{minute}")
     if part:
-        return Clock(_in_part(hour, part), minute)
-    return Clock(hour, minute, is_vague=1 <= hour <= 11)
+        return TimeOfDay(_in_part(hour, part), minute)
+    return TimeOfDay(hour, minute, is_vague=1 <= hour <= 11)
 
 
 def halved(pieces: Pieces, half: str) -> Pieces:
@@ -144,16 +144,16 @@ def _in_part(hour: int, part: str) -> int:
     return hour + 12 if 6 <= hour <= 11 else hour % 12 + (24 if hour == 12 else 0)
 
 
-def repeated(pieces: Pieces, clock: Clock | None, now: datetime) -> Moment:
+def repeated(pieces: Pieces, clock: TimeOfDay | None, now: datetime) -> Moment:
     """Return the moment of a repetition. Raises ValueError: the pieces name none, or one that is too quick."""
     period = _period(pieces)
     if period.seconds:
         return _stepping(period, pieces, clock, now)
     rule = _rule(period, pieces, now)
-    return first(rule, clock or Clock(), now)
+    return first(rule, clock or TimeOfDay(), now)
 
 
-def first(rule: str, clock: Clock, now: datetime) -> Moment:
+def first(rule: str, clock: TimeOfDay, now: datetime) -> Moment:
     """Return the moment of a rule that goes by the calendar, from now on."""
     # Every week, month and year is searched for the first occurrence; only the later ones skip some.
     dense = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
@@ -166,7 +166,7 @@ def daily(moment: Moment, now: datetime) -> Moment:
     """Return a moment that comes once as one of each day; a repeating moment stays as it is."""
     if moment.repeat is not None:
         return moment
-    clock = Clock(moment.at.hour, moment.at.minute)
+    clock = TimeOfDay(moment.at.hour, moment.at.minute)
     return first("FREQ=DAILY;INTERVAL=1", clock, now.astimezone(moment.at.tzinfo))
 
 
@@ -183,7 +183,7 @@ def _period(pieces: Pieces) -> Amount:
     return Amount(days=1) if "daily" in pieces else Amount(months=1)
 
 
-def _stepping(period: Amount, pieces: Pieces, clock: Clock | None, now: datetime) -> Moment:
+def _stepping(period: Amount, pieces: Pieces, clock: TimeOfDay | None, now: datetime) -> Moment:
     seconds = period.seconds + period.days * 86_400
     if seconds < SHORTEST or seconds % 1 or period.months or ADDED & pieces.keys():
         raise ValueError("no period that can be kept")

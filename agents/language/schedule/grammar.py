@@ -48,7 +48,7 @@ UNITS = {
 }
 
 
-class Words:
+class TimeWords:
     """The words of a language for time: their regular expressions and their values."""
 
     def __init__(self, lang: str) -> None:
@@ -155,9 +155,9 @@ class Words:
 
 
 @cache
-def words(lang: str) -> Words:
+def words(lang: str) -> TimeWords:
     """Return the words of a language."""
-    return Words(lang)
+    return TimeWords(lang)
 
 
 def alternatives(forms: list[str]) -> str:
@@ -176,7 +176,7 @@ def _measured(number: float, unit: str) -> Amount:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TimeReading:
     """The pieces of a text that speak of time, and the words that are no piece."""
 
     pieces: Pieces
@@ -192,7 +192,7 @@ class _Piece:
     texts: dict[str, str]
 
 
-def read(text: str, lang: str) -> Reading | None:
+def read(text: str, lang: str) -> TimeReading | None:
     """Return what `text` says of time; None when it says nothing or contradicts itself, or a value does not exist."""
     chosen: list[_Piece] = []
     for piece in sorted(pieces_in(text, lang), key=lambda piece: piece.start - piece.end):
@@ -211,7 +211,7 @@ def read(text: str, lang: str) -> Reading | None:
     bounds = [0, *(bound for piece in chosen for bound in (piece.start, piece.end)), len(text)]
     gaps = [text[start:end].strip(" ,.;:!?") for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
     others = [gap for gap in gaps if not all(lexicon.is_filler(word.lower().strip(",.")) for word in gap.split())]
-    return Reading(pieces, " ".join(others), tuple((piece.start, piece.end) for piece in chosen))
+    return TimeReading(pieces, " ".join(others), tuple((piece.start, piece.end) for piece in chosen))
 
 
 def only_pieces(text: str, lang: str) -> Pieces:

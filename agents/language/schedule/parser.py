@@ -10,7 +10,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment, calendar, later, on_the_clock
-from agents.language.schedule.calendar import Clock
+from agents.language.schedule.calendar import TimeOfDay
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, Values, only_pieces, pieces_in, read, separator
 
 EARLY = range(1, 6)  # Hours that mean the afternoon unless somebody says otherwise.
@@ -64,7 +64,7 @@ def amount_of(values: Values) -> Amount:
     return amount.times(int(values.get("direction", 1)))
 
 
-def _after(amount: Amount, clock: Clock | None, now: datetime, zone: ZoneInfo) -> Moment | None:
+def _after(amount: Amount, clock: TimeOfDay | None, now: datetime, zone: ZoneInfo) -> Moment | None:
     by_clock = amount.months or amount.days
     if clock is not None and (amount.seconds or not by_clock):
         return None
@@ -75,15 +75,15 @@ def _after(amount: Amount, clock: Clock | None, now: datetime, zone: ZoneInfo) -
     return Moment(later(at, seconds=amount.seconds))
 
 
-def _once(pieces: Pieces, days: list[str], clock: Clock | None, now: datetime, zone: ZoneInfo) -> Moment | None:
-    time, today = clock or Clock(), now.date()
+def _once(pieces: Pieces, days: list[str], clock: TimeOfDay | None, now: datetime, zone: ZoneInfo) -> Moment | None:
+    time, today = clock or TimeOfDay(), now.date()
     if not days:
         candidates = [time.on(calendar.after(today, Amount(days=ahead)), zone) for ahead in range(2)]
     else:
         candidates = [time.on(day, zone) for day in calendar.days_of(days[0], pieces[days[0]], today)]
     if time.is_vague and days == ["day"]:
         # "Today at eight", said at ten, is in the evening.
-        evening = Clock(time.hour + 12, time.minute)
+        evening = TimeOfDay(time.hour + 12, time.minute)
         candidates += [evening.on(day, zone) for day in calendar.days_of("day", pieces["day"], today)]
     if len(days) == 2:
         # "Friday the 13th" is a 13th that is a Friday.
@@ -136,7 +136,7 @@ def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
     if not calendar.exists(kind, values):
         return Problem("no_day")
     try:
-        coming = [(clock or Clock()).on(day, zone) for day in calendar.days_of(kind, values, now.date())]
+        coming = [(clock or TimeOfDay()).on(day, zone) for day in calendar.days_of(kind, values, now.date())]
     except (ValueError, OverflowError):
         return Problem("unclear")
     if all(at <= now.astimezone(UTC) for at in coming):
@@ -145,7 +145,7 @@ def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
 
 
 @dataclass(frozen=True)
-class Item:
+class PlannedItem:
     """Something to do, and when, if a time was named; or why it cannot be noted."""
 
     text: str
@@ -153,7 +153,7 @@ class Item:
     problem: Problem | None = None
 
 
-def items(text: str, lang: str, now: datetime, zone: ZoneInfo) -> list[Item]:
+def items(text: str, lang: str, now: datetime, zone: ZoneInfo) -> list[PlannedItem]:
     """Return what a sentence tells of a day; a time without a day is meant today, or on the day before a colon."""
     head, colon, tail = text.partition(": ")
     named = only_pieces(head, lang) if colon else {}
@@ -163,21 +163,21 @@ def items(text: str, lang: str, now: datetime, zone: ZoneInfo) -> list[Item]:
     return [_item(part, lang, day, now.astimezone(zone), zone) for part in parts if part]
 
 
-def _item(part: str, lang: str, day: Pieces, now: datetime, zone: ZoneInfo) -> Item:
+def _item(part: str, lang: str, day: Pieces, now: datetime, zone: ZoneInfo) -> PlannedItem:
     reading = read(part, lang)
     if reading is None:
-        return Item(part, problem=Problem("unclear") if pieces_in(part, lang) else None)
+        return PlannedItem(part, problem=Problem("unclear") if pieces_in(part, lang) else None)
     pieces = dict(reading.pieces)
     if pieces.keys() <= calendar.TIME_KINDS - {"daily"}:
         pieces.update(day)
     if not pieces.keys() & ({*calendar.TIME_KINDS, *calendar.DAY_KINDS, "after"} | calendar.REPEAT_KINDS):
         # "Walk 20 minutes" names no time of day.
-        return Item(part)
+        return PlannedItem(part)
     tries = [moment for variant in _halves(pieces) if (moment := meant(variant, now, zone))]
     problem = None if tries else problem_of(_halves(pieces)[0], now, zone)
     if not reading.rest:
         problem = Problem("unclear")
-    return Item(part if problem else reading.rest, tries[0] if tries else None, problem)
+    return PlannedItem(part if problem else reading.rest, tries[0] if tries else None, problem)
 
 
 def _halves(pieces: Pieces) -> list[Pieces]:

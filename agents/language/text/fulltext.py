@@ -13,7 +13,7 @@ MOST_WORDS = 64  # How many different words of a query are looked for; a longer 
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexEntry:
     """What can be found: `key` says what it is, title and body are searched."""
 
     key: str
@@ -22,7 +22,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Hit:
+class IndexHit:
     """An entry that was found. `score` is comparable within one search; `words` are the query's stems in the entry."""
 
     key: str
@@ -35,7 +35,7 @@ class Index:
 
     def __init__(
         self,
-        entries: Iterable[Entry],
+        entries: Iterable[IndexEntry],
         lang: str,
         *,
         weights: tuple[float, float] = (2.0, 1.0),
@@ -60,7 +60,7 @@ class Index:
         stems_once = dict.fromkeys(stem for stem in stems(query, self.lang) if stem not in self._ignored)
         return list(stems_once)[:MOST_WORDS]
 
-    def search(self, query: str, limit: int = 5) -> list[Hit]:
+    def search(self, query: str, limit: int = 5) -> list[IndexHit]:
         """Return the entries that share a word with the query, the best first; any text is a query."""
         stems_wanted = self.stems_of(query)
         if not stems_wanted:
@@ -68,7 +68,7 @@ class Index:
         match = " OR ".join(f'"{coded(stem)}"' for stem in stems_wanted)
         rows = self._database.execute(f"{SEARCH} LIMIT ?", (*self._weights, match, limit))
         return [
-            Hit(self._keys[row - 1], -distance, self._stems[row - 1].intersection(stems_wanted))
+            IndexHit(self._keys[row - 1], -distance, self._stems[row - 1].intersection(stems_wanted))
             for row, distance in rows.fetchall()
         ]
 

@@ -27,7 +27,7 @@ MOST_STRANGE = 2
 
 
 @dataclass(frozen=True)
-class Token:
+class PlacedWord:
     """A word in its comparable form and the place in the plain text that it came from."""
 
     word: str
@@ -40,15 +40,15 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
 
 
-def tokens(text: str, size: int = 2) -> Iterator[Token]:
+def tokens(text: str, size: int = 2) -> Iterator[PlacedWord]:
     """Yield the words of a text that is `plain` already; of CJK characters, each `size` that follow each other."""
     for word in _WORD.finditer(text):
         start, end = word.span()
         if _IDEOGRAPHS.fullmatch(word[0]):
             for place in range(start, max(end - size + 1, start + 1)):
-                yield Token(text[place : min(place + size, end)], place, min(place + size, end))
+                yield PlacedWord(text[place : min(place + size, end)], place, min(place + size, end))
         else:
-            yield Token(word[0].casefold().replace("ё", "е").replace("'", ""), start, end)
+            yield PlacedWord(word[0].casefold().replace("ё", "е").replace("'", ""), start, end)
 
 
 def words(text: str, size: int = 2) -> list[str]:

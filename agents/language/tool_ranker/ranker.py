@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 
-from agents.language.text.fulltext import Entry, Index
+from agents.language.text.fulltext import Index, IndexEntry
 from agents.language.text.stems import spelt, stem, stems, words
 from agents.language.tool_ranker.linear_model import Linear, Space, Vector, features
 from prompts import FALLBACK, languages, table
@@ -73,7 +73,7 @@ class ToolRanker:
 
     def __init__(self, cards: Sequence[Card], model: tuple[Space, Linear] | None = None) -> None:
         self.cards = tuple(cards)
-        entries = (Entry(str(number), "", " ".join(card.texts())) for number, card in enumerate(cards))
+        entries = (IndexEntry(str(number), "", " ".join(card.texts())) for number, card in enumerate(cards))
         self._index = Index(entries, FALLBACK)
         if model:
             self.space, self.linear = model

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from agents.language.text.clean import clean
 from agents.sources.documents.decoding import decoded
-from agents.sources.documents.markdown import Section, markdown_sections
+from agents.sources.documents.markdown import DocumentSection, markdown_sections
 
 LARGEST_FILE = 50_000_000  # Bytes.
 LONGEST_ANCHOR = 200
 DOUBLES = ("_sources",)  # Where generators of documentation keep the source of each page.
 PACKED = (".docx", ".xlsx", ".epub")  # Packages, which may unpack to anything.
-Reader = Callable[[bytes], Iterable[Section]]
+Reader = Callable[[bytes], Iterable[DocumentSection]]
 _ADOC_HEADING = re.compile(r"^(={1,6})(?=[ \t])", re.MULTILINE)
 _ADOC_CODE = re.compile(r"^-{4,}[ \t]*$", re.MULTILINE)
 
@@ -63,14 +63,14 @@ def contents(file: Path, largest: int = LARGEST_FILE) -> bytes:
         raise Unreadable(fault.strerror or str(fault)) from None
 
 
-def cleaned(section: Section, name: str) -> Section:
+def cleaned(section: DocumentSection, name: str) -> DocumentSection:
     """Return a section without invisible characters; a section without a heading gets the title `name`."""
     title = " ".join(clean(section.title).split()) or name
     anchor = "".join(clean(section.anchor).split())[:LONGEST_ANCHOR]
-    return Section(title, clean(section.text).strip(), anchor)
+    return DocumentSection(title, clean(section.text).strip(), anchor)
 
 
-def _pdf(body: bytes) -> Iterator[Section]:
+def _pdf(body: bytes) -> Iterator[DocumentSection]:
     """Yield the pages of a PDF file."""
     from io import BytesIO
 
@@ -79,32 +79,32 @@ def _pdf(body: bytes) -> Iterator[Section]:
     reader = PdfReader(BytesIO(body))
     title = str((reader.metadata.title if reader.metadata else "") or "")
     for number, page in enumerate(reader.pages, 1):
-        yield Section(title, page.extract_text(), f"page={number}")
+        yield DocumentSection(title, page.extract_text(), f"page={number}")
 
 
-def _html(body: bytes) -> list[Section]:
+def _html(body: bytes) -> list[DocumentSection]:
     from agents.sources.documents.html import html_sections
 
     return html_sections(decoded(body))
 
 
-def web_page(body: bytes) -> list[Section]:
+def web_page(body: bytes) -> list[DocumentSection]:
     """Return what a page of the web says as one section, with its date in the place of an anchor."""
     from trafilatura import bare_extraction
 
     page = bare_extraction(body, with_metadata=True, favor_recall=True, fast=True, include_comments=False)
     if page is None or isinstance(page, dict):
         return []
-    return [Section(page.title or "", page.text or "", page.date or "")]
+    return [DocumentSection(page.title or "", page.text or "", page.date or "")]
 
 
-def _asciidoc(body: bytes) -> list[Section]:
+def _asciidoc(body: bytes) -> list[DocumentSection]:
     text = _ADOC_CODE.sub("```", decoded(body))
     return markdown_sections(_ADOC_HEADING.sub(lambda marks: "#" * len(marks[1]), text))
 
 
 def _office(suffix: str) -> Reader:
-    def read(body: bytes) -> Iterable[Section]:
+    def read(body: bytes) -> Iterable[DocumentSection]:
         from agents.sources.documents.office import OFFICE
 
         return OFFICE[suffix](body)
@@ -117,6 +117,6 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     ".pdf": _pdf,
     **dict.fromkeys((".adoc", ".asciidoc"), _asciidoc),
-    **dict.fromkeys((".txt", ".text", ".rst", ".json"), lambda body: [Section("", decoded(body))]),
+    **dict.fromkeys((".txt", ".text", ".rst", ".json"), lambda body: [DocumentSection("", decoded(body))]),
     **{suffix: _office(suffix) for suffix in (*PACKED, ".csv")},
 }

@@ -5,7 +5,7 @@ import re
 from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
-from agents.sources.documents.markdown import Section, markdown_sections
+from agents.sources.documents.markdown import DocumentSection, markdown_sections
 
 LEFT_OUT = "script, style, nav, footer, noscript, template, svg, select, button, head"
 AROUND = ", ".join(f"[role={role}]" for role in ("navigation", "search", "banner", "contentinfo"))
@@ -28,7 +28,7 @@ class _Converter(MarkdownConverter):
         return text
 
 
-def html_sections(markup: str) -> list[Section]:
+def html_sections(markup: str) -> list[DocumentSection]:
     """Return the sections of a page; a section below no heading has the title from the page's head."""
     page = BeautifulSoup(_XML.sub("", markup), "lxml")
     title = " ".join(page.title.get_text().split()) if page.title else ""
@@ -39,7 +39,7 @@ def html_sections(markup: str) -> list[Section]:
             part.decompose()
     converter = _Converter(strip=INLINE, escape_misc=False, escape_asterisks=False, escape_underscores=False)
     sections = markdown_sections(converter.convert_soup(page).replace("\xa0", " "))
-    return [section if section.title else Section(title, section.text, section.anchor) for section in sections]
+    return [section if section.title else DocumentSection(title, section.text, section.anchor) for section in sections]
 
 
 def _is_menu(part: Tag) -> bool:

@@ -18,7 +18,7 @@ from agents.language.text.stems import SHORTEST_MISSPELT, has_phrase, is_slip, s
 from agents.language.text.vocabulary import listening, small_words
 from agents.sources.documents.decoding import decoded
 from agents.sources.documents.files import Unreadable, can_be_read, contents, files_in
-from agents.sources.documents.markdown import Section, markdown_sections, passages
+from agents.sources.documents.markdown import DocumentSection, markdown_sections, passages
 from agents.sources.documents.reading import sections_of
 from prompts import FALLBACK
 
@@ -197,7 +197,7 @@ class DocumentIndex:
                 self._remove_file(number)
             return len(numbers)
 
-    def put_file(self, folder: str, path: str, content: bytes, read: Callable[[], Iterable[Section]]) -> bool:
+    def put_file(self, folder: str, path: str, content: bytes, read: Callable[[], Iterable[DocumentSection]]) -> bool:
         """Index a file of a folder that was entered; tell whether its content is new. Only then is it `read`."""
         state = hashlib.sha256(content).hexdigest()
         sql = "SELECT id, path, digest FROM files WHERE folder = (SELECT id FROM folders WHERE path = ?) AND path = ?"

@@ -12,7 +12,7 @@ BETWEEN = " › "
 
 
 @dataclass(frozen=True)
-class Section:
+class DocumentSection:
     """A part of a document below one heading; `title` names the headings above it too, outermost first."""
 
     title: str
@@ -20,9 +20,9 @@ class Section:
     anchor: str = ""  # The part of its address behind `#`; empty for the beginning of the document.
 
 
-def markdown_sections(text: str) -> list[Section]:
+def markdown_sections(text: str) -> list[DocumentSection]:
     """Return the sections that have a text of their own; a line in fenced code is no heading."""
-    sections: list[Section] = []
+    sections: list[DocumentSection] = []
     above: dict[int, str] = {}
     anchor, lines, is_code = "", list[str](), False
     for line in [*text.splitlines(), "# end"]:
@@ -32,7 +32,7 @@ def markdown_sections(text: str) -> list[Section]:
             lines.append(line)
             continue
         if body := "\n".join(lines).strip():
-            sections.append(Section(BETWEEN.join(above.values()), body, anchor))
+            sections.append(DocumentSection(BETWEEN.join(above.values()), body, anchor))
         level, title = len(heading[1]), heading[2].strip()
         above = {**{depth: name for depth, name in above.items() if depth < level}, level: title}
         anchor, lines = heading[3] or _NOT_IN_ANCHOR.sub("", title.lower()).replace(" ", "-"), []

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from agents.sources.documents.decoding import decoded
 from agents.sources.documents.html import html_sections
-from agents.sources.documents.markdown import Section, markdown_sections
+from agents.sources.documents.markdown import DocumentSection, markdown_sections
 
 LARGEST_PART = 50_000_000  # Bytes of one file in a package.
 LONGEST_SAMPLE = 10_000  # Characters that tell how the cells of a table are divided.
@@ -26,7 +26,7 @@ _HEADING = re.compile(r"heading ([1-6])", re.IGNORECASE)
 _SHEET_NAME = re.compile(r"xl/worksheets/sheet(\d+)\.xml")
 
 
-def docx_sections(body: bytes) -> list[Section]:
+def docx_sections(body: bytes) -> list[DocumentSection]:
     """Return the sections of a Word document; the rows of its tables are lines."""
     package = zipfile.ZipFile(io.BytesIO(body))
     levels = {}
@@ -46,7 +46,7 @@ def docx_sections(body: bytes) -> list[Section]:
     return markdown_sections("\n\n".join(blocks))
 
 
-def xlsx_sections(body: bytes) -> list[Section]:
+def xlsx_sections(body: bytes) -> list[DocumentSection]:
     """Return the sheets of a workbook; a date is shown as the number that the file holds."""
     package = zipfile.ZipFile(io.BytesIO(body))
     shared: list[str] = []
@@ -59,11 +59,11 @@ def xlsx_sections(body: bytes) -> list[Section]:
     for place, number in enumerate(numbers):
         rows = _xml(package, f"xl/worksheets/sheet{number}.xml").iter(f"{_SHEET}row")
         text = table_text([_cell(cell, shared) for cell in row.iter(f"{_SHEET}c")] for row in rows)
-        sections.append(Section(names[place] if place < len(names) else "", text))
+        sections.append(DocumentSection(names[place] if place < len(names) else "", text))
     return sections
 
 
-def epub_sections(body: bytes) -> Iterator[Section]:
+def epub_sections(body: bytes) -> Iterator[DocumentSection]:
     """Yield the sections of a book, in the order in which it is read."""
     package = zipfile.ZipFile(io.BytesIO(body))
     [place, *_] = [
@@ -76,14 +76,14 @@ def epub_sections(body: bytes) -> Iterator[Section]:
         yield from html_sections(_read(package, name).decode("utf-8", "replace"))
 
 
-def csv_sections(body: bytes) -> list[Section]:
+def csv_sections(body: bytes) -> list[DocumentSection]:
     """Return a table as one section; each row has the names of its columns."""
     text = decoded(body)
     try:
         dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(text[:LONGEST_SAMPLE], DIVIDERS)
-        return [Section("", table_text(csv.reader(io.StringIO(text), dialect)))]
+        return [DocumentSection("", table_text(csv.reader(io.StringIO(text), dialect)))]
     except csv.Error:
-        return [Section("", text)]
+        return [DocumentSection("", text)]
 
 
 def table_text(rows: Iterable[Sequence[str]]) -> str:
@@ -132,7 +132,7 @@ def _is(element: ElementTree.Element, name: str) -> bool:
     return element.tag.rpartition("}")[2] == name
 
 
-OFFICE: dict[str, Callable[[bytes], Iterable[Section]]] = {
+OFFICE: dict[str, Callable[[bytes], Iterable[DocumentSection]]] = {
     ".docx": docx_sections,
     ".xlsx": xlsx_sections,
     ".epub": epub_sections,

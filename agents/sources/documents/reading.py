@@ -14,7 +14,7 @@ from dataclasses import astuple
 from pathlib import Path, PurePath
 
 from agents.sources.documents.files import LARGEST_FILE, PACKED, READERS, Unreadable, cleaned, web_page
-from agents.sources.documents.markdown import Section
+from agents.sources.documents.markdown import DocumentSection
 
 LARGEST_HERE = 1_000_000  # Bytes of text that are read in our own process.
 LONGEST_DOCUMENT = 20_000_000  # Characters of a document of one's own.
@@ -26,7 +26,7 @@ WEB_PAGE = "web page"  # No file has it for a suffix, so that no file of a folde
 UNREADABLE = 3
 
 
-def sections_of(name: str, body: bytes) -> list[Section]:
+def sections_of(name: str, body: bytes) -> list[DocumentSection]:
     """Return the sections of a document of one's own; those without a heading are named after it.
 
     It blocks, and belongs in a thread without an event loop.
@@ -43,7 +43,9 @@ def sections_of(name: str, body: bytes) -> list[Section]:
     return [section for section in named if any(map(str.isalnum, section.text))]
 
 
-async def sections_in_process(suffix: str, body: bytes, longest: int, seconds: float | None = None) -> list[Section]:
+async def sections_in_process(
+    suffix: str, body: bytes, longest: int, seconds: float | None = None
+) -> list[DocumentSection]:
     """Return the first sections of a file of this kind, read in a process that may take so many seconds.
 
     Raises:
@@ -68,19 +70,19 @@ async def sections_in_process(suffix: str, body: bytes, longest: int, seconds: f
         await process.wait()
     if process.returncode:
         raise Unreadable(f"the {suffix[1:].upper()} file cannot be read")
-    return [Section(*section) for section in json.loads(answer)]
+    return [DocumentSection(*section) for section in json.loads(answer)]
 
 
-def read(suffix: str, body: bytes, longest: int) -> list[Section]:
+def read(suffix: str, body: bytes, longest: int) -> list[DocumentSection]:
     """Return the first sections of a file of this kind, with so many characters of text at most.
 
     Raises:
         Unreadable: it is damaged.
     """
-    sections: list[Section] = []
+    sections: list[DocumentSection] = []
     for section in {**READERS, WEB_PAGE: web_page}[suffix](body):
         plain = cleaned(section, "")
-        sections.append(Section(plain.title, plain.text[:longest], plain.anchor))
+        sections.append(DocumentSection(plain.title, plain.text[:longest], plain.anchor))
         longest -= len(plain.text)
         if longest <= 0:
             break

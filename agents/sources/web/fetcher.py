@@ -17,7 +17,7 @@ from ssrfguard import Policy, Resolver, SSRFGuardError
 
 from agents.language.text.clean import clean
 from agents.sources.documents.decoding import decoded
-from agents.sources.documents.markdown import Section
+from agents.sources.documents.markdown import DocumentSection
 from agents.sources.documents.reading import WEB_PAGE, read, sections_in_process
 from agents.sources.web.ssrf import FAR, BodyRefused, guarded_client, policy_of, read_body
 
@@ -34,7 +34,7 @@ STEP = 1  # Redirects that the guard lets httpx prepare; they are followed here,
 PUBLIC = Policy(denied_networks=FAR, max_redirects=STEP)
 
 
-class NotFetched(Exception):
+class FetchError(Exception):
     """There is nothing to read; the message says why, in words for a model, and nothing of what was sent."""
 
 
@@ -88,7 +88,7 @@ class Fetcher:
                 if isinstance(step, Download):
                     return step
                 url = urljoin(url, step)
-        raise NotFetched("too many redirects")
+        raise FetchError("too many redirects")
 
     async def answer(
         self,
@@ -116,12 +116,12 @@ class Fetcher:
             response = await client.send(request, stream=True, follow_redirects=False)
             async with aclosing(response):
                 if response.status_code != httpx.codes.OK:
-                    raise NotFetched(f"it answered {response.status_code}")
+                    raise FetchError(f"it answered {response.status_code}")
                 body_bytes = await read_body(response, LARGEST_ANSWER)
         try:
             answer: object = json.loads(body_bytes)
         except (ValueError, RecursionError):
-            raise NotFetched("its answer is not JSON") from None
+            raise FetchError("its answer is not JSON") from None
         return answer
 
     async def _step(self, url: str, kinds: Collection[str]) -> Download | str:
@@ -132,10 +132,10 @@ class Fetcher:
             if response.has_redirect_location:
                 return response.headers["location"]
             if response.status_code != httpx.codes.OK:
-                raise NotFetched(f"it answered {response.status_code}")
+                raise FetchError(f"it answered {response.status_code}")
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind not in kinds:
-                raise NotFetched(f"it is {kind or 'of no known kind'}, which is not read")
+                raise FetchError(f"it is {kind or 'of no known kind'}, which is not read")
             return Download(url, kind, await read_body(response, self.largest))
 
     def _client(self, name: str, policy: Policy) -> httpx.AsyncClient:
@@ -160,18 +160,18 @@ def _origin(url: str) -> str:
 
 @asynccontextmanager
 async def _in_time(timeout: float) -> AsyncIterator[None]:
-    """Limit the block to so many seconds, and raise `NotFetched` for whatever goes wrong."""
+    """Limit the block to so many seconds, and raise `FetchError` for whatever goes wrong."""
     try:
         async with asyncio.timeout(timeout):
             yield
     except TimeoutError:
-        raise NotFetched(f"no answer within {timeout:g} seconds") from None
+        raise FetchError(f"no answer within {timeout:g} seconds") from None
     except SSRFGuardError as refused:
-        raise NotFetched(f"the address may not be reached ({type(refused).__name__})") from None
+        raise FetchError(f"the address may not be reached ({type(refused).__name__})") from None
     except BodyRefused as refused:
-        raise NotFetched(str(refused)) from None
+        raise FetchError(str(refused)) from None
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as lost:
-        raise NotFetched(f"no connection ({type(lost).__name__})") from None
+        raise FetchError(f"no connection ({type(lost).__name__})") from None
 
 
 @dataclass(frozen=True)
@@ -189,16 +189,16 @@ async def page_text(download: Download) -> PageText:
     Raises:
         NotFetched: nothing in it can be read, or not in time.
     """
-    sections = [Section("", decoded(download.body))] if download.kind in PLAIN else await _sections(download)
+    sections = [DocumentSection("", decoded(download.body))] if download.kind in PLAIN else await _sections(download)
     text = clean("\n\n".join(section.text for section in sections)).strip()
     if not text:
-        raise NotFetched("there is no text in it")
+        raise FetchError("there is no text in it")
     is_html = download.kind in HTML
     title = " ".join(clean(sections[0].title).split())[:LONGEST_TITLE] if is_html else ""
     return PageText(title, text, sections[0].anchor or None if is_html else None)
 
 
-async def _sections(download: Download) -> list[Section]:
+async def _sections(download: Download) -> list[DocumentSection]:
     try:
         if download.kind in HTML and len(download.body) <= LARGEST_HERE:
             return await asyncio.to_thread(read, WEB_PAGE, download.body, LONGEST_PAGE)
@@ -206,4 +206,4 @@ async def _sections(download: Download) -> list[Section]:
         return await sections_in_process(kind, download.body, LONGEST_PAGE)
     # The parser's messages quote the page.
     except Exception as broken:
-        raise NotFetched(f"the page cannot be read ({type(broken).__name__})") from None
+        raise FetchError(f"the page cannot be read ({type(broken).__name__})") from None

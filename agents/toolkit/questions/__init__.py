@@ -144,7 +144,7 @@ class GivenAnswer:
 
 
 @dataclass(frozen=True)
-class Reading:
+class AnswerReading:
     """What a message answers to a question."""
 
     outcome: Literal["given", "again", "runs", "declined"]
@@ -154,14 +154,14 @@ class Reading:
     value: object = None
 
 
-def read_answer(given: GivenAnswer) -> Reading | None:
+def read_answer(given: GivenAnswer) -> AnswerReading | None:
     """Return what a message answers to the question; None if it is about something else."""
     pending = given.pending
     if pending["kind"] == CONFIRM:
         is_agreed = agreed(given.text, called(pending), given.lang)
         if is_agreed is None and not given.is_sure and adds_to_yes(given.text, given.lang):
-            return Reading("runs", {**pending, "more": True})
-        return None if is_agreed is None else Reading("runs" if is_agreed else "declined", pending)
+            return AnswerReading("runs", {**pending, "more": True})
+        return None if is_agreed is None else AnswerReading("runs" if is_agreed else "declined", pending)
     if pending["options"] and not _is_review(pending):
         return _choice(given)
     if pending["kind"] == INTERRUPT:
@@ -173,15 +173,15 @@ def read_answer(given: GivenAnswer) -> Reading | None:
     if is_ready and pending.get("back"):
         return asked_again(pending, phrase("page_wrong", given.lang))
     answer = {"done": True, "answer": given.text}
-    return Reading("given", pending, answer) if given.is_sure or is_ready else None
+    return AnswerReading("given", pending, answer) if given.is_sure or is_ready else None
 
 
-def _run_again(pending: Pending, answer: str) -> Reading:
+def _run_again(pending: Pending, answer: str) -> AnswerReading:
     """Run a tool that interrupted itself again, with all its answers."""
-    return Reading("runs", {**pending, "answers": [*pending.get("answers", []), answer]})
+    return AnswerReading("runs", {**pending, "answers": [*pending.get("answers", []), answer]})
 
 
-def _choice(given: GivenAnswer) -> Reading | None:
+def _choice(given: GivenAnswer) -> AnswerReading | None:
     """Read the choice of an option; a number that no option has makes the question be asked again."""
     options = called(given.pending)
     if not given.is_sure:
@@ -192,10 +192,10 @@ def _choice(given: GivenAnswer) -> Reading | None:
         is_wrong = not given.is_sure and misses(given.text, options, given.lang)
         return asked_again(given.pending, phrase("choice_which", given.lang, count=len(options))) if is_wrong else None
     pending, value = given.pending, given.pending["options"][place]["value"]
-    return _run_again(pending, str(value)) if pending["kind"] == INTERRUPT else Reading("given", pending, value)
+    return _run_again(pending, str(value)) if pending["kind"] == INTERRUPT else AnswerReading("given", pending, value)
 
 
-def _form(given: GivenAnswer, form: type[BaseModel]) -> Reading | None:
+def _form(given: GivenAnswer, form: type[BaseModel]) -> AnswerReading | None:
     form_fields = open_fields(given.pending, given.lang)
     is_no = forms.takes_no(form, form_fields) and is_said("no", given.text)
     out = forms.left_out(form_fields, given.text)
@@ -210,7 +210,7 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> Reading | None:
         if {*forms.missing(form, everything)} - {*pending["skipped"]}:
             return asked_again({**pending, "filled": everything}, phrase("form_more", given.lang))
         form_values = form.model_validate(everything, by_alias=True, by_name=True).model_dump(mode="json")
-        return Reading("given", pending, form_values)
+        return AnswerReading("given", pending, form_values)
     except ValidationError as wrong:
         if not given.is_sure and forms.is_sentence(given.text, form_fields):
             return None
@@ -219,12 +219,12 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> Reading | None:
         return _corrected({**pending, "filled": {**pending["filled"], **rest}}, form_fields, problems, given.lang)
 
 
-def asked_again(pending: Pending, prompt: str) -> Reading:
+def asked_again(pending: Pending, prompt: str) -> AnswerReading:
     """Return that the question is asked again with other words."""
-    return Reading("again", {**pending, "prompt": prompt})
+    return AnswerReading("again", {**pending, "prompt": prompt})
 
 
-def _corrected(pending: Pending, form_fields: FormFields, wrong: Mapping[str, str], lang: str) -> Reading:
+def _corrected(pending: Pending, form_fields: FormFields, wrong: Mapping[str, str], lang: str) -> AnswerReading:
     """Ask for the values that are wrong, or for all that do not go together."""
     labels = form_fields.labels
     problem = "; ".join(f"{labels.get(name, name)}: {reason}" if name else reason for name, reason in wrong.items())

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from langchain_core.tools import tool
 from pydantic import Field
 
-from agents.language.schedule.parser import Item, items
+from agents.language.schedule.parser import PlannedItem, items
 from agents.language.schedule.period import day_of, period
 from agents.language.schedule.wording import clock, worded_instant
 from agents.language.text.vocabulary import listening, vocabulary
@@ -73,7 +73,7 @@ async def plan_day(plan: Annotated[str, Field(min_length=1, max_length=1000)], r
     return result(message=view.text(), view=view)
 
 
-def _why(item: Item, lang: str, now: datetime) -> str:
+def _why(item: PlannedItem, lang: str, now: datetime) -> str:
     assert item.problem is not None  # the caller chose those
     at = f" ({worded_instant(item.problem.at, lang, now)})" if item.problem.at else ""
     return said(f"plan_{item.problem.reason}", lang, text=item.text, at=at)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, SecretStr, ValidationError
 
 from agents.language.text.clean import clean
-from agents.sources.web.fetcher import Fetcher, NotFetched
+from agents.sources.web.fetcher import Fetcher, FetchError
 from dialogs.player.players import Code, Kind, Player, PlayerError, Title, age_of
 
 METHOD_NOT_FOUND = -32601
@@ -70,7 +70,7 @@ class KodiRpc:
         try:
             answer = await self.fetcher.answer(f"{self.url.rstrip('/')}/jsonrpc", body=request, headers=self._headers())
             response = _Response.model_validate(answer)
-        except NotFetched as fault:
+        except FetchError as fault:
             raise self.unreachable(str(fault)) from fault
         except ValidationError:
             raise self.unreachable("its answer is no JSON-RPC 2.0") from None

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from agents.discovery import load_each
 from agents.errors import DialogSupervisorError
 from agents.sources.documents.index import DocumentIndex
-from agents.sources.web.fetcher import Fetcher, NotFetched
+from agents.sources.web.fetcher import Fetcher, FetchError
 from dialogs.research.fields import address, day, text
 from dialogs.research.vectors import Vectors
 from prompts import FALLBACK, sentence
@@ -146,7 +146,7 @@ class Base:
         """
         try:
             return await self.means.fetcher.answer(url, params=params, body=body, headers=headers)
-        except NotFetched as fault:
+        except FetchError as fault:
             raise SearchFailed(f"{self.name}: {fault}") from fault
 
     def document(self, row: Mapping[str, object], body: str, date: str, image: Image | None = None) -> Document:

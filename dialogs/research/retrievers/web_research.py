@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
-from agents.language.text.fulltext import Entry, Index
+from agents.language.text.fulltext import Index, IndexEntry
 from agents.language.text.vocabulary import small_words
 from agents.sources.documents.markdown import passages
-from agents.sources.web.fetcher import NotFetched, page_text
+from agents.sources.web.fetcher import FetchError, page_text
 from dialogs.research.addresses import canonical
 from dialogs.research.retrievers import Base, Document, Results, Retriever, Source
 from dialogs.research.retrievers.web import web_search
@@ -47,7 +47,7 @@ class WebResearch(Base):
             download = await self.means.fetcher.page(hit.url)
             async with asyncio.timeout(self.means.fetcher.timeout), self._slots:
                 page = await page_text(download)
-        except (NotFetched, TimeoutError):
+        except (FetchError, TimeoutError):
             return [found_as]
         about = replace(
             found_as, url=download.url, title=page.title or hit.title, published=page.published or hit.published
@@ -61,7 +61,7 @@ def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> li
 
     Where none has a word of the query, the search knew better: it is the beginning of each page, in their order.
     """
-    entries = [Entry(str(place), part.title, part.text) for place, part in enumerate(documents)]
+    entries = [IndexEntry(str(place), part.title, part.text) for place, part in enumerate(documents)]
     index = Index(entries, FALLBACK, weights=(0.5, 1.0), ignored=small_words(lang))
     chosen: list[Document] = []
     for hit in index.search(query, len(documents)):

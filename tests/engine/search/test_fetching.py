@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agents.sources.documents import reading
-from agents.sources.web.fetcher import Download, Fetcher, NotFetched, page_text
+from agents.sources.web.fetcher import Download, Fetcher, FetchError, page_text
 from tests.engine.attacks.test_addresses import INSIDE, METADATA
 from tests.engine.remote.test_guard import TRICKS
 from tests.support.http_service import Answer, Service
@@ -35,7 +35,7 @@ def resolver_of(*addresses: str) -> Any:
 async def test_no_spelling_leads_inside(url: str) -> None:
     """Addresses of this machine and its networks, in any spelling, are refused before anything is sent."""
     async with Fetcher(resolver=resolver_of("127.0.0.1")) as fetcher:
-        with pytest.raises(NotFetched):
+        with pytest.raises(FetchError):
             await fetcher.page(url)
 
 
@@ -43,7 +43,7 @@ async def test_no_spelling_leads_inside(url: str) -> None:
 async def test_a_name_that_leads_inside_is_refused(address: str) -> None:
     """What counts is the address that a name has; it is also the one that is connected to."""
     async with Fetcher(resolver=resolver_of(address)) as fetcher:
-        with pytest.raises(NotFetched, match="may not be reached"):
+        with pytest.raises(FetchError, match="may not be reached"):
             await fetcher.page("http://page.example/")
 
 
@@ -55,7 +55,7 @@ async def test_a_redirect_is_checked_like_the_first_address(target: str) -> None
     """A page that may be read cannot lead to one that may not."""
     redirect = Answer(status=302, headers={"Location": target})
     async with Service.open(redirect) as service, Fetcher(inside=[service.url]) as fetcher:
-        with pytest.raises(NotFetched):
+        with pytest.raises(FetchError):
             await fetcher.page(service.url)
 
     assert len(service.asked) == 1
@@ -67,7 +67,7 @@ async def test_redirects_are_followed_so_far() -> None:
     async with Service.open(moved, page) as near, Fetcher(inside=[near.url]) as fetcher:
         download = await fetcher.page(f"{near.url}/a")
     async with Service.open(moved) as loop, Fetcher(inside=[loop.url], redirects=3) as fetcher:
-        with pytest.raises(NotFetched, match="too many redirects"):
+        with pytest.raises(FetchError, match="too many redirects"):
             await fetcher.page(loop.url)
 
     assert (download.url, download.body) == (f"{near.url}/b", b"Plain.")
@@ -88,7 +88,7 @@ async def test_redirects_are_followed_so_far() -> None:
 async def test_what_is_too_much_is_not_read(answer: Answer, reason: str) -> None:
     """Size, packing, kind, status and time are bounded."""
     async with Service.open(answer) as service, Fetcher(inside=[service.url], largest=1_000, timeout=0.2) as fetcher:
-        with pytest.raises(NotFetched, match=reason):
+        with pytest.raises(FetchError, match=reason):
             await fetcher.page(service.url)
 
 
@@ -131,7 +131,7 @@ async def test_a_page_that_is_slow_to_read_holds_nothing_up(monkeypatch: pytest.
 
     monkeypatch.setattr(reading, "SECONDS", 1)
     slow = b"<p " + b" ".join(b"a%d=1" % number for number in range(150_000)) + b">A bowline makes a loop.</p>"
-    with pytest.raises(NotFetched, match="cannot be read"):
+    with pytest.raises(FetchError, match="cannot be read"):
         await page_text(Download("u", "text/html", slow))
 
 
@@ -146,7 +146,7 @@ async def test_a_page_that_is_slow_to_read_holds_nothing_up(monkeypatch: pytest.
 )
 async def test_a_page_without_text_is_told(download: Download) -> None:
     """Nothing, rubbish and damaged files."""
-    with pytest.raises(NotFetched):
+    with pytest.raises(FetchError):
         await page_text(download)
 
 
@@ -157,5 +157,5 @@ async def test_a_pdf_of_the_web_is_read_in_a_process_of_its_own(monkeypatch: pyt
 
     monkeypatch.setattr(reading, "SECONDS", 1)
     bomb = Download("u", "application/pdf", pdf_of(b"(a) Tj " * 3_000_000))
-    with pytest.raises(NotFetched, match="read"):
+    with pytest.raises(FetchError, match="read"):
         await page_text(bomb)

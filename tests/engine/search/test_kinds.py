@@ -15,7 +15,7 @@ from agents.sources.documents.decoding import decoded
 from agents.sources.documents.files import Unreadable, contents
 from agents.sources.documents.html import html_sections
 from agents.sources.documents.index import DocumentIndex, index_folder
-from agents.sources.documents.markdown import Section, passages
+from agents.sources.documents.markdown import DocumentSection, passages
 from agents.sources.documents.reading import sections_of
 from app.assistant.attached_text import text_of
 from app.cli import command_line
@@ -113,17 +113,17 @@ def test_a_harmful_package_is_one_line(name: str, make: Callable[[], bytes]) -> 
 @pytest.mark.parametrize(
     ("name", "text", "sections"),
     [
-        ("a.csv", "name;price\nbolt;0,25\nnut;", [Section("a", "name: bolt; price: 0,25\nname: nut")]),
-        ("a.csv", "only words", [Section("a", "only words")]),
-        ("a.json", '{"a": 1}\n{"a": 2}', [Section("a", '{"a": 1}\n{"a": 2}')]),
+        ("a.csv", "name;price\nbolt;0,25\nnut;", [DocumentSection("a", "name: bolt; price: 0,25\nname: nut")]),
+        ("a.csv", "only words", [DocumentSection("a", "only words")]),
+        ("a.json", '{"a": 1}\n{"a": 2}', [DocumentSection("a", '{"a": 1}\n{"a": 2}')]),
         (
             "a.adoc",
             "= Bikes\n\n== Chain\n\nOil.\n\n----\n== no\n----",
-            [Section("Bikes › Chain", "Oil.\n\n```\n## no\n```", "chain")],
+            [DocumentSection("Bikes › Chain", "Oil.\n\n```\n## no\n```", "chain")],
         ),
     ],
 )
-def test_tables_and_data(name: str, text: str, sections: list[Section]) -> None:
+def test_tables_and_data(name: str, text: str, sections: list[DocumentSection]) -> None:
     """Rows and values stand with their names; what is not what its name says is text."""
     assert sections_of(name, text.encode()) == sections
 
@@ -167,7 +167,7 @@ SPHINX = """<html><head><title>csv — Files</title></head><body>
 
 def test_what_generators_put_around_a_page_is_left_out(tmp_path: Path) -> None:
     """Signs beside titles, lines, tables of links, menus, and the sources that Sphinx keeps beside its pages."""
-    assert html_sections(SPHINX)[0] == Section("csv", "Reads tables.", "csv")
+    assert html_sections(SPHINX)[0] == DocumentSection("csv", "Reads tables.", "csv")
     assert [section.text for section in sections_of("csv.html", SPHINX.encode())] == ["Reads tables."]
 
     (tmp_path / "html" / "_sources").mkdir(parents=True)

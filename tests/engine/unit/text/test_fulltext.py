@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.language.text.fulltext import MOST_WORDS, Entry, Index
+from agents.language.text.fulltext import MOST_WORDS, Index, IndexEntry
 
 TOOLS = [
-    Entry("weather", "Weather", "Tells the forecast of a town."),
-    Entry("todo", "To-dos", "Adds, shows and deletes things to buy; mentions the weather once."),
-    Entry("language", "C++ courses", "Courses for those who write programs."),
-    Entry("обед", "Рестораны", "Находит кафе и рестораны рядом, бронирует столик."),
-    Entry("餐厅", "餐厅推荐", "推荐附近的餐厅"),
+    IndexEntry("weather", "Weather", "Tells the forecast of a town."),
+    IndexEntry("todo", "To-dos", "Adds, shows and deletes things to buy; mentions the weather once."),
+    IndexEntry("language", "C++ courses", "Courses for those who write programs."),
+    IndexEntry("обед", "Рестораны", "Находит кафе и рестораны рядом, бронирует столик."),
+    IndexEntry("餐厅", "餐厅推荐", "推荐附近的餐厅"),
 ]
 
 

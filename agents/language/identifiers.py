@@ -129,13 +129,26 @@ def resolved(schema: object, root: Schema) -> Schema:
     """Return a schema with what its reference within the root stands for; `true` and `false` are no rules."""
     if not isinstance(schema, Mapping):
         return {}
-    reference = schema.get("$ref", "")
-    if not str(reference).startswith("#/"):
+    reference = str(schema.get("$ref", ""))
+    if not reference.startswith("#/"):
         return schema
+    named = target(reference, root)
+    own = {name: value for name, value in schema.items() if name != "$ref"}
+    return {**named, **own} if isinstance(named, Mapping) else own
+
+
+def target(reference: str, root: Schema) -> object:
+    """Return the schema that a reference within a root names; None if there is none."""
     node: Any = root
-    for part in str(reference)[2:].split("/"):
-        node = node.get(part, {}) if isinstance(node, Mapping) else {}
-    return {**node, **{name: value for name, value in schema.items() if name != "$ref"}}
+    if not reference.startswith("#"):
+        return None
+    for step in filter(None, reference[1:].split("/")):
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list):
+            node = node[int(name)] if name.isdecimal() and int(name) < len(node) else None
+        else:
+            node = node.get(name) if isinstance(node, Mapping) else None
+    return node
 
 
 def spelled(texts: Iterable[str]) -> frozenset[str]:

@@ -256,8 +256,8 @@ class Router:
             change.decide("expected", "stay", reason)
             return
         guess = self.gate(scene)
-        if guess.score:
-            change.tell(Guessed(score=guess.score.value, model=guess.score.model))
+        if guess.score is not None:
+            change.tell(Guessed(score=guess.score, model=guess.model))
         observers = called(dialog.observers, self.watchers, guess, scene)
         if elsewhere and (observers or not is_asked):
             switch.entered(change, elsewhere, self.speakers)

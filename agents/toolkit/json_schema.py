@@ -67,20 +67,6 @@ def as_map(value: object) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def target(reference: str, root: Schema) -> object:
-    """Return the schema that a reference within a root names; None if there is none."""
-    node: Any = root
-    if not reference.startswith("#"):
-        return None
-    for step in filter(None, reference[1:].split("/")):
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, list):
-            node = node[int(name)] if name.isdecimal() and int(name) < len(node) else None
-        else:
-            node = node.get(name) if isinstance(node, Mapping) else None
-    return node
-
-
 def choices(schema: Schema) -> list[Any]:
     """Return the branches of a choice."""
     return as_list(schema.get("anyOf")) or as_list(schema.get("oneOf"))

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agents.language.identifiers import Schema
+from agents.language.identifiers import Schema, target
 from agents.state.talk import Json
 from agents.toolkit import argument_forms, json_schema
 from agents.toolkit.argument_forms import Way, branch_of, chain, entries_of, json_of, members_of, scalar
@@ -99,7 +99,7 @@ class Translation:
             return {}, replace(place, refs=(CUT,))
         node = as_map(schema)
         while isinstance(reference := node.pop("$ref", None), str):
-            named, is_cut = json_schema.target(reference, self._root), place.refs.count(reference) > 1
+            named, is_cut = target(reference, self._root), place.refs.count(reference) > 1
             if named is False:
                 return None
             if named is None:

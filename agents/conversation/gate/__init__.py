@@ -33,23 +33,16 @@ MOST_REASONS = 3
 
 
 @dataclass(frozen=True)
-class Score:
-    """What a model gave a message, before any threshold."""
-
-    value: float
-    """Log-odds up to a constant; higher is likelier to leave."""
-    model: str
-    """A name of the weights; scores of different weights cannot be compared."""
-
-
-@dataclass(frozen=True)
 class Guess:
     """How likely the user leaves the dialog, from 0 (stays) to 1 (leaves), and why."""
 
     leaves: float
     reason: str
-    score: Score | None = None
-    """The score behind the guess; None of a gate that has none. `calibrate` learns from it."""
+    score: float | None = None
+    """What the weights gave the message: log-odds up to a constant. None of a gate without weights. `calibrate` learns
+    from it."""
+    model: str = ""
+    """The name of these weights; scores of different weights cannot be compared."""
 
 
 Gate = Callable[[Scene], Guess]
@@ -97,18 +90,18 @@ def trained_gate(thresholds: Thresholds | None = None) -> Gate:
         model, seen = weights(), features(scene)
         parts = {name: model.weights.get(name, 0.0) * value for name, value in seen.items()}
         # The log-odds, up to a constant, that the message leaves.
-        score = Score(model.constant + sum(parts.values()), model.name)
+        score = model.constant + sum(parts.values())
         if cue := mentions("switch", scene.text, scene.lang):
-            return Guess(CUE, f"cue {cue!r}", score)
+            return Guess(CUE, f"cue {cue!r}", score, model.name)
         limits = thresholds or model.thresholds
-        if score.value < limits.low and _refuses_with_wish(scene):
-            return Guess(LOW, "a refusal with a wish", score)
-        if score.value >= limits.low and scene.missing and _is_plain_answer(scene):
-            return Guess(0.0, "a plain answer to what was asked", score)
-        sign = 1 if score.value >= limits.low else -1
+        if score < limits.low and _refuses_with_wish(scene):
+            return Guess(LOW, "a refusal with a wish", score, model.name)
+        if score >= limits.low and scene.missing and _is_plain_answer(scene):
+            return Guess(0.0, "a plain answer to what was asked", score, model.name)
+        sign = 1 if score >= limits.low else -1
         best = nlargest(MOST_REASONS, ((sign * part, name) for name, part in parts.items()))
         reason = ", ".join(name for part, name in best if part > 0)
-        return Guess(limits.share(score.value), f"score {score.value:.2f}: {reason}", score)
+        return Guess(limits.share(score), f"score {score:.2f}: {reason}", score, model.name)
 
     return gate
 

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from agents.conversation.gate import Gate, Guess, Score
+from agents.conversation.gate import Gate, Guess
 from agents.conversation.scene import Scene
 from agents.models.script import Call
 from tests.conftest import Chat, told
@@ -20,7 +20,7 @@ def always(leaves: float, score: float = -5.0) -> Gate:
     """Return a gate that guesses the same of every message."""
 
     def gate(scene: Scene) -> Guess:
-        return Guess(leaves, "a test", Score(score, "w"))
+        return Guess(leaves, "a test", score, "w")
 
     return gate
 

@@ -71,8 +71,8 @@ def test_a_guess_says_why() -> None:
     """The reason names the score and what spoke most for it; the score names the weights."""
     guess = trained_gate()(moment("planner", "en", "Done.", "I would like to update my profile"))
     assert guess.score is not None
-    assert guess.score.model == weights().name
-    assert guess.reason.startswith(f"score {guess.score.value:.2f}: ")
+    assert guess.model == weights().name
+    assert guess.reason.startswith(f"score {guess.score:.2f}: ")
     assert "foreign" in guess.reason
 
 

@@ -20,7 +20,7 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
 from benchmarks.report import Row, arguments, show
-from dialogs.research.retrievers import Document, Results
+from dialogs.research.retrievers import FoundDocument, Results
 from dialogs.research.services import Retrievers
 
 QUERIES = 10
@@ -43,7 +43,7 @@ class Slow:
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return one document."""
         await asyncio.sleep(SECONDS)
-        return Results([Document(f"About {query}.", query, f"https://slow.example/{query}", self.name)])
+        return Results([FoundDocument(f"About {query}.", query, f"https://slow.example/{query}", self.name)])
 
 
 async def measure() -> dict[str, int]:

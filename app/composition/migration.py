@@ -27,7 +27,7 @@ Tell = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Table:
+class CopiedTable:
     """A table: its columns, those that identify a row, and whether the database gives each new row a number."""
 
     name: str
@@ -118,7 +118,7 @@ async def _owners_there(old: Connection, owners: Sequence[Tables]) -> list[Table
     return [tables_by_owner[owner] for owner in versions]
 
 
-def _described(owners: Sequence[Tables]) -> list[Table]:
+def _described(owners: Sequence[Tables]) -> list[CopiedTable]:
     """Return the tables of these owners, as an empty SQLite database describes them."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
         for owner in owners:
@@ -127,14 +127,14 @@ def _described(owners: Sequence[Tables]) -> list[Table]:
         return [_described_table(name, empty) for (name,) in names.fetchall() if name != "owners"]
 
 
-def _described_table(name: str, empty: sqlite3.Connection) -> Table:
+def _described_table(name: str, empty: sqlite3.Connection) -> CopiedTable:
     columns = empty.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)).fetchall()
     key = [(column, kind) for column, kind, place in sorted(columns, key=lambda row: row[2]) if place]
     is_numbered = len(key) == 1 and key[0][1] == "INTEGER"
-    return Table(name, [column for column, *_ in columns], [column for column, _ in key], is_numbered)
+    return CopiedTable(name, [column for column, *_ in columns], [column for column, _ in key], is_numbered)
 
 
-async def _begin(new: Connection, tables: Sequence[Table]) -> None:
+async def _begin(new: Connection, tables: Sequence[CopiedTable]) -> None:
     """Mark the target as begun. Raises UsageError if it holds something that no copy has brought."""
 
     def begin(session: Session) -> bool:
@@ -149,7 +149,7 @@ async def _begin(new: Connection, tables: Sequence[Table]) -> None:
         raise UsageError("The database that --to names holds conversations already; name an empty one.")
 
 
-async def _copied(table: Table, old: Connection, new: Connection) -> AsyncIterator[int]:
+async def _copied(table: CopiedTable, old: Connection, new: Connection) -> AsyncIterator[int]:
     """Copy the rows that the target lacks; yield how many are there already, and then how many each time."""
     place: Sequence[Row] = []
     if table.key:
@@ -163,6 +163,6 @@ async def _copied(table: Table, old: Connection, new: Connection) -> AsyncIterat
         place = [tuple(rows[-1][table.columns.index(column)] for column in table.key)]
 
 
-async def _count(connection: Connection, table: Table) -> int:
+async def _count(connection: Connection, table: CopiedTable) -> int:
     [(count,)] = await connection.execute(f"SELECT count(*) FROM {table.name}")
     return int(count)

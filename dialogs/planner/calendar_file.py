@@ -37,7 +37,7 @@ Why = Literal["past", "cancelled", "exceptions", "rule", "no_time", "known", "fu
 
 
 @dataclass(frozen=True)
-class Entry:
+class CalendarEntry:
     """An entry of a calendar: the reminder that it sets, or the reason why it sets none."""
 
     uid: str
@@ -68,7 +68,7 @@ def uid_of(reminder: Reminder, user: str) -> str:
     return hashlib.sha256(f"{user}\n{reminder.added_by}".encode()).hexdigest()[:32] + "@dialog-supervisor"
 
 
-def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[Entry]:
+def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[CalendarEntry]:
     """Return the entries of a calendar file; times without a zone are read in `zone`.
 
     Raises:
@@ -105,33 +105,33 @@ def _event(reminder: Reminder, user: str, now: datetime) -> Event:
     return event
 
 
-def _entry(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) -> Entry:
+def _entry(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) -> CalendarEntry:
     text = " ".join(clean(str(part.get("SUMMARY", ""))).split())[:LONGEST_TEXT].strip() or "…"
     change = part.get("RECURRENCE-ID")
     occurrence = change.to_ical().decode() if change else ""
     uid = f"{part.get('UID', '')} {occurrence}".strip() or hashlib.sha256(part.to_ical()).hexdigest()
     if part.get("STATUS") in ("CANCELLED", "COMPLETED") or "COMPLETED" in part:
-        return Entry(uid, text, why="cancelled")
+        return CalendarEntry(uid, text, why="cancelled")
     begin = part.get("DTSTART") or part.get("DUE")
     if begin is None:
-        return Entry(uid, text, why="no_time")
+        return CalendarEntry(uid, text, why="no_time")
     try:
         start = _instant(begin.dt, zone)
         repeats = "RRULE" in part
         if repeats and ({"EXDATE", "RDATE", "EXRULE"} & part.keys() or uid in changed):
-            return Entry(uid, text, why="exceptions")
+            return CalendarEntry(uid, text, why="exceptions")
         alarm = _alarm(part, start, zone)
         if (repeats and alarm.date() != start.date()) or (not repeats and alarm <= now):
             alarm = start
         repeat = Repeat(_rule(part, start), alarm) if repeats else None
         at = repeat.following(now) if repeat else alarm
     except OverflowError:
-        return Entry(uid, text, why="past")
+        return CalendarEntry(uid, text, why="past")
     except (ValueError, TypeError, AttributeError, KeyError):
-        return Entry(uid, text, why="rule")
+        return CalendarEntry(uid, text, why="rule")
     if at <= now:
-        return Entry(uid, text, why="past")
-    return Entry(uid, text, Moment(at, repeat), start if alarm < start else None)
+        return CalendarEntry(uid, text, why="past")
+    return CalendarEntry(uid, text, Moment(at, repeat), start if alarm < start else None)
 
 
 def _instant(named: date, zone: ZoneInfo) -> datetime:

@@ -19,7 +19,7 @@ from agents.memory.preferences import zone_of_user
 from agents.memory.undo_log import ToolWrite
 from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.commands import CommandResult, installation_of, services_of
-from dialogs.planner.calendar_file import Entry, calendar, entries, uid_of
+from dialogs.planner.calendar_file import CalendarEntry, calendar, entries, uid_of
 from dialogs.planner.records import Reminder
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.reminders import REMINDERS, add_reminder
@@ -134,7 +134,7 @@ class Import:
     message: str
     lang: str
 
-    async def take(self, entry: Entry) -> Entry:
+    async def take(self, entry: CalendarEntry) -> CalendarEntry:
         """Set the reminder of an entry, or update the one that the entry has set before."""
         if entry.moment is None:
             return entry
@@ -165,7 +165,7 @@ class Import:
         return replace(entry, reminder=after)
 
 
-def _lines(outcome: Sequence[Entry], lang: str) -> list[str]:
+def _lines(outcome: Sequence[CalendarEntry], lang: str) -> list[str]:
     """Return what was set and what was left out; past events are only counted."""
     reminders = [it.reminder for it in outcome if it.reminder]
     past = sum(it.why == "past" for it in outcome)

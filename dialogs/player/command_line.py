@@ -8,7 +8,7 @@ import typer
 
 from agents.errors import ConfigError, UsageError
 from agents.toolkit.commands import CommandResult, Device, Name, installation_of, services_of
-from dialogs.player.players import Player, PlayerError, Players, Title
+from dialogs.player.players import MediaPlayer, PlayerError, Players, Title
 from dialogs.player.store import MediaStore
 from dialogs.player.wording import said
 
@@ -89,7 +89,7 @@ async def no_viewer(context: typer.Context, user_id: Name) -> CommandResult:
     return CommandResult({"user": user_id}, [said("library_removed", lang, user=user_id)])
 
 
-async def _titles(player: Player) -> list[Title]:
+async def _titles(player: MediaPlayer) -> list[Title]:
     """Return all titles, the episodes too. Raises ConfigError if the player does not answer."""
     try:
         titles = list(await player.titles())

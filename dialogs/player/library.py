@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dialogs.player.players import Playback, Player, PlayerError, State, Title
+from dialogs.player.players import MediaPlayer, Playback, PlayerError, State, Title
 from dialogs.player.store import Mark, MediaStore, PlaybackRow, ProfileRows
 
 FRESH_SECONDS = 60
@@ -43,7 +43,7 @@ class Library:
 
 
 @dataclass(frozen=True)
-class LibraryPlayer(Player):
+class LibraryPlayer(MediaPlayer):
     """A profile's player on the library; see `Player`."""
 
     library: Library

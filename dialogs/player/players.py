@@ -97,7 +97,7 @@ class PlayerError(Exception):
         self.code, self.title, self.reason = code, title, reason
 
 
-class Player(ABC):
+class MediaPlayer(ABC):
     """A library and its screen, for one profile: likes, positions and what was watched are that profile's.
 
     Every method raises `PlayerError("unreachable")` if the player does not answer, and `PlayerError("no_title")` for an
@@ -158,7 +158,7 @@ class Player(ABC):
 class Players:
     """The players of this installation."""
 
-    of: Callable[[str], Player]
+    of: Callable[[str], MediaPlayer]
     """Returns the player of a profile. The name is a trusted value: no model and no user sets it."""
 
 

@@ -13,7 +13,7 @@ from agents.memory.preferences import zone_of_user
 from agents.toolkit import Refused, Runtime
 from agents.toolkit.questions.options import chosen
 from agents.toolkit.services import Alarms
-from dialogs.player.players import Player, Title
+from dialogs.player.players import MediaPlayer, Title
 from dialogs.player.store import MediaStore
 from dialogs.player.wording import name_of, said, translated, words_for
 from prompts import FALLBACK
@@ -100,7 +100,7 @@ def _stems(title: Title, lang: str, lexicon: Vocabulary) -> set[str]:
     return set(lexicon.stems(" ".join(words)))
 
 
-async def shown_last(player: Player, runtime: Runtime) -> list[Title]:
+async def shown_last(player: MediaPlayer, runtime: Runtime) -> list[Title]:
     """Return the titles of the list that this speaker has shown last, in its order."""
     numbers = runtime.state["aliases"].by_kind.get("title", {})
     for message in reversed(runtime.state.get("talk", [])):
@@ -111,7 +111,7 @@ async def shown_last(player: Player, runtime: Runtime) -> list[Title]:
     return []
 
 
-async def named_by(words: str, player: Player, runtime: Runtime) -> list[Title]:
+async def named_by(words: str, player: MediaPlayer, runtime: Runtime) -> list[Title]:
     """Return the titles that somebody's words name; a number in a list names one title.
 
     The list is the one shown last, or the season that plays if the words speak of an episode ("episode 3").
@@ -124,14 +124,14 @@ async def named_by(words: str, player: Player, runtime: Runtime) -> list[Title]:
     return called(list(await player.titles()), words, lang)
 
 
-async def _season_playing(player: Player) -> list[Title]:
+async def _season_playing(player: MediaPlayer) -> list[Title]:
     title = (await player.now()).title
     if title is None or not title.series:
         return []
     return [episode for episode in await player.episodes(title.series) if episode.season == title.season]
 
 
-async def in_alarms(player: Player, runtime: Runtime) -> list[Title]:
+async def in_alarms(player: MediaPlayer, runtime: Runtime) -> list[Title]:
     """Return the films and series named in the user's alarms."""
     lang = runtime.state["lang"]
     alarms = runtime.context.services.find(Alarms)

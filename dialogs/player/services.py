@@ -23,7 +23,7 @@ from dialogs.player.kodi.library import KodiRpc
 from dialogs.player.kodi.player import KodiPlayer
 from dialogs.player.library import Library, LibraryPlayer, catalogue_titles
 from dialogs.player.media_files import folder_titles
-from dialogs.player.players import Playback, Player, PlayerError, Players, Title, Viewer
+from dialogs.player.players import MediaPlayer, Playback, PlayerError, Players, Title, Viewer
 from dialogs.player.store import MediaStore
 from dialogs.player.wording import clock, said, title_line
 
@@ -89,7 +89,7 @@ class Viewing:
     """A viewer before their player."""
 
     viewer: Viewer
-    player: Player
+    player: MediaPlayer
 
     async def play(self, title: Title, position: int | None = None) -> Playback:
         """Play a title if the viewer may see it, by default from where it was left. Raises PlayerError."""

@@ -12,7 +12,7 @@ from agents.memory.undo_log import ToolWrite
 from agents.toolkit.commands import CommandCall, CommandResult, SlashCommand, installation_of, services_of
 from agents.toolkit.services import Services
 from dialogs import Section
-from dialogs.recall.store import ITEMS, Entry, Recall, owner_of
+from dialogs.recall.store import ITEMS, KeptEntry, Recall, owner_of
 from dialogs.recall.tools import lines_of, said
 
 DELETE, CORRECT, YES = "delete", "correct", "yes"
@@ -43,7 +43,7 @@ async def _memory(call: CommandCall) -> str:
     return said("corrected" if text else "deleted", call.lang, items=items)
 
 
-def _value(entry: Entry) -> dict[str, object]:
+def _value(entry: KeptEntry) -> dict[str, object]:
     return {"number": entry.number, "text": entry.text}
 
 

@@ -63,7 +63,7 @@ def owner_of(thread: str, user: str, *, is_shared: bool) -> str:
     return f"group {thread.partition('~')[0]}" if is_shared else f"user {user}"
 
 
-class Entry(NamedTuple):
+class KeptEntry(NamedTuple):
     """A fact or a summary; its `kind` is "form", "facts", the kind of what a tool wrote, or "summary"."""
 
     number: int
@@ -122,18 +122,18 @@ class Recall(LongTermMemory):
 
         await self._database.write(keep)
 
-    async def of(self, owner: str) -> list[Entry]:
+    async def of(self, owner: str) -> list[KeptEntry]:
         """Return the entries of an owner by number."""
-        return [Entry(*row) for row in await self._database.execute(ENTRIES, (owner,))]
+        return [KeptEntry(*row) for row in await self._database.execute(ENTRIES, (owner,))]
 
     async def entries(self, user: str) -> list[Mapping[str, object]]:
         """See `LongTermMemory`."""
         return [
-            Entry(*row)._asdict()
+            KeptEntry(*row)._asdict()
             for row in await self._database.execute(ENTRIES, (owner_of("", user, is_shared=False),))
         ]
 
-    async def search(self, owner: str, about: str, lang: str) -> list[Entry]:
+    async def search(self, owner: str, about: str, lang: str) -> list[KeptEntry]:
         """Return the entries that share most words with what is asked about, best first."""
         return await asyncio.to_thread(_search, await self.of(owner), about, lang)
 
@@ -193,7 +193,7 @@ def _put(database: Session, text: str, row: Mapping[str, object]) -> None:
     database.execute(PUT, {**row, "text": storable(" ".join(text.split()))[:LONGEST_ENTRY]})
 
 
-def _search(entries: Sequence[Entry], about: str, lang: str) -> list[Entry]:
+def _search(entries: Sequence[KeptEntry], about: str, lang: str) -> list[KeptEntry]:
     lang = listening(about, lang)
     telling = " ".join(word for word in words(about) if stem(word, lang) not in small_words(lang))
     index = Index([IndexEntry(str(entry.number), "", entry.text) for entry in entries], lang)

@@ -16,7 +16,7 @@ from agents.toolkit.context import Context
 from agents.toolkit.traits import Items
 from agents.toolkit.undo import begun, entered
 from dialogs.recall.settings import RecallSettings
-from dialogs.recall.store import ITEMS, LONGEST_ENTRY, SUMMARY, Entry, Recall, owner_of
+from dialogs.recall.store import ITEMS, LONGEST_ENTRY, SUMMARY, KeptEntry, Recall, owner_of
 from prompts import sentence
 
 MOST_LISTED, MOST_TOLD, LONGEST_TOLD = 40, 5, 400
@@ -30,7 +30,7 @@ def owner(context: Context) -> str:
     return owner_of(context.thread, context.user, is_shared=context.is_shared)
 
 
-def lines_of(entries: Sequence[Entry], lang: str) -> list[str]:
+def lines_of(entries: Sequence[KeptEntry], lang: str) -> list[str]:
     """Return entries in words, each with its number, its time and, if a model has made it, a word on that."""
     now, lines = datetime.now(UTC), list[str]()
     for entry in entries[-MOST_LISTED:]:

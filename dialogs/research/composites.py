@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dialogs.research.addresses import canonical
-from dialogs.research.retrievers import Document, Results, Retriever, SearchFailed
+from dialogs.research.retrievers import FoundDocument, Results, Retriever, SearchFailed
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -90,10 +90,10 @@ class Together(Composite):
         return Results(documents, failures)
 
 
-def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
+def fused(rankings: Sequence[Sequence[FoundDocument]]) -> list[FoundDocument]:
     """Return several rankings as one, each page and passage once: a document wins by many and high ranks."""
     scores: dict[tuple[str, ...], float] = {}
-    documents: dict[tuple[str, ...], Document] = {}
+    documents: dict[tuple[str, ...], FoundDocument] = {}
     for ranking in rankings:
         for rank, document in enumerate(ranking, 1):
             key = _key(document)
@@ -102,7 +102,7 @@ def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
     return sorted(documents.values(), key=lambda document: -scores[_key(document)])
 
 
-def _key(document: Document) -> tuple[str, ...]:
+def _key(document: FoundDocument) -> tuple[str, ...]:
     # A picture is not the page that shows it, and each part of a page counts by itself.
     return canonical(document.url), document.part, document.image.url if document.image else ""
 

@@ -21,7 +21,7 @@ from agents.language.text.stems import has_phrase, stems
 from agents.state.citations import Source, without_marks
 from agents.state.talk import Json
 from dialogs.research.composites import asked, fused
-from dialogs.research.retrievers import Document, Image, Results, Retriever
+from dialogs.research.retrievers import FoundDocument, Image, Results, Retriever
 from prompts import sentence, table
 
 Tell = Callable[[Step, str, int], None]
@@ -64,7 +64,7 @@ class QueryResult:
     query: str
     collected: Sequence[Results] = ()
     """The results of each retriever that was asked."""
-    documents: Sequence[Document] = ()
+    documents: Sequence[FoundDocument] = ()
     """The documents in their final order, after the ranking."""
     problem: str = ""
     """Why there are no documents, in words for a model."""
@@ -110,7 +110,7 @@ def listed(retrievers: Mapping[str, Retriever], lang: str) -> str:
     return "\n".join(f"- {name}: {retriever.description(lang)}" for name, retriever in retrievers.items())
 
 
-def foreign_document(document: Document) -> Document:
+def foreign_document(document: FoundDocument) -> FoundDocument:
     """Return a document whose texts hold no invisible signs, and no marks that would cite a source."""
     text = _LINES.sub("\n\n", _BLANKS.sub(" ", without_marks(clean(document.text[:LONGEST_PASSAGE])))).strip()
     return replace(
@@ -172,7 +172,7 @@ def shortened(text: str, longest: int) -> str:
     return f"{begin if gap and len(begin) > len(short) // 2 else short[:-1]}…"
 
 
-def _short(document: Document, longest: int) -> Document:
+def _short(document: FoundDocument, longest: int) -> FoundDocument:
     title = shortened(document.title, longest // 3)
     return replace(document, title=title, text=shortened(document.text, longest - _size(title)))
 
@@ -290,12 +290,12 @@ def payload(results: Sequence[QueryResult], numbers: Sequence[int]) -> Json:
     return {"status": status, "results": listed}
 
 
-def documents_of(results: Sequence[QueryResult]) -> list[Document]:
+def documents_of(results: Sequence[QueryResult]) -> list[FoundDocument]:
     """Return the documents of all queries in their order."""
     return [document for result in results for document in result.documents]
 
 
-def sources_event(call: str, documents: Sequence[Document], numbers: Sequence[int]) -> Sources:
+def sources_event(call: str, documents: Sequence[FoundDocument], numbers: Sequence[int]) -> Sources:
     """Return the sources of a call by their numbers."""
     sources = {
         str(number): Source(title=document.title, url=document.url)
@@ -304,13 +304,13 @@ def sources_event(call: str, documents: Sequence[Document], numbers: Sequence[in
     return Sources(id=call, sources=sources)
 
 
-def images_event(call: str, documents: Sequence[Document]) -> Images | None:
+def images_event(call: str, documents: Sequence[FoundDocument]) -> Images | None:
     """Return the pictures of a call, each once; None without pictures."""
     images = {document.image.url: document.image for document in documents if document.image}
     shown = [cast(ShownImage, asdict(image)) for image in [*images.values()][:MOST_IMAGES]]
     return Images(id=call, images=shown) if shown else None
 
 
-def _text(document: Document) -> str:
+def _text(document: FoundDocument) -> str:
     dated = f" ({document.published})" if document.published else ""
     return f"{document.title}{dated}\n{document.text}" if document.title else document.text

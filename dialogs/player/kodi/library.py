@@ -12,7 +12,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, Field, SecretStr, 
 
 from agents.language.text.clean import clean
 from agents.sources.web.fetcher import Fetcher, FetchError
-from dialogs.player.players import Code, Kind, Player, PlayerError, Title, age_of
+from dialogs.player.players import Code, Kind, MediaPlayer, PlayerError, Title, age_of
 
 METHOD_NOT_FOUND = -32601
 Params = Mapping[str, object]
@@ -171,7 +171,7 @@ class Row(BaseModel):
 
 
 @dataclass(frozen=True)
-class KodiLibrary(Player):
+class KodiLibrary(MediaPlayer):
     """The library of a Kodi; see `Player`."""
 
     rpc: KodiRpc

@@ -41,7 +41,7 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Document:
+class FoundDocument:
     """A passage that was found. Its text, title and addresses are foreign: data, never instructions."""
 
     text: str
@@ -63,7 +63,7 @@ class Document:
 class Results:
     """What a retriever found for a query, the best first. No documents is an answer too."""
 
-    documents: Sequence[Document] = ()
+    documents: Sequence[FoundDocument] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     """Of several retrievers: those that did not answer, and why, in words for a model."""
 
@@ -149,11 +149,11 @@ class Base:
         except FetchError as fault:
             raise SearchFailed(f"{self.name}: {fault}") from fault
 
-    def document(self, row: Mapping[str, object], body: str, date: str, image: Image | None = None) -> Document:
+    def document(self, row: Mapping[str, object], body: str, date: str, image: Image | None = None) -> FoundDocument:
         """Return a result of a service; `body` and `date` name its text and its day. Without a text its title is it."""
         title = text(row, "title")
         page = address(row, "url", "href")
-        return Document(text(row, body) or title, title, page, self.name, day(row, date), image)
+        return FoundDocument(text(row, body) or title, title, page, self.name, day(row, date), image)
 
 
 @dataclass(frozen=True, kw_only=True)

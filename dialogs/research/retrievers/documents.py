@@ -5,7 +5,7 @@ import sqlite3
 from dataclasses import dataclass, field
 
 from agents.sources.documents.index import HELP, index_help
-from dialogs.research.retrievers import Base, Document, Results, SearchFailed, Source
+from dialogs.research.retrievers import Base, FoundDocument, Results, SearchFailed, Source
 from prompts import translated
 
 
@@ -37,7 +37,7 @@ class Documents(Base):
         )
         passages = self.means.index.search(query, limit * (len(others) + 1), lang)
         own = [passage for passage in passages if not passage.url.startswith(others)]
-        return Results([Document(it.text, it.title, it.url, self.name, part=it.url) for it in own[:limit]])
+        return Results([FoundDocument(it.text, it.title, it.url, self.name, part=it.url) for it in own[:limit]])
 
 
 source = Source(make=Documents)

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from agents.models.failures import cause_of
-from dialogs.research.retrievers import Base, Document, Results, SearchFailed, Source
+from dialogs.research.retrievers import Base, FoundDocument, Results, SearchFailed, Source
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Meaning(Base):
             raise SearchFailed(f"the vectors of documents cannot be read ({type(fault).__name__})") from fault
         except Exception as failure:
             raise SearchFailed(f"{self.name}: {cause_of(failure)}") from failure
-        return Results([Document(it.text, it.title, it.url, self.name, part=it.url) for it in passages])
+        return Results([FoundDocument(it.text, it.title, it.url, self.name, part=it.url) for it in passages])
 
 
 source = Source(make=Meaning, needs=("embeddings_model",))

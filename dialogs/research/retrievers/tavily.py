@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dialogs.research.fields import address, rows, text
-from dialogs.research.retrievers import Base, Document, Image, Kind, Results, Source
+from dialogs.research.retrievers import Base, FoundDocument, Image, Kind, Results, Source
 from dialogs.research.retrievers.searxng import mime_type
 
 MOST_RESULTS = 20
@@ -35,10 +35,10 @@ class Tavily(Base):
         documents = [self.document(row, "content", "published_date") for row in rows(answer, "results")]
         return Results([document for document in documents if document.url][:limit])
 
-    def _picture(self, row: Mapping[str, object]) -> Document:
+    def _picture(self, row: Mapping[str, object]) -> FoundDocument:
         # The service gives neither the page nor the size.
         url, title = address(row, "url"), text(row, "description")
-        return Document(title, title, url, self.name, None, Image(url, title, "", None, None, mime_type(url), url))
+        return FoundDocument(title, title, url, self.name, None, Image(url, title, "", None, None, mime_type(url), url))
 
 
 source = Source(make=Tavily, needs=("tavily_api_key",))

@@ -11,7 +11,7 @@ from agents.language.text.vocabulary import small_words
 from agents.sources.documents.markdown import passages
 from agents.sources.web.fetcher import FetchError, page_text
 from dialogs.research.addresses import canonical
-from dialogs.research.retrievers import Base, Document, Results, Retriever, Source
+from dialogs.research.retrievers import Base, FoundDocument, Results, Retriever, Source
 from dialogs.research.retrievers.web import web_search
 from prompts import FALLBACK
 
@@ -41,7 +41,7 @@ class WebResearch(Base):
         read = await asyncio.gather(*(self._passages(hit) for hit in hits))
         return Results(await asyncio.to_thread(best, query, [part for page in read for part in page], limit, lang))
 
-    async def _passages(self, hit: Document) -> list[Document]:
+    async def _passages(self, hit: FoundDocument) -> list[FoundDocument]:
         found_as = replace(hit, retriever=self.name)
         try:
             download = await self.means.fetcher.page(hit.url)
@@ -56,14 +56,14 @@ class WebResearch(Base):
         return [replace(about, text=text, part=str(number)) for number, text in enumerate(texts)]
 
 
-def best(query: str, documents: Sequence[Document], limit: int, lang: str) -> list[Document]:
+def best(query: str, documents: Sequence[FoundDocument], limit: int, lang: str) -> list[FoundDocument]:
     """Return the documents that fit a query best, at most a few of each address.
 
     Where none has a word of the query, the search knew better: it is the beginning of each page, in their order.
     """
     entries = [IndexEntry(str(place), part.title, part.text) for place, part in enumerate(documents)]
     index = Index(entries, FALLBACK, weights=(0.5, 1.0), ignored=small_words(lang))
-    chosen: list[Document] = []
+    chosen: list[FoundDocument] = []
     for hit in index.search(query, len(documents)):
         document = documents[int(hit.key)]
         if sum(other.url == document.url for other in chosen) < PER_PAGE:

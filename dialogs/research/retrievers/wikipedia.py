@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from dialogs.research.fields import number, rows, text
-from dialogs.research.retrievers import Base, Document, Results, Source
+from dialogs.research.retrievers import Base, FoundDocument, Results, Source
 
 MOST_ARTICLES = 20
 """Articles whose beginnings the server gives at once."""
@@ -38,7 +38,7 @@ class Wikipedia(Base):
         titles = [(text(page, "title"), text(page, "extract")) for page in pages]
         return Results(
             [
-                Document(extract, title, f"{root}/wiki/{quote(title.replace(' ', '_'))}", self.name)
+                FoundDocument(extract, title, f"{root}/wiki/{quote(title.replace(' ', '_'))}", self.name)
                 for title, extract in titles
                 if title and extract
             ][:limit]

@@ -14,7 +14,7 @@ from agents.memory import open_memory
 from agents.sources.web.fetcher import Fetcher
 from dialogs.player.kodi import library, player
 from dialogs.player.kodi.library import KodiRpc
-from dialogs.player.players import Player, PlayerError
+from dialogs.player.players import MediaPlayer, PlayerError
 from dialogs.player.store import MediaStore
 from tests.dialogs.player.support.kodi_server import VIDEO, KodiServer
 from tests.dialogs.player.support.media_folder import EPISODES, MINUTE
@@ -202,7 +202,7 @@ async def test_the_list_ends_where_kodi_was_told(store: MediaStore, monkeypatch:
     """Only what follows is taken out of Kodi's list, and only so many episodes are put in."""
     monkeypatch.setattr(player, "FOLLOWING", 1)
     stage = ServerStage(store)
-    own: Player = stage.player()
+    own: MediaPlayer = stage.player()
     await own.play(await id_of(own, next(iter(EPISODES.values()))))
     assert stage.server.queue == [("episode", 1), ("episode", 2)]
     assert stage.server._playlist_getproperties(VIDEO, ["size"]) == {"size": 2}

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from agents.memory import open_memory
 from dialogs.player.kodi.library import KodiRpc, key_of
 from dialogs.player.kodi.player import KodiPlayer, clock
-from dialogs.player.players import Player
+from dialogs.player.players import MediaPlayer
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat
 from tests.dialogs.player.support.kodi_process import IS_THERE, PASSWORD, USER, kodi
@@ -35,7 +35,7 @@ class KodiStage:
     media: Path
     store: MediaStore
 
-    def player(self) -> Player:
+    def player(self) -> MediaPlayer:
         """See `Stage`."""
         return KodiPlayer(self.rpc, self.store)
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agents.language.text.stems import stems
-from dialogs.research.retrievers import Document, Image, Results, SearchFailed
+from dialogs.research.retrievers import FoundDocument, Image, Results, SearchFailed
 
 
 @dataclass
 class Library:
     """Finds the documents that share a word with the query."""
 
-    documents: Sequence[Document] = ()
+    documents: Sequence[FoundDocument] = ()
     name: str = "library"
     reaches_out: bool = False
     failure: str = ""
@@ -45,6 +45,8 @@ class Library:
         return Results(fitting[:limit])
 
 
-def page(title: str, text: str, url: str = "", image: Image | None = None) -> Document:
+def page(title: str, text: str, url: str = "", image: Image | None = None) -> FoundDocument:
     """Return a document of the library."""
-    return Document(text, title, url or f"https://library.example/{title.replace(' ', '-')}", "library", image=image)
+    return FoundDocument(
+        text, title, url or f"https://library.example/{title.replace(' ', '-')}", "library", image=image
+    )

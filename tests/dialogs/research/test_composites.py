@@ -12,7 +12,7 @@ from agents.sources.documents.index import DocumentIndex, index_folder
 from agents.sources.web.fetcher import Fetcher
 from dialogs.research.addresses import canonical
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together, fused
-from dialogs.research.retrievers import Document, Image, Means, Results, Retriever, SearchFailed
+from dialogs.research.retrievers import FoundDocument, Image, Means, Results, Retriever, SearchFailed
 from dialogs.research.retrievers.documents import Documents
 from dialogs.research.search import SearchRequest, collect, ranked
 from dialogs.research.settings import read_plans
@@ -45,7 +45,7 @@ class Fixed:
         if isinstance(self.answer, Exception):
             raise self.answer
         picture = Image("https://a.example/i.png", "A", "", 640, 480, "image/png", "https://a.example")
-        return Results([Document(url, url, url, self.name, "2026-11-22", picture) for url in self.answer][:limit])
+        return Results([FoundDocument(url, url, url, self.name, "2026-11-22", picture) for url in self.answer][:limit])
 
 
 def urls(results: Results) -> list[str]:
@@ -184,7 +184,7 @@ def test_a_wrong_plan_is_refused(text: str) -> None:
 async def test_passages_of_a_page_are_told_apart() -> None:
     """Sections, pages of a PDF file and passages of a page stand each for themselves, whatever address they share."""
     url = "https://docs.example/manual.pdf#page={}"
-    parts = [Document(f"Page {it}", "Manual", url.format(it), "documents", part=f"page={it}") for it in (1, 2, 2)]
+    parts = [FoundDocument(f"Page {it}", "Manual", url.format(it), "documents", part=f"page={it}") for it in (1, 2, 2)]
 
     assert [document.text for document in fused([parts, parts[1:]])] == ["Page 2", "Page 1"]
 

@@ -18,7 +18,7 @@ from agents.sources.web.fetcher import Fetcher
 from app.cli import command_line
 from app.settings import read
 from dialogs.research import retrievers
-from dialogs.research.retrievers import Document, Image, Means, Retriever, SearchFailed
+from dialogs.research.retrievers import FoundDocument, Image, Means, Retriever, SearchFailed
 from dialogs.research.retrievers.web_research import best
 from dialogs.research.settings import ResearchSettings, read_plans
 from tests.dialogs.research.opened import opened
@@ -160,8 +160,11 @@ async def test_a_date_that_is_none_is_left_out(fetcher: Fetcher, date: str) -> N
 def test_pages_without_a_word_of_the_query_are_not_lost() -> None:
     """A search knows other words and languages: what it found is told, the beginning of each page."""
     contents = [
-        *(Document(f"A tall ship, {part}.", "Ships", "https://a.example", "web", part=str(part)) for part in range(3)),
-        Document("Sails.", "Sails", "https://b.example", "web"),
+        *(
+            FoundDocument(f"A tall ship, {part}.", "Ships", "https://a.example", "web", part=str(part))
+            for part in range(3)
+        ),
+        FoundDocument("Sails.", "Sails", "https://b.example", "web"),
     ]
     assert best("парусник", contents, 5, "ru") == [contents[0], contents[3]]
 

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 import pytest
 
-from dialogs.player.players import Player, PlayerError, State, Title
+from dialogs.player.players import MediaPlayer, PlayerError, State, Title
 from tests.dialogs.player.support.media_folder import EPISODES, MINUTE, SERIES, YEAR
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ LOOKS, PAUSE = 600, 0.1
 class Stage(Protocol):
     """A player on the titles of `media_folder`, of which nothing was played, and what happens to it."""
 
-    def player(self) -> Player:
+    def player(self) -> MediaPlayer:
         """Return the player, as a process has it that has just started."""
 
     async def end(self) -> None:
@@ -32,7 +32,7 @@ class Stage(Protocol):
 Behaviour = Callable[[Stage], Awaitable[None]]
 
 
-async def id_of(player: Player, name: str) -> str:
+async def id_of(player: MediaPlayer, name: str) -> str:
     """Return the id of a film, the series or an episode."""
     titles = {title.name: title.id for title in await player.titles()}
     return titles.get(name) or {it.name: it.id for it in await player.episodes(titles[SERIES])}[name]
@@ -213,7 +213,7 @@ async def tells_what_was_played(stage: Stage) -> None:
     assert list(await player.history(start - timedelta(days=2), start - timedelta(days=1))) == []
 
 
-async def _shown(player: Player, id: str) -> str:
+async def _shown(player: MediaPlayer, id: str) -> str:
     """Wait until a title is on the screen, or nothing is; return what is there."""
 
     async def look() -> str:

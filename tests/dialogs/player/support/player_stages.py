@@ -13,7 +13,7 @@ from dialogs.player.kodi.library import KodiRpc
 from dialogs.player.kodi.player import KodiPlayer
 from dialogs.player.library import Library, LibraryPlayer
 from dialogs.player.media_files import folder_titles
-from dialogs.player.players import Player
+from dialogs.player.players import MediaPlayer
 from dialogs.player.store import TABLES, MediaStore
 from tests.dialogs.player.support.kodi_server import KodiServer, Recorder
 from tests.dialogs.player.support.media_folder import MINUTE, file_of
@@ -36,7 +36,7 @@ class LibraryStage:
     def __post_init__(self) -> None:
         self.store.now = lambda: self.time
 
-    def player(self) -> Player:
+    def player(self) -> MediaPlayer:
         """See `Stage`."""
         return LibraryPlayer(Library(self.store, partial(folder_titles, self.folder)), "me")
 
@@ -58,7 +58,7 @@ class ServerStage:
     calls: list[tuple[Any, Any]] = field(default_factory=list)
     """Requests and answers."""
 
-    def player(self) -> Player:
+    def player(self) -> MediaPlayer:
         """See `Stage`."""
         return KodiPlayer(KodiRpc("http://kodi", Recorder(self.calls, self.server)), self.store)
 

@@ -56,7 +56,7 @@ class Edges:
         observers = [f"{name}.pre_check" for name in state["asked"]]
         return [*observers, listener] if state["drafting"] or not observers else observers
 
-    def after_watching(self, state: State) -> list[str]:
+    def after_vote(self, state: State) -> list[str]:
         """Go to the verdict; a dialog that drafts meanwhile waits for the votes itself."""
         return [END] if state["drafting"] else ["verdict"]
 
@@ -175,11 +175,9 @@ def build_graph(
         _add_speaker(builder, speaker, edges, prompting)
     for name, observer in observers.items():
         if check := observer.pre_check:
-            node = ObserverNode(name, check, prompting)
-            builder.add(f"{name}.pre_check", node, edges.after_watching, [END, "verdict"])
+            builder.add(f"{name}.pre_check", ObserverNode(name, check, prompting), edges.after_vote, [END, "verdict"])
         if check := observer.post_check:
-            node = ObserverNode(name, check, prompting)
-            builder.add(f"{name}.post_check", node, edges.after_answer, [END, "settle"])
+            builder.add(f"{name}.post_check", ObserverNode(name, check, prompting), edges.after_answer, [END, "settle"])
     return builder.graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
 
 

@@ -104,6 +104,7 @@ class Context:
     is_shared: bool = False
     """Whether others read along: a group, or a thread in which somebody else wrote."""
     permissions: frozenset[str] = frozenset()
+    """The user's permissions."""
     help: HelpChain = field(default_factory=HelpChain)
     ledger: Ledger | None = None
     """The ledger of done writes; without it a write can be repeated."""

@@ -80,7 +80,7 @@ class Fetcher:
         """Return what is at an address of the web.
 
         Raises:
-            NotFetched: it may not be reached, does not answer, or is too large or of another kind.
+            FetchError: it may not be reached, does not answer, or is too large or of another kind.
         """
         async with _in_time(self.timeout):
             for _ in range(self.redirects + 1):
@@ -103,7 +103,7 @@ class Fetcher:
         The operator has set the service's address, so it may be in an inner network; redirects are not followed.
 
         Raises:
-            NotFetched: it does not answer, or not with JSON.
+            FetchError: it does not answer, or not with JSON.
         """
         sent = {"Accept": "application/json", **(headers or {})}
         data = None if body is None else json.dumps(body, ensure_ascii=False).encode()

@@ -69,11 +69,7 @@ def _is_disguised(host: str) -> bool:
 
 
 def guarded_client(
-    policy: Policy,
-    *,
-    headers: Mapping[str, str],
-    timeout: float | httpx.Timeout,
-    resolver: Resolver | None = None,
+    policy: Policy, *, headers: Mapping[str, str], timeout: float | httpx.Timeout, resolver: Resolver | None = None
 ) -> AsyncClient:
     """Return a client that is bound to the policy; it takes no proxy and no password from the environment."""
     return AsyncClient(

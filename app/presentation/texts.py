@@ -118,8 +118,9 @@ def say(key: str, lang: str, /, **variables: object) -> str:
 
 
 def tool_title(tool: str, speaker: str, lang: str) -> str:
-    """Return what a tool of a speaker does, as the user is told it."""
-    titles = (table(file, lang).get("titles", {}).get(tool) for file in (f"{speaker}/confirm", "confirm"))
+    """Return what a tool of a speaker does, as the user is told it while it runs."""
+    tables = [table(file, lang) for file in (f"{speaker}/confirm", "confirm")]
+    titles = (texts.get(section, {}).get(tool) for texts in tables for section in ("steps", "titles"))
     title = next(filter(None, titles), None)
     return clean(str(title or tool.replace("_", " ").capitalize()))
 

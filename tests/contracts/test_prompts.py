@@ -10,10 +10,13 @@ import pytest
 
 import prompts
 from agents.conversation.prompt import Prompting
+from agents.language.text.stems import letters_of
+from agents.state import SUPERVISOR
 from agents.toolkit.descriptions import Schemas
 from agents.toolkit.help import look_up
 from agents.toolkit.shelf import shelves
 from app.composition import discover
+from app.presentation.texts import tool_title
 from prompts import FALLBACK, WORD_KEYED, PromptError, card, lacking, phrase, prompt, table, variables
 from tests.support import prompt_snapshot
 
@@ -110,6 +113,39 @@ def test_every_card_has_examples(lang: str) -> None:
         description, examples = card(tool := name.rpartition("/")[2], lang)
         assert examples or tool in PASSING, name
         assert description or lang == FALLBACK, name
+
+
+@pytest.mark.parametrize("lang", prompts.languages())
+def test_every_step_has_a_title(lang: str) -> None:
+    """What a shipped tool does is said as a person would say it, in each language."""
+    speakers, _ = discover()
+    passing = {dialog.tool for dialog in speakers.dialogs.values()} | {"hand_back"}
+    steps = [(speaker.name, tool.name) for speaker in speakers for tool in speaker.tools if tool.name not in passing]
+    assert len(steps) > 60
+    for speaker, tool in (*steps, (SUPERVISOR, "find_tools"), (SUPERVISOR, "call_tool")):
+        titles = [table(file, lang).get("titles", {}) for file in (f"{speaker}/confirm", "confirm")]
+        assert any(tool in each for each in titles), (speaker, tool)
+        assert letters_of(tool_title(tool, speaker, lang), lang) > 1, (speaker, tool)
+
+
+def test_the_core_titles_no_tool_of_a_dialog() -> None:
+    """The titles of a dialog's tools stand in its own folder, so that they go with it."""
+    speakers, _ = discover()
+    owners: dict[str, set[str]] = {}
+    for speaker in speakers:
+        for tool in speaker.tools:
+            owners.setdefault(tool.name, set()).add(speaker.name)
+    owned = {tool for tool, names in owners.items() if len(names) == 1 and SUPERVISOR not in names}
+    texts = table("confirm", FALLBACK)
+    assert owned & {*texts["titles"], *texts.get("steps", {})} <= {"fill_form"}, "a form's tool is the engine's"
+
+
+def test_a_step_of_a_search_claims_no_web() -> None:
+    """The step of a search says what holds for every source; the question before queries go out names the web."""
+    assert (tool_title("search", "research", "en"), table("research/confirm", "en")["titles"]["search"][:14]) == (
+        "Look it up",
+        "Search the web",
+    )
 
 
 def test_the_help_pages_answer_in_russian() -> None:

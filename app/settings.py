@@ -174,6 +174,7 @@ class Settings(Extensions):
     attached_length: int = Field(default=20_000, ge=0, le=1_000_000)
     message_length: int = Field(default=16_000, ge=100, le=1_000_000)
     turns_per_hour: int = Field(default=120, ge=0)
+    key_turns_per_hour: int = Field(default=3_000, ge=0)
     turns_at_once: int = Field(default=500, ge=1)
     turns_waiting: int = Field(default=500, ge=0)
     calls_per_reply: int = Field(default=20, ge=1, le=200)

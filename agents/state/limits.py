@@ -11,6 +11,8 @@ class Limits:
     """Characters of a user's message."""
     turns_per_hour: int = 0
     """Turns that a user may begin within an hour; those at the operator's own terminal are not counted."""
+    key_turns_per_hour: int = 0
+    """Turns that all users of one key of the HTTP door may begin within an hour, under whatever names."""
     calls_per_reply: int = 20
     """Tool calls in one reply of a model."""
     turn_calls: int = 18

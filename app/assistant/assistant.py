@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from agents.conversation.forgetting import worded
-from agents.conversation.persons import seen_by
+from agents.conversation.persons import lang_of, seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import DatabaseError, UsageError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
@@ -31,11 +31,12 @@ from app.assistant.endings import Endings
 from app.assistant.forgetter import Forgetter
 from app.assistant.run import Stamp, config_of
 from app.assistant.thread_reader import ThreadReader, facts_of
-from app.assistant.turn import Turn, TurnCount
+from app.assistant.turn import Turn
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.assistant.typed_file import TypedFile
 from app.seat import Operator, Seat
+from app.security.rates import HourlyCount
 from app.usage.usage import store
 from prompts import phrase
 
@@ -70,7 +71,7 @@ class Assistant(ThreadReader):
         super().__init__(player, speakers)
         self._prompting = Prompting(speakers)
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
-        self._turn_count = TurnCount(player.limits.turns_per_hour)
+        self._turn_count = HourlyCount(player.limits.turns_per_hour)
         graph, read, memory = player.graph, player.snapshot, player.memory
         self.forgetting = Forgetter(graph, read, memory, self.typed, speakers, player.services)
         self._endings = player.closing.endings = Endings(player.memory, player.services, speakers)
@@ -117,7 +118,7 @@ class Assistant(ThreadReader):
         try:
             self.memory.storage.check()
             if self.is_crowded(turn.owner) and not await self._is_stored(turn):
-                text = phrase("sorry_crowded", turn.lang or self._player.lang)
+                text = phrase("sorry_crowded", await self._lang(turn))
                 for event in await self._beside(turn, Stamp(turn.thread), Error(code="crowded", text=text)):
                     yield event
                 return
@@ -129,7 +130,8 @@ class Assistant(ThreadReader):
             LOG.error("thread %s: the database cannot be used: %s", turn.thread, fault)
             key = "sorry_storage" if await self._is_stored(turn) else "sorry_not_stored"
             stamp = Stamp(turn.thread)
-            yield stamp(Error(code=STORAGE, text=phrase(key, turn.lang or self._player.lang)), 0)
+            lang = turn.lang or turn.door_lang or self._player.lang
+            yield stamp(Error(code=STORAGE, text=phrase(key, lang)), 0)
             yield stamp(TurnEnd(is_active=True, dialog=None, waiting=False), 0)
 
     async def _is_stored(self, turn: Turn) -> bool:
@@ -159,7 +161,10 @@ class Assistant(ThreadReader):
         course.due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
         if course.due:
             return
-        if notice := _forgotten(deleted) if deleted else self._refusal(turn):
+        notice: Event | None = _forgotten(deleted) if deleted else None
+        if not deleted and (refusal := self._refusal(turn)):
+            notice = await self._refused(turn, *refusal)
+        if notice:
             course.is_over = True
             for event in await self._beside(turn, course.stamp, notice, course.ends.get(turn.id)):
                 yield event
@@ -382,15 +387,24 @@ class Assistant(ThreadReader):
         """Return the graph as a mermaid drawing."""
         return self.graph.get_graph().draw_mermaid()
 
-    def _refusal(self, turn: Turn) -> Error | None:
-        """Return why a message is not taken: it is too long, or its user has sent too many."""
-        limits, lang = self._player.limits, turn.lang or self._player.lang
+    def _refusal(self, turn: Turn) -> tuple[str, int] | None:
+        """Return the code and the limit by which a message is not taken: its length, or how many its user has sent."""
+        limits = self._player.limits
         if self.is_too_long(turn):
-            text = phrase("sorry_message_long", lang, length=len(turn.text or ""), most=limits.message_length)
-            return Error(code="message_long", text=text)
+            return "message_long", limits.message_length
         if turn.device != TERMINAL and not self._turn_count.admits(turn.owner, f"{turn.thread} {turn.id}"):
-            return Error(code="many_turns", text=phrase("sorry_many_turns", lang, most=limits.turns_per_hour))
+            return "many_turns", limits.turns_per_hour
         return None
+
+    async def _refused(self, turn: Turn, code: str, most: int) -> Error:
+        text = phrase(f"sorry_{code}", await self._lang(turn), length=len(turn.text or ""), most=most)
+        return Error(code=code, text=text)
+
+    async def _lang(self, turn: Turn) -> str:
+        """Return the language in which something is said of a message that is not played."""
+        before = lang_of(await self._values(turn.thread), turn.owner) or turn.door_lang
+        entry = replace(turn, text=turn.text and turn.text[:MOST_ECHOED]).entry()
+        return self._player.languages.choose(entry, (await self.preferences(turn.owner)).lang or turn.lang, before)
 
     async def _beside(self, turn: Turn, stamp: Stamp, notice: Event, end: TurnEnd | None = None) -> list[Event]:
         """Return the events of a message that is not played: what is said of it; nothing of it is stored.

@@ -1,8 +1,7 @@
-"""A user message on its way into the conversation: its form, its language, its limits, and its update of the state."""
+"""A user message on its way into the conversation: its form, its language, and its update of the state."""
 
 import json
 import logging
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,6 +46,8 @@ class Turn:
     """Where the text comes from, as in `Heard`; `ASR` for one that was spoken."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
+    door_lang: str | None = None
+    """The language of the door's own sentences, where nothing else tells the user's."""
     is_group: bool = False
     """Whether others read along: what is the user's alone is then not shown in the thread."""
     name: str = ""
@@ -78,33 +79,6 @@ class Turn:
         """Return the turn's entry in the inbox."""
         quoted = json.dumps(list(self.quoted), ensure_ascii=False) if self.quoted else None
         return InboxEntry(self.thread, self.id, self.owner, self.text, self.source, quoted=quoted)
-
-
-HOUR = 3600.0
-MOST_USERS = 10_000
-"""Users whose turns are remembered; beyond them, those who have been quiet for an hour are dropped."""
-
-
-@dataclass
-class TurnCount:
-    """Admit so many turns of a user within an hour; 0: all of them."""
-
-    most: int
-    _turns: dict[str, dict[str, float]] = field(default_factory=dict)
-    """By user and key of a turn: when the turn was admitted."""
-
-    def admits(self, user: str, key: str) -> bool:
-        """Tell whether a turn may begin, and count it; one that was admitted before is."""
-        if not self.most:
-            return True
-        now = time.monotonic()
-        turns = {admitted: at for admitted, at in self._turns.get(user, {}).items() if now - at <= HOUR}
-        if key not in turns and len(turns) >= self.most:
-            return False
-        self._turns[user] = {key: now} | turns
-        if len(self._turns) > MOST_USERS:
-            self._turns = {name: own for name, own in self._turns.items() if now - max(own.values()) <= HOUR}
-        return True
 
 
 SURE = 4

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-import uvicorn
 
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.doors.http.callbacks import Callbacks
-from app.doors.http.service import Server, make_app
+from app.doors.http.server import make_server
+from app.doors.http.service import make_app
 from app.security.api_keys import Key, read_keys
 from app.settings import Settings
 
@@ -33,7 +33,7 @@ async def served(
     """Serve on a free port during the block, with the lab if there are settings; give the address."""
     held: tuple[Key, ...] = read_keys(keys)
     app = make_app(assistant, held, callbacks, settings=settings, reader=reader)
-    server = Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+    server = make_server(app, "127.0.0.1", 0, patience=1)
     serving = asyncio.create_task(server.serve())
     try:
         for _ in range(1000):

@@ -9,10 +9,9 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import uvicorn
-
 from app.assistant import Turn
-from app.doors.http.service import Server, make_app
+from app.doors.http.server import make_server
+from app.doors.http.service import make_app
 from app.process.tasks import cancelled_by
 from tests.support.killable_bot import Bot, main, talker
 from tests.support.scripted_assistant import stage
@@ -29,7 +28,7 @@ async def _serve(url: str, database: str) -> None:
     async with stage(Path(database), talker()) as assistant:
         app = make_app(assistant, ())
         port = urlsplit(url).port or 0
-        server = Server(uvicorn.Config(app, port=port, log_config=None, lifespan="off", timeout_graceful_shutdown=2))
+        server = make_server(app, "127.0.0.1", port, patience=2)
         serving = asyncio.create_task(server.serve())
         with cancelled_by(signal.SIGTERM):
             try:

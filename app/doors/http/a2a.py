@@ -112,7 +112,8 @@ class TurnExecutor(AgentExecutor):
         thread = _thread(context.call_context, thread_id)
         turn = Turn(thread=thread, text=text, id=message.message_id, device=DEVICE)
         try:
-            answer, writer = await self._answers.to(turn), TaskWriter(turn.id, updater)
+            key: Key = context.call_context.state[KEY]
+            answer, writer = await self._answers.to(turn, key.holder), TaskWriter(turn.id, updater)
             async for event in answer.read():
                 await writer.take(event)
             question = await self._assistant.question(thread, turn.owner)

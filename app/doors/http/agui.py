@@ -51,7 +51,7 @@ async def run(
     thread, id = key.inside(body.thread_id), idempotency_key or body.run_id
     turn = Turn(thread=thread, text=None, user=key.user(x_user_id), id=id, device=exchange.DEVICE)
     heard, before = await _heard(body, turn, assistant, reader)
-    answer = await answers.to(heard) if heard else Answer.over(turn)
+    answer = await answers.to(heard, key.holder) if heard else Answer.over(turn)
     return streamed(_frames(RunWriter(body), before, answer, assistant))
 
 

@@ -11,6 +11,7 @@ from agents.memory.inbox import storable
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
 from app.process.tasks import Tasks, wait_for_event
+from app.security.rates import HourlyCount
 from prompts import FALLBACK, phrase
 
 LOG = logging.getLogger(__name__)
@@ -24,6 +25,10 @@ DRAIN = 10.0
 
 class Busy(Exception):
     """So many turns are played here that no other one of this user is taken on."""
+
+
+class TooMany(Busy):
+    """The users of a key have begun as many turns within an hour as the key may."""
 
 
 class Answer:
@@ -104,20 +109,21 @@ class Answers:
         self._assistant = assistant
         self._answers: dict[tuple[str, str], Answer] = {}
         self._tasks = Tasks()
+        self._of_keys = HourlyCount(assistant.limits.key_turns_per_hour)
 
     @property
     def running(self) -> int:
         """How many answers are being made."""
         return sum(not answer.is_over for answer in self._answers.values())
 
-    async def to(self, turn: Turn) -> Answer:
-        """Return the answer to a message, which begins if it is neither kept nor being made.
+    async def to(self, turn: Turn, holder: str = "") -> Answer:
+        """Return the answer to a message of the holder of a key; it begins if it is neither kept nor being made.
 
         An answer that failed is made again, and so is one whose message was forgotten, here or by another process.
         An answer that nobody reads is stopped after a while.
 
         Raises:
-            Busy: no further turn of the user is taken on now.
+            Busy: no further turn of the user, or of the key (TooMany), is taken on now.
             UsageError: the message's id belongs to another text, or to somebody else's message.
         """
         stored = await self._assistant.message(turn.thread, turn.id)
@@ -130,7 +136,16 @@ class Answers:
         # A text is stored without the signs that the database cannot keep.
         if any((text and storable(text)) != (turn.text and storable(turn.text)) for text in texts):
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
-        return kept or self._begun(turn)
+        return kept or self._begun(turn, holder)
+
+    def admit(self, turn: Turn, holder: str) -> None:
+        """Count a turn that begins for the holder of a key, unless its user may begin none. Raises Busy: not now."""
+        if self._assistant.is_crowded(turn.owner):
+            raise Busy
+        if self._of_keys.is_reached(holder):
+            raise TooMany("Too many messages were sent by this key; come again later.")
+        if not self._assistant.refuses(turn):
+            self._of_keys.admits(holder)
 
     def of(self, thread: str, id: str) -> Answer | None:
         """Return the answer to a message; None if it was not made here, or is no longer kept."""
@@ -158,9 +173,8 @@ class Answers:
         """Give the answers that run a while, then break them off: their messages are answered when they come again."""
         await self._tasks.close(DRAIN)
 
-    def _begun(self, turn: Turn) -> Answer:
-        if self._assistant.is_crowded(turn.owner):
-            raise Busy
+    def _begun(self, turn: Turn, holder: str) -> Answer:
+        self.admit(turn, holder)
         over = [key for key, answer in self._answers.items() if answer.is_over]
         for key in over[: max(0, len(over) - MOST_KEPT)]:
             del self._answers[key]

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Response
 from fastapi.sse import format_sse_event
@@ -17,14 +17,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.errors import ModelUnavailable
 from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, PrivateMessage, Sources, Token, TurnEnd
 from agents.language.text.clean import safe_json
+from agents.memory.inbox import storable
 from agents.memory.store import namespace_of
 from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
 from app.doors.http import exchange
-from app.doors.http.answers import Answer, Busy
+from app.doors.http.answers import Answer
 from app.doors.http.delivery import streamed, whole
+from app.doors.http.openai_form import Bounds, FinishReason, error_of, failure_of, refuse_undone
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from app.presentation.inline_data import inline_data
 from app.presentation.texts import say
@@ -33,15 +35,18 @@ from prompts import FALLBACK, phrase
 
 MODEL = "dialog-supervisor"
 """The name of the assistant as a model."""
-FinishReason = Literal["stop", "length", "content_filter"]
 LOOP, FILTERED = "loop", "cut_filter"
 """The codes of errors that end an answer: it takes too many steps, or a filter has cut it."""
 BETWEEN = "\n\n"
 """Stands between two messages of one answer."""
 
 
+PARTS = ("text", "image_url")
+"""The kinds of parts of a message that are read."""
+
+
 class Part(BaseModel):
-    """A part of a message: text, or a picture as `data:` address; others are not read."""
+    """A part of a message: text, or a picture as `data:` address."""
 
     model_config = ConfigDict(extra="allow")
     type: str
@@ -57,31 +62,46 @@ class ChatMessage(BaseModel):
     content: str | list[Part] | None = None
 
     @property
+    def parts(self) -> list[Part]:
+        """What it is made of."""
+        return self.content if isinstance(self.content, list) else [Part(type="text", text=self.content or "")]
+
+    @property
     def text(self) -> str:
         """What it says."""
-        if isinstance(self.content, list):
-            return "".join(part.text for part in self.content)
-        return self.content or ""
+        return "".join(part.text for part in self.parts)
 
     @property
     def pictures(self) -> list[Upload]:
         """The pictures beside the text; one that is not within the message has no content."""
-        parts = self.content if isinstance(self.content, list) else []
-        addresses = [part.image_url.get("url", "").partition(";base64,") for part in parts if part.image_url]
+        addresses = [part.image_url.get("url", "").partition(";base64,") for part in self.parts if part.image_url]
         contents = [decoded(data) if head.startswith("data:image/") else b"" for head, _, data in addresses]
         return [Upload(content, kind="photo") for content in contents]
 
 
+Stop = Annotated[str, Field(max_length=100)]
+Limit = Annotated[int, Field(ge=1)]
+
+
 class Completion(BaseModel):
-    """A request; whatever else a client sets is for models, and left alone."""
+    """A request; of what else a client sets `openai_form` tells what is refused and what is left alone."""
 
     model_config = ConfigDict(extra="allow")
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=exchange.MOST_MESSAGES)]
     stream: bool = False
     stream_options: Mapping[str, bool] | None = None
-    n: Literal[1] | None = None
+    stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
+    max_tokens: Limit | None = None
+    max_completion_tokens: Limit | None = None
     user: exchange.Name | None = None
+
+    @property
+    def bounds(self) -> Bounds:
+        """Where its answer ends."""
+        stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit]
+        return Bounds([*filter(None, stops)], min(limits, default=None))
 
 
 # What front ends ask and no user: Open WebUI's tasks and LibreChat's titles, as their templates begin.
@@ -102,7 +122,19 @@ router = APIRouter(prefix="/v1", responses=exchange.FAULTS)
 @router.get("/models")
 async def models() -> dict[str, Any]:
     """List the one model there is."""
-    return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": MODEL}]}
+    return {"object": "list", "data": [await model(MODEL)]}
+
+
+@router.get("/models/{id}")
+async def model(id: str) -> dict[str, Any]:
+    """Return the one model there is."""
+    _require(id)
+    return {"id": MODEL, "object": "model", "created": 0, "owned_by": MODEL}
+
+
+def _require(model: str) -> None:
+    if model != MODEL:
+        raise exchange.Refusal(404, f"There is no model {model!r}; there is {MODEL}.", "model_not_found", "model")
 
 
 @router.post("/chat/completions", responses=exchange.STREAMED)
@@ -116,34 +148,45 @@ async def complete(
     idempotency_key: exchange.IdempotencyKey = None,
 ) -> Response:
     """Answer the last message of a user; what the client sends before it only leads to the thread."""
-    if body.model != MODEL:
-        raise HTTPException(404, f"There is no such model; there is {MODEL}.")
+    _require(body.model)
+    refuse_undone(body.model_extra or {})
     spoken = [message for message in body.messages if message.role in ("user", "assistant")]
     if not spoken or spoken[-1].role != "user":
         raise HTTPException(422, exchange.LAST_IS_USERS)
     last = spoken[-1]
+    if unread := {part.type for part in last.parts} - {*PARTS}:
+        message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
+        raise exchange.Refusal(422, message, "unsupported_value", "messages")
     if not last.text.strip() and not last.pictures:
         raise HTTPException(422, exchange.EMPTY)
     histories, user = Histories(assistant, key), key.user(body.user)
     if TASK.match(last.text):
         # It belongs to no thread, and counts among the messages of its user, or of its key.
         turn = Turn(thread="", text=last.text, user=user or f"http:{key.name}")
-        reply, headers = Reply(Answer.over(turn, await _chore(assistant, turn))), dict[str, str]()
+        answers.admit(turn, key.holder)
+        reply, headers = Reply(Answer.over(turn, await _chore(assistant, turn)), bounds=body.bounds), dict[str, str]()
     else:
         name = key.inside(thread) if thread else await histories.thread(spoken[:-1])
-        id = idempotency_key or uuid.uuid4().hex
+        id = idempotency_key or await _open(assistant, name, user, last.text) or uuid.uuid4().hex
         turn = Turn(thread=name, text=last.text, user=user, id=id, device=exchange.DEVICE)
         reading = await with_uploads(reader, turn, last.pictures[:MOST_PICTURES], FALLBACK)
         # Nothing else tells such a client what a person has said since.
         remarks = BETWEEN.join([*await assistant.seats.unshown(name), *reading.remarks])
         lang = (await assistant.state(name) or {}).get("lang") or FALLBACK
-        answer = await answers.to(reading.turn) if reading.turn else Answer.over(turn)
+        answer = await answers.to(reading.turn, key.holder) if reading.turn else Answer.over(turn)
         keep = partial(histories.keep, spoken, name)
-        reply, headers = Reply(answer, remarks, lang, keep), {"X-Thread-Id": key.outside(name) or ""}
+        reply = Reply(answer, remarks, lang, keep, body.bounds)
+        headers = {"X-Thread-Id": key.outside(name) or ""}
     if body.stream:
         with_usage = (body.stream_options or {}).get("include_usage", False)
         return streamed(reply.stream(with_usage=with_usage), headers)
     return whole(reply.total(), headers)
+
+
+async def _open(assistant: Assistant, thread: str, user: str | None, text: str) -> str | None:
+    """Return the id of the last message if it is the same and has failed: such a client sends it again without one."""
+    last = await assistant.last_message(thread, user or thread)
+    return last.message_id if last and last.status == "failed" and last.text == storable(text) else None
 
 
 async def _chore(assistant: Assistant, turn: Turn) -> list[Event]:
@@ -152,13 +195,10 @@ async def _chore(assistant: Assistant, turn: Turn) -> list[Event]:
     A model that reads no prompts gives the first words of the user that stand in the text.
 
     Raises:
-        Busy: no further turn of the user is taken on now.
         HTTPException: the text is too long (422), too much was sent (429), or the model does not answer (503).
     """
     if assistant.is_too_long(turn):
         raise HTTPException(422, "The text is too long.")
-    if assistant.is_crowded(turn.owner):
-        raise Busy
     if assistant.refuses(turn):
         raise HTTPException(429, "Too many messages were sent; come again later.")
     events, answer, text = list[Event](), NOTHING_SAID, turn.text or ""
@@ -212,8 +252,18 @@ def _digest(messages: Sequence[ChatMessage]) -> str:
 class Reply:
     """The answer to one message in the OpenAI form."""
 
-    def __init__(self, answer: Answer, remarks: str = "", lang: str = FALLBACK, keep: Keep = _forget) -> None:
-        self._answer, self._text, self._lang, self._keep = answer, remarks, lang, keep
+    def __init__(
+        self,
+        answer: Answer,
+        remarks: str = "",
+        lang: str = FALLBACK,
+        keep: Keep = _forget,
+        bounds: Bounds | None = None,
+    ) -> None:
+        self._answer, self._lang, self._keep = answer, lang, keep
+        self._bounds, self._said, self._text = bounds or Bounds(), "", ""
+        """What the answer says, and what of it is within its bounds."""
+        self._remarks = remarks
         self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": MODEL}
         self._usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         self._unfinished = ""
@@ -221,28 +271,53 @@ class Reply:
         self._annotations: list[dict[str, Any]] = []
 
     async def total(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield the answer when it is over."""
-        deltas = [delta async for event in self._answer.read() for delta in self._deltas(event)]
+        """Yield the answer when it is over. Raises Refusal: it has failed, and what it said before that."""
+        try:
+            deltas = [delta async for delta in self._all_deltas()]
+        except exchange.Refusal as failed:
+            failed.detail = BETWEEN.join(filter(None, (self._text, failed.detail)))
+            raise
         await self._keep(self._text)
         inline = [delta["inline_data"] for delta in deltas if "inline_data" in delta]
         extras = (("annotations", self._annotations), ("inline_data", inline))
         message = {"role": "assistant", "content": self._text} | {name: extra for name, extra in extras if extra}
-        choice = {"index": 0, "message": message, "finish_reason": self._reason}
+        choice = {"index": 0, "message": message, "finish_reason": self._bounds.reason or self._reason}
         yield {**self._head, "object": "chat.completion", "choices": [choice], "usage": self._usage}
 
     async def stream(self, *, with_usage: bool) -> AsyncIterator[bytes]:
-        """Yield the answer in chunks, as it is made."""
-        yield self._chunk({"role": "assistant", "content": self._text})
-        async for event in self._answer.read():
-            for delta in self._deltas(event):
+        """Yield the answer in chunks, as it is made. Raises Refusal: it has failed before any word of it."""
+        is_begun, head = False, {"role": "assistant", "content": ""}
+        try:
+            async for delta in self._all_deltas():
+                if not is_begun:
+                    yield self._chunk(head)
+                is_begun = True
                 yield self._chunk(delta)
+        except exchange.Refusal as failed:
+            if not is_begun:
+                raise
+            error = error_of(failed.status_code, failed.detail, failed.code)
+            yield format_sse_event(data_str=safe_json({"error": error}))
+            return
         await self._keep(self._text)
+        if not is_begun:
+            yield self._chunk(head)
         if self._annotations:
             yield self._chunk({"annotations": self._annotations})
-        yield self._chunk({}, finish_reason=self._reason)
+        yield self._chunk({}, finish_reason=self._bounds.reason or self._reason)
         if with_usage:
             yield self._frame({"choices": [], "usage": self._usage})
         yield b"data: [DONE]\n\n"
+
+    async def _all_deltas(self) -> AsyncIterator[dict[str, Any]]:
+        for delta in self._add(self._remarks):
+            yield delta
+        async for event in self._answer.read():
+            for delta in self._deltas(event):
+                yield delta
+        for delta in self._add("", is_last=True):
+            yield delta
+        self._annotations = [note for note in self._annotations if note["url_citation"]["end_index"] <= len(self._text)]
 
     def _deltas(self, event: Event) -> Iterator[dict[str, Any]]:
         """Yield what the next event adds. A chunk cannot be taken back."""
@@ -257,8 +332,10 @@ class Reply:
                 yield from self._add(text if is_new else text.removeprefix(self._unfinished), is_new=is_new)
                 self._unfinished = ""
                 if isinstance(event, Message):
-                    self._cite(event, len(self._text) - len(text))
+                    self._cite(event, len(self._said) - len(text))
             case Error(code=code, text=text) if code != RETRY:
+                if failed := failure_of(event):
+                    raise failed
                 if code in (*CUT, LOOP):
                     self._reason = "content_filter" if code == FILTERED else "length"
                 yield from self._add(text)
@@ -269,11 +346,12 @@ class Reply:
                 self._usage["completion_tokens"] += event.output_tokens
                 self._usage["total_tokens"] += event.input_tokens + event.output_tokens
 
-    def _add(self, text: str, *, is_new: bool = True) -> Iterator[dict[str, Any]]:
-        addition = BETWEEN + text if is_new and self._text else text
-        self._text += addition
-        if addition:
-            yield {"content": addition}
+    def _add(self, text: str, *, is_new: bool = True, is_last: bool = False) -> Iterator[dict[str, Any]]:
+        addition = BETWEEN + text if is_new and self._said and text else text
+        self._said += addition
+        if shown := self._bounds.passes(addition, is_last=is_last):
+            self._text += shown
+            yield {"content": shown}
 
     def _cite(self, message: Message, start: int) -> None:
         for citation in message.citations:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from fastapi import Header, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.sse import format_sse_event
+from starlette.types import Send
 
 from agents.events import Event, Message, PrivateMessage
 from agents.language.text.clean import safe_json
@@ -54,7 +55,7 @@ class Delivery:
         owner = self.key.user(user)
         turn = Turn(thread=self.name, text=text, user=owner, lang=lang, id=id, source=source, device=DEVICE)
         kept = self.answers.of(turn.thread, turn.id)
-        answer = await self.answers.to(turn)
+        answer = await self.answers.to(turn, self.key.holder)
         # An answer that begins now, as after a restart, numbers its events anew.
         after = self.last_event_id if answer is kept else 0
         headers = {"X-Message-Id": quote(turn.id)}
@@ -63,15 +64,32 @@ class Delivery:
         return whole(_total(answer, self.thread), headers)
 
 
+class Pieces(StreamingResponse):
+    """A response that begins with its first piece: what fails before it is a fault with a status."""
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the pieces."""
+        pieces = aiter(self.body_iterator)
+        first = await anext(pieces)
+
+        async def all_pieces() -> AsyncIterator[str | bytes | memoryview]:
+            yield first
+            async for piece in pieces:
+                yield piece
+
+        self.body_iterator = all_pieces()
+        await super().stream_response(send)
+
+
 def streamed(frames: AsyncIterator[bytes], headers: Mapping[str, str] = UNBUFFERED) -> StreamingResponse:
     """Return a stream of Server-Sent Events."""
-    return StreamingResponse(frames, media_type=STREAM, headers={**headers, **UNBUFFERED})
+    return Pieces(frames, media_type=STREAM, headers={**headers, **UNBUFFERED})
 
 
 def whole(content: AsyncIterator[dict[str, Any]], headers: Mapping[str, str]) -> StreamingResponse:
     """Return what is made for a client as JSON; it is given up when the client goes."""
     bodies = (JSONResponse(part).body async for part in content)
-    return StreamingResponse(bodies, media_type="application/json", headers=headers)
+    return Pieces(bodies, media_type="application/json", headers=headers)
 
 
 async def _total(answer: Answer, name: str) -> AsyncIterator[dict[str, Any]]:

@@ -4,13 +4,15 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import Header, HTTPException, Path, Query, Request, params
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
+from app.assistant.system_messages import SystemMessages
 from app.doors.http.answers import Answers
 from app.security.api_keys import Key, Scope
 from app.security.audit import Action, Audit
+from prompts import languages
 
 DEVICE = "http"
 """The door, as tools and permissions know it."""
@@ -32,7 +34,26 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=PRINT
 _Whole = BeforeValidator(lambda part: part.replace(SLASH, "/"))
 PathName = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE), _Whole]
 UserName = Annotated[str | None, Query(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE)]
+
+
+def _language(tag: str) -> str:
+    """Return the language of a tag such as "en-GB". Raises ValueError: there are no texts for it."""
+    lang = tag.partition("-")[0].lower()
+    if lang not in (there_are := languages()):
+        raise ValueError(f"there is no language {tag!r}; there are: {', '.join(there_are)}")
+    return lang
+
+
+Language = Annotated[str, Field(max_length=10, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"), AfterValidator(_language)]
 IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME)]
+
+
+class Refusal(HTTPException):
+    """A refusal with a code of its own; `param` is the field of the request that it is about."""
+
+    def __init__(self, status: int, message: str, code: str, param: str | None = None) -> None:
+        super().__init__(status, message)
+        self.code, self.param = code, param
 
 
 class Body(BaseModel):
@@ -96,6 +117,23 @@ Running = Annotated[Answers, _served("answers")]
 Reader = Annotated[FileReader, _served("reader")]
 Caller = Annotated[Key, params.Depends(caller)]
 Operator = Annotated[Key, params.Depends(operator)]
+
+
+async def known(thread: PathName, key: Caller, assistant: Served, answers: Running) -> str:
+    """Return the name under which a thread is kept. Raises HTTPException: there is no such thread (404)."""
+    memory, name = assistant.memory, key.inside(thread)
+    is_spoken_in = answers.running_in(name) or await memory.transcript.last(name)
+    # A sentence of the assistant may come first, and an operator may have prepared the thread by a command.
+    if not (
+        is_spoken_in
+        or await memory.transcript.lines(name, limit=1)
+        or (await SystemMessages.of(memory.store, name)).texts
+    ):
+        raise HTTPException(404, NO_THREAD)
+    return name
+
+
+Known = Annotated[str, params.Depends(known)]
 
 
 CODES: Mapping[int, tuple[str, str]] = {

@@ -1,18 +1,18 @@
 """The HTTP service: who may call, how much, and what goes wrong; then the paths of conversations."""
 
+import asyncio
 import logging
 import re
 import signal
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
 
-import uvicorn
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response, params
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -20,6 +20,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from pydantic.json_schema import models_json_schema
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
@@ -29,22 +30,29 @@ from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
 from app.doors.http import agui, completions, exchange, peers, threads, turns
-from app.doors.http.answers import Answers, Busy
+from app.doors.http.answers import Answers, Busy, TooMany
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
 from app.doors.http.measures import Measures
+from app.doors.http.openai_form import error_of
 from app.doors.http.page import router as page
 from app.doors.http.page.guard import PageRoute, refused
 from app.doors.http.seat import page as seat_page
 from app.doors.http.seat import paths as seat_paths
+from app.doors.http.server import make_server
 from app.doors.visit import FAULTS
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
 from app.security.api_keys import EVERYTHING, Key, holder_of
 from app.security.api_keys import Scope as KeyScope
+from app.security.rates import HourlyCount
 from app.settings import Settings
 
 LOG = logging.getLogger(__name__)
+READY_WITHIN = 2.0
+"""Seconds in which the database must answer for the process to be ready."""
+MOST_WRONG_KEYS = 20
+"""Wrong keys that may be tried on the page from one address within an hour."""
 MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
 """Bytes of a request's body, and of one of the page, which may bring files."""
 LABELS = ("method", "path", "status")
@@ -88,6 +96,8 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = id
         scope["path"] = _undivided(scope["raw_path"])
         begun, status = time.monotonic(), 500
+        # Whoever answers GET answers HEAD; the server leaves the body out.
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -104,10 +114,10 @@ class Gate:
                 refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
             else:
-                await self._app(scope, _bounded(receive, most), answer)
+                await self._app(asked, _bounded(receive, most), answer)
         finally:
             # The path of a route names nobody.
-            path = getattr(scope.get("route"), "path", "other")
+            path = getattr(asked.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._requests.labels(method, path, str(status)).inc()
             self._seconds.observe(time.monotonic() - begun)
@@ -147,11 +157,24 @@ def _bounded(receive: Receive, most: int) -> Receive:
     return bounded
 
 
-def fault(status: int, message: str, code: str = "") -> JSONResponse:
-    """Return an answer that tells of a fault."""
-    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}.get(status)
-    error = {"code": code or exchange.CODES[status][0], "message": message}
+def fault(request: Request, status: int, message: str, code: str = "", param: str | None = None) -> JSONResponse:
+    """Return an answer that tells of a fault; below `/v1` in the form of OpenAI's API."""
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}.get(status, {})
+    if status == 405:
+        headers = {"Allow": ", ".join(_methods(request))}
+    code = code or exchange.CODES[status][0]
+    error: dict[str, object] = {"code": code, "message": message}
+    if request.url.path.startswith(completions.router.prefix):
+        error = error_of(status, message, code, param)
     return JSONResponse({"error": error}, status_code=status, headers=headers)
+
+
+def _methods(request: Request) -> Iterator[str]:
+    """Yield the methods of a path."""
+    for method in METHODS:
+        scope = {**request.scope, "method": "GET" if method == "HEAD" else method}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            yield method
 
 
 def allowed(scope: KeyScope, keys: Sequence[Key]) -> params.Depends:
@@ -160,6 +183,8 @@ def allowed(scope: KeyScope, keys: Sequence[Key]) -> params.Depends:
     async def check(request: Request) -> None:
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
+        if secret and keys and holder is None:
+            raise HTTPException(401, "This key is not known here.")
         request.state.key = exchange.having(holder if keys else EVERYTHING, scope)
 
     return params.Depends(check)
@@ -176,9 +201,10 @@ async def healthz() -> str:
 
 @operations.get("/readyz", response_class=PlainTextResponse, responses=exchange.FAULTS)
 async def readyz(assistant: exchange.Served) -> str:
-    """Tell that the database can be used."""
-    assistant.memory.storage.check()
-    await assistant.memory.transcript.entry("", "")
+    """Tell that the database can be used, and answers at once."""
+    async with asyncio.timeout(READY_WITHIN):
+        assistant.memory.storage.check()
+        await assistant.memory.transcript.entry("", "")
     return "ok"
 
 
@@ -193,15 +219,20 @@ FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, O
 
 async def answer_failure(request: Request, failure: Exception) -> Response:
     """Answer a failure in the one form, without anything that a caller must not see; on a page in a sentence."""
-    status, message, code = 500, "Something went wrong here.", ""
+    status, message, code, param = 500, "Something went wrong here.", "", None
     match failure:
+        case exchange.Refusal():
+            status, message, code, param = failure.status_code, str(failure.detail), failure.code, failure.param
         case StarletteHTTPException():
             status, message = failure.status_code, str(failure.detail)
         case RequestValidationError():
             first = failure.errors()[0]
+            param = ".".join(map(str, first["loc"][1:]))
             status, message = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         case UsageError():
             status, message = 409, str(failure)
+        case TooMany():
+            status, message = 429, str(failure)
         case Busy():
             status, message = 503, "Too many turns are being played; come again in some seconds."
         case DatabaseError() | OSError() | BrokenState():
@@ -212,7 +243,7 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
             LOG.error("request %s failed", request.state.request_id, exc_info=failure)
     if isinstance(request.scope.get("route"), PageRoute) or "hx-request" in request.headers:
         return refused(request, status, failure)
-    return fault(status, message, code)
+    return fault(request, status, message, code, param)
 
 
 class Door(FastAPI):
@@ -247,6 +278,7 @@ def make_app(
         app.add_exception_handler(kind, answer_failure)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
+    app.state.wrong_keys = HourlyCount(MOST_WRONG_KEYS)
     app.state.measures, app.state.closing = measures, [answers]
     for router in (turns.router, threads.router, seat_paths.router, completions.router, agui.router):
         app.include_router(router, dependencies=[allowed("talk", keys)])
@@ -275,15 +307,6 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
         yield app
 
 
-class Server(uvicorn.Server):
-    """Leaves signals to us: a second handler would stop the process before its answers have ended."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
-        yield
-
-
 async def serve(settings: Settings, host: str, port: int) -> int:
     """Serve until SIGINT or SIGTERM.
 
@@ -294,18 +317,7 @@ async def serve(settings: Settings, host: str, port: int) -> int:
         raise ConfigError(f"API_KEYS: without keys only this machine is served, not {host} (see .env.example)")
     with log_on_stderr(detailed=False, content=settings.log_content, as_json=settings.log_json):
         async with opened(settings, keys=settings.api_keys) as app:
-            config = uvicorn.Config(
-                app,
-                host=host,
-                port=port,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                lifespan="off",
-                timeout_graceful_shutdown=15,
-                h11_max_incomplete_event_size=64 * 1024,
-            )
-            server = Server(config)
+            server = make_server(app, host, port, patience=15)
             with (
                 on_signal(signal.SIGINT, partial(server.handle_exit, signal.SIGINT, None)),
                 on_signal(signal.SIGTERM, partial(server.handle_exit, signal.SIGTERM, None)),

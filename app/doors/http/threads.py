@@ -12,7 +12,7 @@ from agents.toolkit.services import LongTermMemory
 from app.assistant import Assistant
 from app.assistant.short_term_memory import Content, contents
 from app.assistant.system_messages import SystemMessages
-from app.doors.http.exchange import FAULTS, NO_THREAD, Caller, Operator, PathName, Served, UserName, audited
+from app.doors.http.exchange import FAULTS, NO_THREAD, Caller, Known, Operator, PathName, Served, UserName, audited
 from app.presentation.listing import conversation_markdown
 from prompts import FALLBACK
 
@@ -58,18 +58,18 @@ async def export(thread: PathName, key: Caller, assistant: Served, form: Written
 
 
 @router.get("/threads/{thread}/system_messages")
-async def system_messages(thread: PathName, key: Operator, assistant: Served) -> SystemMessages:
+async def system_messages(key: Operator, name: Known, assistant: Served) -> SystemMessages:
     """Return what the operator tells every speaker of a thread."""
-    return await SystemMessages.of(assistant.memory.store, key.inside(thread))
+    return await SystemMessages.of(assistant.memory.store, name)
 
 
 @router.put("/threads/{thread}/system_messages", dependencies=[audited("system_messages")])
-async def set_messages(thread: PathName, body: SystemMessages, key: Operator, assistant: Served) -> SystemMessages:
+async def set_messages(body: SystemMessages, key: Operator, name: Known, assistant: Served) -> SystemMessages:
     """Tell every speaker of a thread this, in place of what was told; it holds from the next turn on.
 
     A turn that runs is not waited for.
     """
-    await body.save(assistant.memory.store, key.inside(thread))
+    await body.save(assistant.memory.store, name)
     return body
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from agents.toolkit.questions import CHOICE
 from app.assistant.short_term_memory import COMMAND
+from app.doors.http import exchange
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.delivery import Delivery, plain
 from app.doors.http.exchange import FAULTS, STREAMED, Body, Caller, Name, Operator, PathName, Running, Served, audited
@@ -23,6 +24,9 @@ class Whose(Body):
     """Who speaks, or is meant; left out: the one who has the thread's name, to whom alone it belongs, or anybody."""
 
 
+ANYBODY = Whose()
+
+
 class New(Whose):
     """Something new in a thread."""
 
@@ -35,7 +39,7 @@ class NewTurn(New):
 
     text: str | None
     """None lets the assistant speak first, or go on."""
-    lang: Annotated[str, Field(max_length=10, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$")] | None = None
+    lang: exchange.Language | None = None
     source: Literal["message", "asr"] = "message"
     """`asr` for words that were spoken."""
 
@@ -79,29 +83,30 @@ async def play(body: NewTurn, delivery: Delivered) -> Response:
 
 
 @router.post("/answers", response_model=Outcome, responses=STREAMED)
-async def answer(body: NewAnswer, delivery: Delivered, assistant: Served) -> Response:
+async def answer(body: NewAnswer, delivery: Delivered, assistant: Served, name: exchange.Known) -> Response:
     """Answer what a tool has asked; the same id again repeats the outcome."""
-    owner, id = delivery.key.user(body.user) or delivery.name, delivery.id(body.id)
-    text, id = await answer_message(assistant, delivery.name, owner, id, body.choose, body.question)
+    owner, id = delivery.key.user(body.user) or name, delivery.id(body.id)
+    text, id = await answer_message(assistant, name, owner, id, body.choose, body.question)
     return await delivery.answer(text, id, body.user, CHOICE)
 
 
-@router.post("/undo", response_model=Outcome, responses=STREAMED)
-async def undo(body: Whose, delivery: Delivered) -> Response:
+@router.post("/undo", response_model=Outcome, responses=STREAMED, dependencies=[Depends(exchange.known)])
+async def undo(delivery: Delivered, body: Whose = ANYBODY) -> Response:
     """Take back what was written last."""
     return await delivery.answer(UNDO, delivery.id(), body.user, COMMAND)
 
 
 @router.post("/cancel")
-async def cancel(thread: PathName, body: Whose, key: Caller, assistant: Served) -> dict[str, bool]:
+async def cancel(name: exchange.Known, key: Caller, assistant: Served, body: Whose = ANYBODY) -> dict[str, bool]:
     """Stop the answer that is being made; what was said so far is kept."""
-    return {"stopped": await assistant.stop(key.inside(thread), key.user(body.user))}
+    return {"stopped": await assistant.stop(name, key.user(body.user))}
 
 
 @router.post("/say", dependencies=[audited("said")])
-async def say(thread: PathName, body: NewWords, key: Operator, assistant: Served, answers: Running) -> dict[str, Any]:
+async def say(
+    thread: PathName, body: NewWords, key: Operator, name: exchange.Known, assistant: Served, answers: Running
+) -> dict[str, Any]:
     """Let the assistant say a sentence that answers nothing; whoever speaks next in the thread knows of it."""
-    name = key.inside(thread)
     if body.running == "skip" and answers.running_in(name):
         return {"said": False}
     if body.running == "stop":
@@ -112,9 +117,10 @@ async def say(thread: PathName, body: NewWords, key: Operator, assistant: Served
 
 
 @router.post("/stop")
-async def stop(thread: PathName, key: Caller, assistant: Served, answers: Running, request: Request) -> dict[str, bool]:
+async def stop(
+    thread: PathName, name: exchange.Known, assistant: Served, answers: Running, request: Request
+) -> dict[str, bool]:
     """End a thread: stop its answer, and push its memory to MEMORY_CALLBACK_URL, where that is set."""
-    name = key.inside(thread)
     stopped = await answers.stop(name)
     await assistant.conclude(name)
     callbacks: Callbacks | None = request.app.state.callbacks

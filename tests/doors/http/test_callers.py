@@ -45,6 +45,7 @@ NEEDED = {
     "GET /users/{user}/memory": "talk",
     "DELETE /users/{user}/memory": "talk",
     "GET /v1/models": "talk",
+    "GET /v1/models/{id}": "talk",
     "POST /v1/chat/completions": "talk",
     "POST /agui": "talk",
     "POST /a2a": "talk",
@@ -78,7 +79,7 @@ async def test_every_path_wants_its_scope(assistant: Assistant) -> None:
             method, path = asked.split()
             for key, refusal in REFUSALS[scope].items():
                 headers = by(key) if key else {}
-                answer = await client.request(method, path.format(thread="x", user="x"), headers=headers)
+                answer = await client.request(method, path.format(thread="x", user="x", id="x"), headers=headers)
                 is_refused = answer.status_code in (401, 403)
                 assert (answer.status_code if is_refused else PASSES) == refusal, (asked, key)
                 if is_refused:

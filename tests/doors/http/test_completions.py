@@ -161,7 +161,7 @@ async def test_what_is_not_served(client: httpx.AsyncClient, changed: dict[str, 
     """Another model, several choices and an empty message are refused, and the fault says so."""
     body = {"model": MODEL, "messages": [{"role": "user", "content": "hello"}], **changed}
     answer = await client.post("/v1/chat/completions", json=body)
-    assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message"})
+    assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message", "param", "type"})
 
 
 TITLE = """### Task:

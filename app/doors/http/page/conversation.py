@@ -44,6 +44,8 @@ class Conversation:
     address: str
     """The address of the conversation; it begins those of its answers."""
     lang: str
+    key: str = ""
+    """Who talks, as the holder of a key."""
 
     async def turn(self, id: str) -> Turn | None:
         """Return a message of the user that is known, to be played again; None if there is none."""
@@ -54,13 +56,14 @@ class Conversation:
 
     def new(self, text: str, id: str, source: str) -> Turn:
         """Return a message of the user."""
-        return Turn(thread=self.thread, text=text, user=self.user, id=id, source=source, device=DEVICE)
+        turn = Turn(thread=self.thread, text=text, user=self.user, id=id, source=source, device=DEVICE)
+        return replace(turn, door_lang=self.lang)
 
     async def begin(self, turn: Turn, remarks: Sequence[str] = ()) -> Markup:
         """Begin the answer to a message, and end that to an earlier one; return the message as the page shows it."""
         if self.answers.of(self.thread, turn.id) is None:
             await self.answers.stop(self.thread, self.user)
-        answer = await self.answers.to(turn)
+        answer = await self.answers.to(turn, self.key)
         answer.remarks = answer.remarks or remarks
         return self.running(turn)
 

@@ -29,6 +29,7 @@ from app.doors.slash_commands.talk import UNDO
 from app.presentation.listing import first_line
 from app.presentation.tool_card import openings
 from app.security.api_keys import holder_of
+from app.security.rates import HourlyCount, network_of
 
 MOST_LISTED = 100
 """Conversations in the list."""
@@ -51,7 +52,7 @@ async def _talk(
     if users and user not in users:
         raise HTTPException(404)
     lang = (await assistant.preferences(user)).lang or lang
-    return Conversation(assistant, answers, name, user, address_of(thread), lang)
+    return Conversation(assistant, answers, name, user, address_of(thread), lang, visitor.holder)
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         if turn is None:
             return streamed(_nothing())
         # A page that connects again only reads: a failed answer is made again when somebody asks for it.
-        return streamed(talk.frames(talk.answers.of(talk.thread, id) or await talk.answers.to(turn)))
+        return streamed(talk.frames(talk.answers.of(talk.thread, id) or await talk.answers.to(turn, talk.key)))
 
     @routes.post(f"{path}/messages")
     async def say(talk: Talking, form: Sent, id: NewId, reader: Reader) -> str:
@@ -189,7 +190,13 @@ async def ask_for_key(lang: Language) -> str:
 @router.post(SIGN_IN)
 async def take_key(request: Request, form: Sent, lang: Language) -> Response:
     """Let the holder of a key in."""
+    wrong_keys: HourlyCount = request.app.state.wrong_keys
+    address = network_of(request.client.host if request.client else "")
+    if wrong_keys.is_reached(address):
+        raise HTTPException(429)
     key = holder_of(form.fields.get("key", "").strip(), request.app.state.keys)
+    if key is None:
+        wrong_keys.admits(address)
     if key is None or not (key.allows("talk") or key.allows("lab")):
         return HTMLResponse(draw("wrong_key", lang))
     response = Response(status_code=204, headers={"HX-Redirect": "/" if key.allows("talk") else "/lab"})

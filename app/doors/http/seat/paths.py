@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Ring
 from app.assistant.short_term_memory import Content, contents
-from app.doors.http.exchange import FAULTS, NO_THREAD, Body, Caller, Name, Operator, PathName, Served, audited
+from app.doors.http.exchange import FAULTS, Body, Caller, Known, Name, Operator, Served, audited
 from app.seat import Operator as Person
 from app.seat import Seat
 from app.seat.seats import LONGEST_NOTE, LONGEST_REASON
@@ -52,6 +52,10 @@ class Leaving(Sitting):
     note: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
 
 
+SITTING, LEAVING = Sitting(), Leaving()
+"""What a request says that has no body."""
+
+
 class Words(Body):
     """What a person says to the user."""
 
@@ -68,6 +72,9 @@ class Call(Body):
     user: Name | None = None
 
 
+CALL = Call()
+
+
 @router.get("/seats")
 async def seats(key: Operator, assistant: Served) -> dict[str, list[SeatView]]:
     """List the calls and the threads that people hold, the one that waits longest first."""
@@ -75,32 +82,28 @@ async def seats(key: Operator, assistant: Served) -> dict[str, list[SeatView]]:
 
 
 @router.put("/threads/{thread}/seat", dependencies=[audited("seat_taken")])
-async def take(thread: PathName, body: Sitting, key: Operator, assistant: Served) -> SeatView:
+async def take(key: Operator, thread: Known, assistant: Served, body: Sitting = SITTING) -> SeatView:
     """Take a thread over; waits for the answer that is being made by another process."""
-    await _require(assistant, thread)
     return _view(await assistant.take_seat(thread, person(key, body.operator), force=body.force))
 
 
 @router.delete("/threads/{thread}/seat", dependencies=[audited("seat_left")])
-async def hand_back(thread: PathName, key: Operator, assistant: Served, body: Leaving | None = None) -> dict[str, bool]:
+async def hand_back(key: Operator, thread: Known, assistant: Served, body: Leaving = LEAVING) -> dict[str, bool]:
     """Give a thread back to the assistant."""
-    body = body or Leaving()
     await assistant.seats.hand_back(thread, person(key, body.operator), body.note, force=body.force)
     return {"handed_back": True}
 
 
 @router.post("/threads/{thread}/seat/messages", dependencies=[audited("seat_said")])
-async def say(thread: PathName, body: Words, key: Operator, assistant: Served) -> Content:
+async def say(body: Words, key: Operator, thread: Known, assistant: Served) -> Content:
     """Say something to the user of a thread that one holds; it stands in the thread's memory with `source: person`."""
     line = await assistant.seats.say(thread, person(key, body.operator), body.text, body.id or uuid.uuid4().hex)
     return contents([line])[0]
 
 
 @router.post("/threads/{thread}/call")
-async def call(thread: PathName, body: Call, key: Caller, assistant: Served) -> dict[str, Any]:
+async def call(name: Known, key: Caller, assistant: Served, body: Call = CALL) -> dict[str, Any]:
     """Call a person to a thread, where SEAT_WAIT is set; the assistant goes on until one comes."""
-    name = key.inside(thread)
-    await _require(assistant, name)
     if not assistant.seats.wait:
         raise HTTPException(409, "No person can be called here: SEAT_WAIT is not set.")
     lang = (await assistant.state(name) or {}).get("lang") or FALLBACK
@@ -110,9 +113,8 @@ async def call(thread: PathName, body: Call, key: Caller, assistant: Served) -> 
 
 
 @router.delete("/threads/{thread}/call")
-async def withdraw(thread: PathName, key: Caller, assistant: Served) -> dict[str, bool]:
+async def withdraw(name: Known, assistant: Served) -> dict[str, bool]:
     """Take a call back, or let the assistant go on in a person's place."""
-    name = key.inside(thread)
     return {"ended": await assistant.seats.leave(name) or await assistant.seats.withdraw(name)}
 
 
@@ -133,9 +135,3 @@ def person(key: Key, name: str | None = None) -> Person:
     """Return who operates: the key's name and, where several people share a key, the name that is given."""
     id = f"key {key.name}"
     return Person(name or key.name or UNNAMED, id if name in (None, key.name) else f"{id}: {name}")
-
-
-async def _require(assistant: Assistant, thread: str) -> None:
-    """Raise HTTPException if nobody has written in the thread."""
-    if await assistant.memory.transcript.last(thread) is None:
-        raise HTTPException(404, NO_THREAD)

@@ -51,7 +51,7 @@ async def test_a_wrong_thread_is_told(assistant: Assistant) -> None:
 
 
 async def test_bodies_that_say_nothing_may_be_left_out(client: httpx.AsyncClient, script: Script) -> None:
-    """Where no field of a body is needed, none is; an empty one and null serve as well."""
+    """Where no field of a body is needed, no body is; an empty one serves as well."""
     script.add(supervisor=["Hello."])
     await client.post("/threads/t/turns", json={"text": "hello"})
     schemas = (await client.get("/openapi.json")).json()["components"]["schemas"]
@@ -60,11 +60,12 @@ async def test_bodies_that_say_nothing_may_be_left_out(client: httpx.AsyncClient
         for method, described in methods.items():
             schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             name = re.search(r"schemas/([\w-]+)", str(schema))
-            if name and not schemas[name[1]].get("required"):
+            # Nothing said would tell every speaker nothing more, which nobody means by leaving it out.
+            if name and not schemas[name[1]].get("required") and not path.endswith("/system_messages"):
                 optional.append((method.upper(), path))
     assert len(optional) >= 5
     for method, path in optional:
-        for content in (None, b"", b"{}", b"null"):
+        for content in (None, b"", b"{}"):
             headers = {"content-type": "application/json"} if content is not None else {}
             answer = await client.request(method, path.format(thread="t"), content=content, headers=headers)
             assert answer.status_code != 422, (method, path, content, answer.text)

@@ -93,6 +93,20 @@ async def said(client: httpx.AsyncClient, path: str = f"{TALK}/messages", **fiel
     return (await client.get(stream)).text
 
 
+@pytest.mark.parametrize(("first", "second"), [("привет", "ok"), ("ok", "привет")])
+async def test_a_limit_is_told_in_the_users_language(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script, first: str, second: str
+) -> None:
+    """In that of the thread; in a new one in that of the page, and in that of the message where its letters tell it."""
+    script.add(supervisor=["Да."])
+    assistant._turn_count.most = 1
+    client.headers["Accept-Language"] = "ru"
+    await said(client, text=first)
+    for path in (TALK, "/talk/new"):
+        refused = await said(client, f"{path}/messages", id=f"message-{path[-3:]}", text=second)
+        assert "За этот час было много сообщений" in refused
+
+
 @pytest.mark.needs("planner")
 async def test_a_message_its_answer_and_a_reload(client: httpx.AsyncClient, script: Script) -> None:
     """A message is answered by a stream; the same id does nothing twice; a reload shows both, and the list the talk."""

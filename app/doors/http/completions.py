@@ -170,10 +170,10 @@ async def complete(
         id = idempotency_key or await _open(assistant, name, user, last.text) or uuid.uuid4().hex
         turn = Turn(thread=name, text=last.text, user=user, id=id, device=exchange.DEVICE)
         reading = await with_uploads(reader, turn, last.pictures[:MOST_PICTURES], FALLBACK)
-        # Nothing else tells such a client what a person has said since.
+        answer = await answers.to(reading.turn, key.holder) if reading.turn else Answer.over(turn)
+        # Nothing else tells such a client what a person has said since; it counts as shown.
         remarks = BETWEEN.join([*await assistant.seats.unshown(name), *reading.remarks])
         lang = (await assistant.state(name) or {}).get("lang") or FALLBACK
-        answer = await answers.to(reading.turn, key.holder) if reading.turn else Answer.over(turn)
         keep = partial(histories.keep, spoken, name)
         reply = Reply(answer, remarks, lang, keep, body.bounds)
         headers = {"X-Thread-Id": key.outside(name) or ""}

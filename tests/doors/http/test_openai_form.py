@@ -241,6 +241,24 @@ async def test_a_failure_in_the_middle_of_a_stream(sdk: AsyncOpenAI, assistant: 
     assert {chunk.choices[0].finish_reason for chunk in chunks} == {None}
 
 
+async def test_a_refusal_loses_no_words_of_a_person(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a person said waits for the first answer that tells it, also over a request that is refused."""
+    script.add(supervisor=["Hello.", "On Monday."])
+    headers = {"X-Thread-Id": "t"}
+    body = {"model": MODEL, "messages": HELLO}
+    await client.post("/v1/chat/completions", json=body, headers=headers)
+    await assistant.take_seat("t", ANNA)
+    await assistant.seats.say("t", ANNA, "A new one comes.", "1")
+    await assistant.seats.hand_back("t", ANNA)
+    with monkeypatch.context() as crowded:
+        crowded.setattr(assistant, "is_crowded", lambda _: True)
+        assert (await client.post("/v1/chat/completions", json=body, headers=headers)).status_code == 503
+    answer = await client.post("/v1/chat/completions", json=body, headers=headers)
+    assert "Anna: A new one comes." in answer.json()["choices"][0]["message"]["content"]
+
+
 async def test_whoever_has_sent_too_much(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
     """A limit is a fault with its status, not an answer."""
     script.add(supervisor=["Hello."])

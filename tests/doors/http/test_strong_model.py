@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.strong_model import BLOCK, PAGE, hold, published
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")]
 
 
 async def test_what_the_user_sees_is_what_is_published() -> None:

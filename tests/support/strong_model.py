@@ -39,7 +39,7 @@ from tests.support.places import ROOT
 
 PAGE, TALKS = ROOT / "docs" / "strong-model.md", ROOT / "tests" / "doors" / "http" / "strong_model"
 BLOCK = re.compile(r"<!-- (\w+) -->\n```\n.*?\n```", re.DOTALL)
-LINE = re.compile(r"(\w+)( reads no| reads| calls)?: ?(.*)")
+LINE = re.compile(r"(\w+)( reads no| reads| calls)?: (.*)")
 SPEAKERS = ("supervisor", "profile", "planner", "player", "orders", "recall", "research")
 DRAFT = "One moment, please."
 USER, CUSTOMER = "ann", "ann_berg_1001"
@@ -94,9 +94,8 @@ class Said:
 def read(script: str) -> list[Said]:
     """Return the turns of a conversation."""
     turns, clock = list[Said](), ""
-    begun = defaultdict[str, Reply](Reply)
-    """Replies of which only the prompt is described so far."""
-    reply = Reply()
+    # Of some replies only the prompt is described so far.
+    begun, reply = defaultdict[str, Reply](Reply), Reply()
     for line in script.splitlines():
         if line.startswith("── "):
             clock = line.removeprefix("── ")
@@ -105,7 +104,7 @@ def read(script: str) -> list[Said]:
             clock = ""
         elif line.startswith("+ "):
             reply.calls.append(_call(line.removeprefix("+ ")))
-        elif parts := re.fullmatch(r"(\w+)( reads no| reads| calls)?: (.*)", line):
+        elif parts := LINE.fullmatch(line):
             role, kind, rest = parts.groups()
             if kind in (" reads", " reads no"):
                 (begun[role].reads if kind == " reads" else begun[role].reads_no).append(rest)
@@ -131,15 +130,13 @@ class StrongModel:
     """Answers as the role that it is asked as; notes what a prompt lacks, and replies that nobody asked for."""
 
     replies: dict[str, list[Reply]] = field(default_factory=dict)
-    number: int = 0
     calls: int = 0
-    """Of the talk so far."""
+    """How often it was asked."""
     faults: list[str] = field(default_factory=list)
 
     def hears(self, said: Said) -> None:
         """Take the replies to what is typed now."""
         self.replies = {role: [*replies] for role, replies in said.replies.items()}
-        self.number += 1
 
     def is_through(self, text: str) -> None:
         """Note what was not asked for, or not with the prompt that it needs."""

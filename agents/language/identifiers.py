@@ -262,8 +262,9 @@ class Aliases:
         numbers = self.by_kind.get(kind, {})
         text = str(int(argument) if isinstance(argument, float) and argument.is_integer() else argument).strip()
         bare = text.lstrip("#№")
-        if (identifier := numbers.get(bare, numbers.get(WORD + bare))) is not None:
-            return identifier
+        keys = (bare, WORD + text, WORD + bare, f"{WORD}#{bare}")
+        if (key := next((key for key in keys if key in numbers), None)) is not None:
+            return numbers[key]
         if isinstance(argument, str | int | float) and not self._was_given(text) and text in spoken():
             return text
         raise AliasError(kind, argument, _named(numbers))

@@ -49,6 +49,10 @@ class Items(Protocol):
     def worded(self, value: Json, lang: str) -> str:
         """Return an item in words for the user."""
 
+    def remembered(self, value: Json, lang: str) -> str:
+        """Return an item in words for long-term memory, where neither "tomorrow" nor the number of a list holds."""
+        return self.worded(value, lang)
+
 
 @dataclass(frozen=True)
 class Done:

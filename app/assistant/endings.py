@@ -104,7 +104,7 @@ class Endings:
         if tool and "args" in write.record:
             return worded(tool, write.record["args"], state)
         values = [
-            kind.worded(before if after is None else after, lang)
+            kind.remembered(before if after is None else after, lang)
             for kind in ([FACTS] if write.tool == REMEMBER else traits_of(tool).items if tool else [])
             if kind.name != FORM.name
             for before, after in write.record.get("items", {}).get(kind.name, {}).values()

@@ -24,5 +24,5 @@ Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`
     `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`.
 
 The repository itself: `pages`, `places`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,
-    `reference`, `size`, `changed_tests`, `core_branches`, `screenshots`, `transcripts`.
+    `reference`, `size`, `changed_tests`, `core_branches`, `screenshots`, `transcripts`, `strong_model`.
 """

@@ -84,6 +84,10 @@ class KeptList(Items, ABC):
         """Return values in words, with the number."""
         return f"{value['number']}. {self.words(value, lang)}"
 
+    def remembered(self, value: Json, lang: str) -> str:
+        """Return values in words without the number."""
+        return self.words(value, lang)
+
     async def entries(self, runtime: Runtime) -> list[Kept]:
         """Return the entries by number."""
         return self._kept(await self.stored(runtime), runtime)

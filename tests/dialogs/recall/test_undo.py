@@ -1,5 +1,6 @@
 """What ends is kept once, told in later threads, corrected, deleted after a question, and taken back."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,16 @@ async def test_it_is_corrected_deleted_and_taken_back(chat: Chat) -> None:
     await chat.says("undo", thread="two", user="ann")
     assert await kept(chat, "user ann") == ["home: a flat in Riga"]
     chat.script.queues.clear()  # how often the observer is asked differs
+
+
+@pytest.mark.needs("planner")
+async def test_what_was_set_is_kept_in_words_that_stay_true(chat: Chat) -> None:
+    """The day stands in place of "tomorrow", and no entry has the number of a list beside its own."""
+    chat.now = datetime(2026, 11, 26, 20, tzinfo=UTC).timestamp
+    remind = Call("add_reminder", {"when": "2026-11-27 at 8", "text": "buy glue"})
+    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[remind, "I will."])
+    await chat.says("remind me to buy glue", "that's all, thanks", user="ann")
+    assert await kept(chat, "user ann") == ["Set a reminder: buy glue: on Friday, 27 November at 8 am"]
 
 
 async def test_a_group_and_its_people_have_memories_of_their_own(chat: Chat) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.events import ToolEnd
-from agents.language.identifiers import Aliases, spelled
+from agents.language.identifiers import WORD, Aliases, spelled
 from agents.models.script import Asked
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
@@ -53,15 +53,19 @@ class Played:
         return bool((step.slipped(record) if step.slips else record) == step.output)
 
     def leaks(self, step: Step, end: ToolEnd) -> bool:
-        """Tell whether an answer shows an identifier that its tool marks."""
-        schema = schema_of(traits_of(TOOLS[step.tool]).result)
-        return self.marked and any(id and id in end.object for _, id in identifiers(step.output, schema))
+        """Tell whether an answer shows an identifier that its tool marks and that people have not read as a word."""
+        schema, hidden = schema_of(traits_of(TOOLS[step.tool]).result), self._hidden()
+        return self.marked and any(id in hidden and id in end.object for _, id in identifiers(step.output, schema))
+
+    def _hidden(self) -> set[str]:
+        """Return the identifiers that have a number, and that did not become words for the model."""
+        ids = {id for numbers in self.known.values() for id in numbers.values()}
+        return ids - {id for numbers in self.known.values() for key, id in numbers.items() if key.startswith(WORD)}
 
     def read(self, asked: Sequence[Asked]) -> None:
         """Count the prompts of the task, and those that show an identifier which has a number."""
-        ids = {id for numbers in self.known.values() for id in numbers.values()}
         # A plain word or a small number is not told from what people say.
-        hidden = {id for id in ids if id in spelled([id])} - spelled(self.task.texts)
+        hidden = {id for id in self._hidden() if id in spelled([id])} - spelled(self.task.texts)
         pattern = re.compile("|".join(rf"(?<!\w){re.escape(id)}(?!\w)" for id in hidden) or "(?!)")
         self.prompts = len(asked)
         self.exposed = sum(bool(pattern.search(call.prefix)) for call in asked)

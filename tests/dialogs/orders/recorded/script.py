@@ -109,7 +109,7 @@ class Clerk(Script):
         tried = {purpose.sought for purpose in done if purpose.sought and purpose.step == place}
         return self._called(step, place, self._numbers(answers), Unread(words, tried))
 
-    def _called(self, step: Step, place: int, numbers: Mapping[Named, int], unread: Unread) -> Line:
+    def _called(self, step: Step, place: int, numbers: Mapping[Named, int | str], unread: Unread) -> Line:
         call = Serving(step.tool, step.args, Purpose(place))
         while missing := [named for named in self._named(call) if named not in numbers and not unread.is_given(named)]:
             read = self.reads.showing(missing[0])
@@ -128,13 +128,13 @@ class Clerk(Script):
         if self.marked:
             yield from (named for name, value in call.args.items() for named in identifiers(value, schemas[name]))
 
-    def _written(self, call: Call, numbers: Mapping[Named, int]) -> dict[str, Any]:
+    def _written(self, call: Call, numbers: Mapping[Named, int | str]) -> dict[str, Any]:
         schemas = parameters(TOOLS[call.tool]).get("properties", {})
         return {name: _written(value, schemas[name], numbers) for name, value in call.args.items()}
 
-    def _numbers(self, answers: Sequence[ToolMessage]) -> dict[Named, int]:
-        """Return the numbers that answers show, for what the model knows to be meant."""
-        shown: dict[Named, int] = {}
+    def _numbers(self, answers: Sequence[ToolMessage]) -> dict[Named, int | str]:
+        """Return the numbers that answers show, or the short identifiers, for what the model knows to be meant."""
+        shown: dict[Named, int | str] = {}
         for answer in answers:
             purpose, tool = self.purposes[answer.tool_call_id], TOOLS[cast(str, answer.name)]
             schema = schema_of(traits_of(tool).result)
@@ -145,7 +145,7 @@ class Clerk(Script):
             pairs = zip(
                 identifiers(meant, schema), identifiers(json.loads(answer.text.partition("\n")[0]), schema), strict=True
             )
-            shown |= {named: int(number) for named, (_, number) in pairs}
+            shown |= {named: number if number == named[1] else int(number) for named, (_, number) in pairs}
         self.shown |= shown.keys()
         return shown
 
@@ -159,7 +159,7 @@ class ClerkModel(ScriptModel):
         return super().message(parts).model_copy(update={"id": id})
 
 
-def _written(value: Any, schema: Mapping[str, Any], numbers: Mapping[Named, int]) -> Any:
+def _written(value: Any, schema: Mapping[str, Any], numbers: Mapping[Named, int | str]) -> Any:
     if isinstance(value, list):
         return [_written(item, schema["items"], numbers) for item in value]
     named = next(identifiers(value, schema), None)

@@ -162,6 +162,14 @@ def test_a_short_identifier_that_people_read_stays() -> None:
     assert unknown.value.numbers == ["1", "D1003", "2"]
 
 
+@pytest.mark.parametrize("given", ["#W99", "W99"])
+def test_a_short_identifier_may_begin_with_a_mark(given: str) -> None:
+    """The model gives it back as it read it, or without the mark, as it may write a number."""
+    ids = Aliases()
+    assert hidden(ids, "#W99", "Order #W99, delivered") == "#W99"
+    assert ids.restore({"id": given}, Parcel.model_json_schema()) == {"id": "#W99"}
+
+
 @pytest.mark.parametrize("identifier", ["7f9c-41a2-bd03-55", "red", "12"])
 def test_what_is_long_or_a_plain_word_is_a_number(identifier: str) -> None:
     """However often it was shown: it is too long to be read, or means something else where people write it."""

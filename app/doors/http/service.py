@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
+from socket import socket
 from typing import Any
 from urllib.parse import unquote
 
@@ -28,7 +29,7 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
-from app.doors.http import agui, completions, exchange, peers, threads, turns
+from app.doors.http import agui, completions, events, exchange, peers, threads, turns
 from app.doors.http.answers import Answers, Busy
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
@@ -247,11 +248,13 @@ def make_app(
         app.add_exception_handler(kind, answer_failure)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
+    app.state.streams = streams = events.EventStreams(assistant)
+    answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
     for router in (turns.router, threads.router, seat_paths.router, completions.router, agui.router):
         app.include_router(router, dependencies=[allowed("talk", keys)])
     app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
-    for router in (page.router, seat_page.router, operations):
+    for router in (events.router, page.router, seat_page.router, operations):
         app.include_router(router)
     if settings:
         lab.add_to(app, settings)
@@ -270,6 +273,7 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
             await stack.enter_async_context(callbacks)
         await stack.enter_async_context(seat_paths.clock_of(assistant))
         app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
+        await stack.enter_async_context(app.state.streams)
         for part in app.state.closing:
             stack.push_async_callback(part.close)
         yield app
@@ -277,6 +281,11 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
 
 class Server(uvicorn.Server):
     """Leaves signals to us: a second handler would stop the process before its answers have ended."""
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """End the streams that would never end by themselves, then wait for the rest."""
+        await self.config.app.state.streams.close()  # type: ignore[union-attr]
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,0 +1,193 @@
+"""Streams of what is said in threads, unasked words included: their bounds, their end, and what rings where one is open."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi.sse import format_sse_event
+
+from agents.errors import DatabaseError
+from agents.language.text.clean import safe_json
+from agents.memory.inbox import storable
+from agents.memory.notices import Due
+from app.assistant import Assistant
+from app.assistant.clocks import Clock, Ring
+from app.assistant.thread_events import END, number_of
+from app.doors.http.answers import Busy
+from app.doors.http.delivery import ALIVE_EVERY, STILL_HERE, plain, streamed
+from app.doors.http.exchange import FAULTS, STREAMED, PathName, Served, having
+from app.doors.http.page.guard import COOKIE, visitor_of
+from app.process.tasks import Beside, wait_for_event
+from app.security.api_keys import EVERYTHING, Key, holder_of
+
+LOG = logging.getLogger(__name__)
+MOST_STREAMS, MOST_OF_HOLDER, MOST_TABS = 1_000, 100, 4
+"""Streams of this process, those of one key or session, and those of the pages of one browser."""
+LOOK = 0.3
+"""Seconds between two looks for what any process has written."""
+AGAIN = 5.0
+"""Seconds until a database that failed is looked at again."""
+STILL_RETRY = format_sse_event(comment="open", retry=1_000)
+
+
+@dataclass(eq=False)
+class EventStream:
+    """A stream of a thread that somebody holds open."""
+
+    thread: str
+    holder: str
+    user: str = ""
+    family: str = ""
+    """How the names of the user's other threads begin whose reminders ring here; empty: none do."""
+    is_closed: bool = False
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def reaches(self, due: Due) -> bool:
+        """Tell whether whoever holds the stream is to be told this."""
+        is_own = bool(self.family) and due.user == self.user and due.thread.startswith(self.family)
+        return due.thread == self.thread or is_own
+
+    def close(self) -> None:
+        """End the stream."""
+        self.is_closed = True
+        self.news.set()
+
+
+class EventStreams(Beside):
+    """The open streams of this process. Notices of their threads ring; those of others wait until a stream is open."""
+
+    def __init__(self, assistant: Assistant) -> None:
+        self._assistant = assistant
+        self._streams: dict[EventStream, None] = {}
+        self._first = asyncio.Event()
+        sources = [source for source in assistant.sources if source is not assistant.seats.moved]
+        self._clock = Clock(assistant.memory, sources, self._deliver, reaches=self._reaches)
+        assistant.memory.erasers.append(self._erase)
+
+    async def run(self) -> None:
+        """Wake the streams of threads in which something was said, also by another process, until cancelled."""
+        async with self._clock:
+            row = None
+            while True:
+                if not self._streams:
+                    self._first.clear()
+                    await self._first.wait()
+                    row = None
+                try:
+                    for row, thread, _ in await self._assistant.memory.transcript.latest(row):  # noqa: B020
+                        self.wake(thread)
+                except DatabaseError:
+                    LOG.exception("what was said cannot be looked for")
+                    await asyncio.sleep(AGAIN)
+                await asyncio.sleep(LOOK)
+
+    def wake(self, thread: str) -> None:
+        """Let the streams of a thread look for what is new."""
+        for stream in self._streams:
+            if stream.thread == thread:
+                stream.news.set()
+
+    def admit(self, holder: str) -> None:
+        """Raise Busy if no further stream of a holder is taken on."""
+        count = sum(stream.holder == holder for stream in self._streams)
+        if len(self._streams) >= MOST_STREAMS or count >= MOST_OF_HOLDER:
+            raise Busy
+
+    def of(self, holder: str) -> list[EventStream]:
+        """Return the streams of a holder, oldest first."""
+        return [stream for stream in self._streams if stream.holder == holder]
+
+    async def read(self, stream: EventStream, news: Callable[[], AsyncIterator[bytes]]) -> AsyncIterator[bytes]:
+        """Yield what `news` has whenever something was said, and signs of life, until the stream is closed."""
+        self._streams[stream] = None
+        self._first.set()
+        self._clock.look()
+        try:
+            yield STILL_RETRY
+            while not stream.is_closed:
+                stream.news.clear()
+                async for frame in news():
+                    yield frame
+                if not await wait_for_event(stream.news, ALIVE_EVERY):
+                    yield STILL_HERE
+        except DatabaseError as fault:
+            # The client comes back behind what it has read.
+            LOG.error("thread %s: its stream ends: the database cannot be used: %s", stream.thread, fault)
+        finally:
+            del self._streams[stream]
+
+    async def close(self) -> None:
+        """End all streams."""
+        for stream in self._streams:
+            stream.close()
+
+    def _reaches(self, due: Due) -> bool:
+        return any(stream.reaches(due) for stream in self._streams)
+
+    async def _deliver(self, ring: Ring) -> None:
+        if not ring.is_stored:
+            await self._assistant.tell(ring.thread, ring.text, ring.id, ring.user)
+        self.wake(ring.thread)
+
+    async def _erase(self, thread: str, users: Collection[str]) -> None:
+        for stream in self._streams:
+            if storable(stream.thread) == storable(thread) or stream.user in users:
+                stream.close()
+
+
+def session_of(request: Request) -> str:
+    """Return by what a browser that has signed in is told from others."""
+    return f"session {request.cookies.get(COOKIE, '')}"
+
+
+def _listener(request: Request) -> tuple[Key, str]:
+    """Return who listens, by a key or by the session of a browser, which can send no key, and what to count them by."""
+    keys, header = request.app.state.keys, request.headers.get("authorization", "")
+    if not header:
+        return having(visitor_of(request, keys), "talk"), session_of(request)
+    kind, _, secret = header.partition(" ")
+    holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
+    key = having(holder if keys else EVERYTHING, "talk")
+    return key, f"key {key.name}"
+
+
+Listener = Annotated[tuple[Key, str], Depends(_listener)]
+router = APIRouter(responses=FAULTS)
+
+
+@router.get("/threads/{thread}/events", response_class=Response, responses=STREAMED)
+async def events(
+    thread: PathName,
+    listener: Listener,
+    assistant: Served,
+    request: Request,
+    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+) -> Response:
+    """Stream what comes into a thread from now on, or behind `Last-Event-ID`, also behind a restart."""
+    (key, holder), streams = listener, request.app.state.streams
+    name = key.inside(thread)
+    streams.admit(holder)
+    if (place := last_event_id) is None:
+        last = await assistant.memory.transcript.lines(name, limit=1)
+        place = number_of(last[0].row, END) if last else 0
+    stream = EventStream(name, holder)
+    return streamed(streams.read(stream, _Reading(assistant, stream, thread, place).frames))
+
+
+@dataclass
+class _Reading:
+    """How far a client has read a thread that it calls `name`."""
+
+    assistant: Assistant
+    stream: EventStream
+    name: str
+    place: int
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """Yield the events that are new."""
+        for event in await self.assistant.events(self.stream.thread, self.place):
+            self.place = event.seq
+            yield format_sse_event(data_str=safe_json(plain(event, self.name)), id=str(event.seq))

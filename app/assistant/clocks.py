@@ -64,8 +64,9 @@ Deliver = Callable[[Ring], Awaitable[None]]
 class Clock(Beside):
     """Ring the notices that are due: those of one `user` or of all, in the threads of a GLOB pattern.
 
-    Threads of the pattern `without` are left to others, and so is what `reaches` does not name. A user who could not be
-    reached is tried again after `away` seconds. Several clocks may ring the same database: each notice rings once, since its thread is held meanwhile.
+    Threads of the pattern `without`, and notices that `reaches` does not take, are left to others.
+    A user who could not be reached is tried again after `away` seconds. Several clocks may ring the same database: each
+    notice rings once, since its thread is held meanwhile.
 
     A notice rings when its thread is free, so that a turn that deletes or changes it is over by then.
     It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again.

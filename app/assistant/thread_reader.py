@@ -108,7 +108,7 @@ class ThreadReader:
         return [read_record(text, record or "") for _, text, record in rows]
 
     async def steps(self, thread: str, id: str | None = None) -> Mapping[str, Sequence[Step]]:
-        """Return what happened in the turns of a thread, or in one, as far as it is recorded, by their messages' ids."""
+        """Return what is recorded of the turns of a thread, or of one, by the ids of their messages."""
         rows = await self.memory.transcript.records(thread, id)
         return {id: read_record(text, record).steps for id, text, record in rows if record}
 

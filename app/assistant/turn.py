@@ -47,6 +47,8 @@ class Turn:
     """Where the text comes from, as in `Heard`; `ASR` for one that was spoken."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
+    rings: bool = True
+    """Whether the door can tell the user something later, where nobody asks."""
     is_group: bool = False
     """Whether others read along: what is the user's alone is then not shown in the thread."""
     name: str = ""

@@ -262,6 +262,7 @@ class TurnPlayer(Equipment):
         votes_before_crash = [votes for votes in written if isinstance(votes, list)]
         return replace(
             self.context(entry.thread, entry.user, preferences.zone, turn.device),
+            rings=turn.rings,
             has_failed=any(task.error for task in snapshot.tasks),
             is_interruptable=preferences.busy == "interrupt",
             is_shared=turn.is_group or bool(others_in(cast(State, snapshot.values), entry.user)),

@@ -132,7 +132,7 @@ async def complete(
     else:
         name = key.inside(thread) if thread else await histories.thread(spoken[:-1])
         id = idempotency_key or uuid.uuid4().hex
-        turn = Turn(thread=name, text=last.text, user=user, id=id, device=exchange.DEVICE)
+        turn = Turn(thread=name, text=last.text, user=user, id=id, device=exchange.DEVICE, rings=False)
         reading = await with_uploads(reader, turn, last.pictures[:MOST_PICTURES], FALLBACK)
         # Nothing else tells such a client what a person has said since.
         remarks = BETWEEN.join([*await assistant.seats.unshown(name), *reading.remarks])

@@ -1,4 +1,4 @@
-"""Streams of what is said in threads, unasked words included: their bounds, their end, and what rings where one is open."""
+"""Streams of what is said in threads: their bounds, their end, and the notices that ring where one is open."""
 
 import asyncio
 import logging
@@ -43,6 +43,8 @@ class EventStream:
     family: str = ""
     """How the names of the user's other threads begin whose reminders ring here; empty: none do."""
     is_closed: bool = False
+    farewell: bytes = b""
+    """What ends the stream, for a client that is not to come back by itself."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def reaches(self, due: Due) -> bool:
@@ -50,9 +52,9 @@ class EventStream:
         is_own = bool(self.family) and due.user == self.user and due.thread.startswith(self.family)
         return due.thread == self.thread or is_own
 
-    def close(self) -> None:
+    def close(self, farewell: bytes = b"") -> None:
         """End the stream."""
-        self.is_closed = True
+        self.is_closed, self.farewell = True, farewell
         self.news.set()
 
 
@@ -70,14 +72,15 @@ class EventStreams(Beside):
     async def run(self) -> None:
         """Wake the streams of threads in which something was said, also by another process, until cancelled."""
         async with self._clock:
-            row = None
+            seen = None
             while True:
                 if not self._streams:
                     self._first.clear()
                     await self._first.wait()
-                    row = None
+                    seen = None
                 try:
-                    for row, thread, _ in await self._assistant.memory.transcript.latest(row):  # noqa: B020
+                    for row, thread, _ in await self._assistant.memory.transcript.latest(seen):
+                        seen = row
                         self.wake(thread)
                 except DatabaseError:
                     LOG.exception("what was said cannot be looked for")
@@ -113,6 +116,7 @@ class EventStreams(Beside):
                     yield frame
                 if not await wait_for_event(stream.news, ALIVE_EVERY):
                     yield STILL_HERE
+            yield stream.farewell
         except DatabaseError as fault:
             # The client comes back behind what it has read.
             LOG.error("thread %s: its stream ends: the database cannot be used: %s", stream.thread, fault)

@@ -30,7 +30,7 @@ try:
 except ImportError:
     pytest.skip("playwright is missing: make install", allow_module_level=True)
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 if not CHROMIUM.exists():
     pytest.skip(f"{CHROMIUM} is missing: apt-get install chromium", allow_module_level=True)
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]

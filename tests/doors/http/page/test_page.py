@@ -344,7 +344,7 @@ async def test_old_answers_after_a_restart(assistant: Assistant, script: Script)
         drawn.append((await client.get(TALK)).text)
     for log in drawn:
         assert "<strong>morning</strong>" in log
-        assert log.count("data-again") == log.count('role="alert"') == 1
+        assert log.count("data-again") == log.count('class="fault"') == 1
         assert log.count("<fieldset>") == 1
         assert "Noted." in log
 

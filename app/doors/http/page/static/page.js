@@ -3,7 +3,7 @@ const body = document.body, address = body.dataset.address;
 const log = document.getElementById("log"), scroller = log?.closest("[data-scroll]") ?? document.getElementById("scroll");
 const composer = document.getElementById("composer"), text = document.getElementById("text");
 const alertBox = document.getElementById("alert"), chosen = document.getElementById("chosen");
-const title = document.title;
+const title = document.title, own = new Set();
 const files = composer?.elements.file, voice = composer?.elements.voice;
 
 function newId() {
@@ -18,6 +18,7 @@ body.addEventListener("htmx:configRequest", (event) => {
   if (event.detail.verb !== "post") return;
   const from = event.detail.elt;
   from.dataset.sent ||= newId();
+  own.add(from.dataset.sent);
   if (!event.detail.path.includes("/again")) event.detail.parameters.id = from.dataset.sent;
 });
 body.addEventListener("htmx:beforeRequest", () => { alertBox.textContent = ""; });
@@ -172,7 +173,7 @@ function add(html) {
   for (const turn of added.content.querySelectorAll(":scope > .turn")) {
     const shown = log.querySelector(`.turn[data-id="${CSS.escape(turn.dataset.id)}"]`);
     if (shown?.querySelector("[data-again]") && !turn.querySelector("[data-again]")) shown.remove();
-    else if (shown) turn.remove();
+    else if (shown || own.has(turn.dataset.id.split("#")[0])) turn.remove();
   }
   if (!added.content.firstElementChild) return;
   if (document.hidden) document.title = `• ${title}`;

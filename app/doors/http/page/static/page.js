@@ -163,21 +163,24 @@ function listen() {
   news.addEventListener("over", () => { news.close(); if (!document.hidden) setTimeout(listen, 2000); });
 }
 function add(html) {
-  const wasAtEnd = isAtEnd(), added = document.createElement("template");
+  const wasAtEnd = isAtEnd(), added = document.createElement("div");
   added.innerHTML = html;
-  const asked = added.content.querySelector(":scope > form input[name=question]")?.value;
-  for (const form of log.querySelectorAll("form.question:not(.answered)")) {
-    if (form.elements.question.value === asked) added.content.querySelector(":scope > form").remove();
-    else if (!form.closest(".turn.running")) { form.classList.add("answered"); form.querySelector("fieldset").disabled = true; }
-  }
-  for (const turn of added.content.querySelectorAll(":scope > .turn")) {
+  for (const turn of added.querySelectorAll(":scope > .turn")) {
     const shown = log.querySelector(`.turn[data-id="${CSS.escape(turn.dataset.id)}"]`);
-    if (shown?.querySelector("[data-again]") && !turn.querySelector("[data-again]")) shown.remove();
-    else if (shown || own.has(turn.dataset.id.split("#")[0])) turn.remove();
+    if (own.has(turn.dataset.id.split("#")[0])) turn.remove();
+    else if (shown?.querySelector("[data-again]") && !turn.querySelector("[data-again]")) shown.remove();
+    else if (shown) turn.remove();
   }
-  if (!added.content.firstElementChild) return;
+  // A question comes with its turn, which shows it itself where it is this tab's own.
+  const question = added.querySelector(":scope > form"), isElsewhere = added.querySelector(":scope > .turn:not(.running)");
+  if (!isElsewhere) question?.remove();
+  else for (const form of log.querySelectorAll("form.question:not(.answered)")) {
+    form.classList.add("answered");
+    form.querySelector("fieldset").disabled = true;
+  }
+  if (!added.firstElementChild) return;
   if (document.hidden) document.title = `• ${title}`;
-  htmx.swap(log, [...added.content.children].map((part) => part.outerHTML).join(""), { swapStyle: "beforeend" });
+  htmx.swap(log, [...added.children].map((part) => part.outerHTML).join(""), { swapStyle: "beforeend" });
   if (wasAtEnd) toEnd();
 }
 function toggleDrawer() {

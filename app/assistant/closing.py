@@ -31,8 +31,6 @@ TERMINAL = "terminal"
 """The device of a visit on the command line. Its user runs the application, and is told why a model failed."""
 OF_SETTINGS = ("key_refused", "unavailable")
 """The codes of failures that only whoever runs the application can mend."""
-LONGEST_LEFT = 200
-"""Characters of a message that are quoted to its user."""
 LOG = logging.getLogger(__name__)
 
 
@@ -56,12 +54,8 @@ class Closing:
         return None
 
     async def _stopped(self, run: Run, entry: InboxEntry, message_update: Update) -> Message:
-        """Store what was shown of an answer that was stopped; where that is nothing, the user is told what is left."""
+        """Store what was shown of an answer that the user has stopped."""
         shown = run.shown.rstrip()
-        if entry.text and not shown and not run.messages:
-            key = "left_halfway" if run.recording.has_results else "left_undone"
-            lang = message_update.get("lang") or run.state.get("lang") or self.lang
-            shown = phrase(key, lang, text=" ".join(entry.text.split())[:LONGEST_LEFT])
         speaker = await self._end_here(run, entry, message_update, shown)
         message = Message(speaker=speaker, text=shown, interrupted=True, citations=run.citations, original=run.made)
         run.note_message(message)

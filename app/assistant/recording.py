@@ -132,11 +132,6 @@ class Recording:
         self._ended: list[str] = []
         """The ids of the calls that have a result."""
 
-    @property
-    def has_results(self) -> bool:
-        """Whether a tool has come to its end."""
-        return bool(self._ended)
-
     def begin(self, lang: str, *, resumed: bool) -> None:
         """Note the language of the turn, and whether an earlier run has played its beginning."""
         self._run.lang, self._run.is_resumed = lang, resumed

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import cast
+from urllib.parse import quote
 
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
@@ -20,9 +21,12 @@ from app.assistant.recording import Step
 from app.doors.http.answers import Answer, Answers
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.markup import draw
+from app.security.api_keys import Key
 
 DEVICE = "page"
 """The door, as tools and permissions know it."""
+PAGE = "page-"
+"""Begins the names of conversations that are begun on the page."""
 MOST_LINES = 400
 """Lines of a conversation that are shown; older ones are left out."""
 SLOW_AFTER = 15.0
@@ -44,6 +48,8 @@ class Conversation:
     address: str
     """The address of the conversation; it begins those of its answers."""
     lang: str
+    visitor: Key | None = None
+    """Who may give commands and go to other conversations; None where there is only this one."""
 
     async def turn(self, id: str) -> Turn | None:
         """Return a message of the user that is known, to be played again; None if there is none."""
@@ -63,6 +69,10 @@ class Conversation:
         answer = await self.answers.to(turn)
         answer.remarks = answer.remarks or remarks
         return self.running(turn)
+
+    def told(self, id: str, text: str, answer: str) -> Markup:
+        """Return a command and what it has answered; neither is kept."""
+        return self._drawn(id, self._heard(text), draw("told", self.lang, text=answer))
 
     def left(self, id: str, remarks: Sequence[str]) -> Markup:
         """Return what the page shows of a message of which nothing can be understood: the remarks on its files."""
@@ -158,6 +168,11 @@ class Place:
 
     row: int
     running: set[str] = field(default_factory=set)
+
+
+def address_of(thread: str) -> str:
+    """Return the address of a conversation, by the name that its visitor gives it."""
+    return f"/talk/{quote(thread, safe='')}"
 
 
 def _is_left(answer: Answer) -> bool:

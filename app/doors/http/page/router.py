@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
@@ -20,10 +19,11 @@ from app.assistant.file_reader import FileReader
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
-from app.doors.http.events import MOST_TABS, EventStream, session_of
+from app.doors.http.events import MOST_TABS, EventStream
 from app.doors.http.exchange import PathName, Reader, Running, Served
-from app.doors.http.page.conversation import Conversation, Place
-from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, sign_in, user_of
+from app.doors.http.page import commands
+from app.doors.http.page.conversation import PAGE, Conversation, Place, address_of
+from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, session_of, sign_in, user_of
 from app.doors.http.page.markup import draw
 from app.doors.http.questions import answer_message
 from app.doors.http.uploads import Upload, with_uploads
@@ -34,8 +34,6 @@ from app.security.api_keys import holder_of
 
 MOST_LISTED = 100
 """Conversations in the list."""
-PAGE = "page-"
-"""Begins the names of conversations that are begun on the page."""
 FIELD = "field."
 """Begins the names of a question's fields, so that none is taken for another part of the form."""
 _ID = re.compile(r"[\w.:-]{8,100}", re.ASCII)
@@ -55,7 +53,7 @@ async def _talk(
     if users and user not in users:
         raise HTTPException(404)
     lang = (await assistant.preferences(user)).lang or lang
-    return Conversation(assistant, answers, name, user, address_of(thread), lang)
+    return Conversation(assistant, answers, name, user, address_of(thread), lang, visitor)
 
 
 @dataclass(frozen=True)
@@ -89,11 +87,6 @@ def _new_id(form: Annotated[Form, Depends(_form)]) -> str:
 Talk = Annotated[Conversation, Depends(_talk)]
 Sent = Annotated[Form, Depends(_form)]
 NewId = Annotated[str, Depends(_new_id)]
-
-
-def address_of(thread: str) -> str:
-    """Return the address of a conversation, by the name that its visitor gives it."""
-    return f"/talk/{quote(thread, safe='')}"
 
 
 @router.get("/")
@@ -161,10 +154,11 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         # A page that connects again only reads: a failed answer is made again when somebody asks for it.
         return streamed(talk.frames(talk.answers.of(talk.thread, id) or await talk.answers.to(turn)))
 
-    @routes.post(f"{path}/messages")
-    async def say(talk: Talking, form: Sent, id: NewId, reader: Reader) -> str:
-        """Take a message with the files beside it; its answer comes by a stream of its own."""
-        return await _begun(talk, form, id, reader)
+    @routes.post(f"{path}/messages", response_model=None)
+    async def say(talk: Talking, form: Sent, id: NewId, reader: Reader) -> str | Response:
+        """Take a message with the files beside it, whose answer comes by a stream of its own, or a command."""
+        ran = None if form.uploads else await commands.run(talk, form.fields.get("text", ""), id)
+        return ran or await _begun(talk, form, id, reader)
 
     @routes.post(f"{path}/undo")
     async def undo(talk: Talking, id: NewId) -> str:

@@ -303,6 +303,29 @@ async def test_what_is_said_of_a_message_stays(tmp_path: Path, script: Script) -
         assert ("I take 16000 at most" in log, "x" * 20_000 in log) == (True, True)
 
 
+@pytest.mark.needs("planner")
+async def test_slash_commands(assistant: Assistant, script: Script) -> None:
+    """The commands of the other doors: a person is called, an unknown one is told, one leads on, one begins a turn."""
+    script.add(supervisor=["Hello.", "Fine."])
+    assistant.seats.wait = 60
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+
+        async def shown(text: str, number: int) -> httpx.Response:
+            return await client.post(f"{TALK}/messages", data={"id": f"message-{number}", "text": text})
+
+        await said(client, text="hello")
+        assert "A person is called." in (await shown("/person my lamp", 2)).text
+        [seat] = await assistant.seats.all()
+        assert (seat.thread, seat.caller, seat.reason) == ("day", "user", "my lamp")
+        assert "/person" in (await shown("/help", 3)).text
+        assert "/quit" not in (await shown("/help", 3)).text
+        assert "/dance" in (await shown("/dance <b>", 4)).text
+        assert (await shown("/new", 5)).headers["hx-redirect"].startswith("/talk/page-")
+        assert (await shown("/new bob", 6)).headers["hx-redirect"] == "/talk/bob"
+        assert "Fine." in await said(client, text="/retry", id="message-7")
+    assert [message.text for message in script.asked[-1].messages][-1].endswith("hello")
+
+
 async def test_too_much_at_once(client: httpx.AsyncClient) -> None:
     """Too many files, or too large ones, are refused in a sentence."""
     fields, much = {"id": "message-1", "text": "look"}, "This is too much at once."

@@ -30,13 +30,14 @@ async def _serve(url: str, database: str) -> None:
         app = make_app(assistant, ())
         port = urlsplit(url).port or 0
         server = Server(uvicorn.Config(app, port=port, log_config=None, lifespan="off", timeout_graceful_shutdown=2))
-        serving = asyncio.create_task(server.serve())
-        with cancelled_by(signal.SIGTERM):
-            try:
-                await asyncio.shield(serving)
-            except asyncio.CancelledError:
-                server.should_exit = True
-                await serving
+        async with app.state.streams:
+            serving = asyncio.create_task(server.serve())
+            with cancelled_by(signal.SIGTERM):
+                try:
+                    await asyncio.shield(serving)
+                except asyncio.CancelledError:
+                    server.should_exit = True
+                    await serving
         await app.state.answers.close()
 
 

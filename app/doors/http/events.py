@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from fastapi.sse import format_sse_event
@@ -11,7 +12,7 @@ from agents.errors import DatabaseError
 from agents.memory.inbox import storable
 from agents.memory.notices import Due
 from app.assistant import Assistant
-from app.assistant.clocks import Clock, Ring
+from app.assistant.clocks import Clock, Ring, Unreachable
 from app.doors.http.answers import Busy
 from app.doors.http.delivery import ALIVE_EVERY, STILL_HERE
 from app.process.tasks import Beside, wait_for_event
@@ -21,6 +22,8 @@ MOST_STREAMS, MOST_OF_HOLDER, MOST_TABS = 1_000, 100, 4
 """Streams of this process, those of one key or session, and those of the pages of one browser."""
 LOOK = 0.3
 """Seconds between two looks for what any process has written."""
+PATIENCE = 10.0
+"""Seconds that a notice waits for the conversation in which it is told."""
 AGAIN = 5.0
 """Seconds until a database that failed is looked at again."""
 STILL_RETRY = format_sse_event(comment="open", retry=1_000)
@@ -40,7 +43,7 @@ class EventStream:
     """What ends the stream, for a client that is not to come back by itself."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def reaches(self, due: Due) -> bool:
+    def reaches(self, due: Due | Ring) -> bool:
         """Tell whether whoever holds the stream is to be told this."""
         is_own = bool(self.family) and due.user == self.user and due.thread.startswith(self.family)
         return due.thread == self.thread or is_own
@@ -100,6 +103,7 @@ class EventStreams(Beside):
         """Yield what `news` has whenever something was said, and signs of life, until the stream is closed."""
         self._streams[stream] = None
         self._first.set()
+        self._clock.reached(stream.thread)
         self._clock.look()
         try:
             yield STILL_RETRY
@@ -125,9 +129,20 @@ class EventStreams(Beside):
         return any(stream.reaches(due) for stream in self._streams)
 
     async def _deliver(self, ring: Ring) -> None:
-        if not ring.is_stored:
-            await self._assistant.tell(ring.thread, ring.text, ring.id, ring.user)
-        self.wake(ring.thread)
+        """Say it in its thread, or where that is not open in the conversation that the user has before them."""
+        reaching = [stream for stream in self._streams if stream.reaches(ring)]
+        threads = {stream.thread for stream in reaching}
+        if not threads or (ring.is_stored and ring.thread not in threads):
+            raise Unreachable(f"in {ring.thread}")
+        thread = ring.thread if ring.thread in threads else reaching[-1].thread
+        async with AsyncExitStack() as stack:
+            if thread != ring.thread:
+                # Two threads that wait for each other give up, and one of them is first the next time.
+                async with asyncio.timeout(PATIENCE):
+                    await stack.enter_async_context(self._assistant.memory.locks.hold(thread))
+            if not ring.is_stored:
+                await self._assistant.tell(thread, ring.text, ring.id, ring.user)
+        self.wake(thread)
 
     async def _erase(self, thread: str, users: Collection[str]) -> None:
         for stream in self._streams:

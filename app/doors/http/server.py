@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from socket import socket
 from typing import ClassVar
 
 import uvicorn
-from starlette.types import ASGIApp
+from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATIENCE = 120.0
@@ -53,13 +54,22 @@ class _Connection(H11Protocol):
 class Server(uvicorn.Server):
     """Leaves signals to us: a second handler would stop the process before its answers have ended."""
 
+    def __init__(self, app: FastAPI, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """End the streams that would never end by themselves, then wait for the rest."""
+        await self._app.state.streams.close()
+        await super().shutdown(sockets)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Capture none."""
         yield
 
 
-def make_server(app: ASGIApp, host: str, port: int, *, patience: int) -> Server:
+def make_server(app: FastAPI, host: str, port: int, *, patience: int) -> Server:
     """Return a server, which at its end gives its answers so many seconds."""
     config = uvicorn.Config(
         app,
@@ -74,4 +84,4 @@ def make_server(app: ASGIApp, host: str, port: int, *, patience: int) -> Server:
         timeout_graceful_shutdown=patience,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    return Server(config)
+    return Server(app, config)

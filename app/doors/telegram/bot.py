@@ -18,8 +18,8 @@ from telegram.request import BaseRequest, HTTPXRequest
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from agents.errors import ConfigError
-from app.doors.telegram.delivery.refusal import reason
 from app.doors.telegram.flood_control import FloodControl, Rank
+from app.doors.telegram.refusal import reason
 from app.settings import Settings
 
 LOG = logging.getLogger(__name__)

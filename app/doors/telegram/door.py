@@ -50,7 +50,7 @@ class TelegramDoor:
     ) -> None:
         self.assistant, self.sender, self.names = assistant, sender, sender.names
         self.name, self.updates, self.default_lang = door_of(self.names.bot), assistant.memory.updates, lang
-        self.access = Access(assistant.memory.store, assistant.memory.locks, allowed)
+        self.access = Access(assistant.memory.store, assistant.memory.locks, allowed, sender.bot.token)
         self.wake_words = wake_words
         """What calls the bot in a group, beside its name."""
         self.files = files or FileReader(assistant, None, 0)

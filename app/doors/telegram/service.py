@@ -19,6 +19,7 @@ from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
+from app.doors.telegram.access import link
 from app.doors.telegram.bot import ServiceBot, bot_of, connected, token_of
 from app.doors.telegram.delivery.posting import Posting
 from app.doors.telegram.delivery.sender import Refused, Sender
@@ -57,8 +58,8 @@ async def serve(settings: Settings) -> int:
                 console = Console(stderr=True, highlight=False)
                 console.print(Text(sentence("telegram", "listening", settings.app_lang, name=bot.username), "dim"))
                 if door.access.is_closed:
-                    link = await door.access.link(bot.username)
-                    console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=link), "yellow"))
+                    here = link(bot.username, token)
+                    console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=here), "yellow"))
                 raise ConfigError(await bot.refused())
     return 0
 

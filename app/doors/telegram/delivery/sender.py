@@ -17,9 +17,9 @@ from app.doors.telegram.bot import ServiceBot, retrying
 from app.doors.telegram.delivery.buttons import without_links
 from app.doors.telegram.delivery.pages import Page, pages
 from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.refusal import Subject, reason, subject
 from app.doors.telegram.flood_control import FRAME, NoRoom
 from app.doors.telegram.place import Place, ThreadNames
+from app.doors.telegram.refusal import Subject, reason, subject
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 24 * 3600.0

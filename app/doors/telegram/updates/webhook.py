@@ -27,7 +27,7 @@ from uvicorn.server import ServerState
 
 from agents.errors import ConfigError
 from app.doors.telegram.bot import ServiceBot, is_readable, note
-from app.doors.telegram.delivery.refusal import reason
+from app.doors.telegram.refusal import reason
 from app.doors.telegram.updates.polling import WANTED, Take
 from app.process.tasks import Beside, cancel
 from app.settings import Settings

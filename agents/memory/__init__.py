@@ -30,7 +30,19 @@ from agents.memory.updates import Updates
 
 PREFIX = "sqlite:///"
 PARTS = (transcript, gate_log, updates, store, ledger, undo_log, notes, notices, feedback)
-TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES)),)
+INDEXES = """
+CREATE INDEX inbox_user ON inbox (user, thread);
+CREATE INDEX updates_message ON updates (thread, message_id) WHERE body IS NOT NULL;
+CREATE INDEX ledger_thread ON ledger (thread);
+CREATE INDEX ledger_user ON ledger (user);
+CREATE INDEX undo_log_user ON undo_log (user);
+CREATE INDEX notices_thread ON notices (thread);
+CREATE INDEX feedback_user ON feedback (user);
+CREATE INDEX shown_messages_thread ON shown_messages (thread);
+CREATE INDEX shown_messages_user ON shown_messages (user);
+"""
+"""What serves those who forget a thread or a user: their statements must not read what all others have."""
+TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES)),)
 SMALL = 4_096
 """Pages of a file that forgetting writes anew: 16 MB, a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]

@@ -52,7 +52,8 @@ HINTS = {
     ("full", "I/O"): "See whether the disk is full or damaged.",
     ("malformed", "not a database"): "It is damaged, or no database; restore a copy, or name another file.",
     ("hard link",): "Nothing was changed.",
-    ("already exists",): "It was made by a version before the first release; name another file.",
+    ("already exists",): "A version from before 23 November 2026 (83065eb8) made it, and it was left as it was."
+    " Name another file; what that version exports as JSON, `python -m app import` takes.",
 }
 
 
@@ -254,7 +255,7 @@ async def memory_in(
     locks = storage.locks
 
     def make_tables(session: Session) -> None:
-        for each in (CHECKPOINTS, *TABLES, *tables):
+        for each in (*TABLES, CHECKPOINTS, *tables):
             migrate(each, session)
 
     async with AsyncExitStack() as stack:

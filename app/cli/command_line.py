@@ -36,7 +36,7 @@ TERMINATED = 143
 
 COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
-    *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget),
+    *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget, threads.import_),
     *(threads.system_messages, seat),
     *(demo.demo, setup.setup, installation.notes, installation.usage, installation.audit, ring),
     *(installation.graph, installation.calibrate, installation.check),
@@ -110,7 +110,7 @@ def application() -> TyperGroup:
     """Return all commands; a broken dialog's own ones are left out, so that `check` can tell what is wrong."""
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for command in (*COMMANDS, serve):
-        every.command()(command)
+        every.command(command.__name__.strip("_").replace("_", "-"))(command)
     for part in (tools.application, lab.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)
     group = get_command(every)

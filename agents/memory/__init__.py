@@ -115,6 +115,7 @@ class Memory:
             alone = users if len(users) == 1 and not keeps_people else set()
             # In LangGraph's server a thread has nothing else in this file.
             notes, writes = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
+            await store.erase_linked(self.store, thread)
             items = await self.store.erase(namespace_of_thread(thread))
             if not (messages or notes or writes or items):
                 return False
@@ -134,6 +135,7 @@ class Memory:
 
         Returns False if there was nothing. The caller holds the thread. Raises the same as `forget`.
         """
+        await store.erase_linked(self.store, thread)
         was_said = await self.transcript.erase_part(thread, user, TO)
         await self.saver.adelete_thread(f"{thread}{WITHIN}{user}")
         await self.ledger.erase_part(thread, user)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, UrlConstraints, ValidationError
 from pydantic_settings import BaseSettings, NoDecode
 
 from agents.errors import ConfigError
@@ -163,7 +163,7 @@ class Settings(Extensions):
     telegram_api_url: str = "https://api.telegram.org"
     telegram_allowed_users: UserNumbers = frozenset()
     telegram_proxy: SecretStr | None = None
-    telegram_webhook_url: AnyHttpUrl | None = None
+    telegram_webhook_url: Annotated[AnyHttpUrl, UrlConstraints(allowed_schemes=["https"])] | None = None
     telegram_webhook_listen: str = Field(default="127.0.0.1:8443", pattern=r"^.+:\d{1,5}$")
     telegram_webhook_secret: Annotated[SecretStr | None, AfterValidator(_as_telegram_takes_it)] = None
     telegram_wake_words: Annotated[frozenset[str], NoDecode, written(_phrases)] = frozenset()

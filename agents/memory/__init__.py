@@ -30,7 +30,19 @@ from agents.memory.updates import Updates
 
 PREFIX = "sqlite:///"
 PARTS = (transcript, gate_log, updates, store, ledger, undo_log, notes, notices, feedback)
-TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES)),)
+INDEXES = """
+CREATE INDEX inbox_user ON inbox (user, thread);
+CREATE INDEX updates_message ON updates (thread, message_id) WHERE body IS NOT NULL;
+CREATE INDEX ledger_thread ON ledger (thread);
+CREATE INDEX ledger_user ON ledger (user);
+CREATE INDEX undo_log_user ON undo_log (user);
+CREATE INDEX notices_thread ON notices (thread);
+CREATE INDEX feedback_user ON feedback (user);
+CREATE INDEX shown_messages_thread ON shown_messages (thread);
+CREATE INDEX shown_messages_user ON shown_messages (user);
+"""
+"""What serves those who forget a thread or a user: their statements must not read what all others have."""
+TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES)),)
 SMALL = 4_096
 """Pages of a file that forgetting writes anew: 16 MB, a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
@@ -40,7 +52,8 @@ HINTS = {
     ("full", "I/O"): "See whether the disk is full or damaged.",
     ("malformed", "not a database"): "It is damaged, or no database; restore a copy, or name another file.",
     ("hard link",): "Nothing was changed.",
-    ("already exists",): "It was made by a version before the first release; name another file.",
+    ("already exists",): "A version from before 23 November 2026 (83065eb8) made it, and it was left as it was."
+    " Name another file; what that version exports as JSON, `python -m app import` takes.",
 }
 
 
@@ -102,6 +115,7 @@ class Memory:
             alone = users if len(users) == 1 and not keeps_people else set()
             # In LangGraph's server a thread has nothing else in this file.
             notes, writes = await self.notes.erase(thread), await self.ledger.erase(thread, alone)
+            await store.erase_linked(self.store, thread)
             items = await self.store.erase(namespace_of_thread(thread))
             if not (messages or notes or writes or items):
                 return False
@@ -121,6 +135,7 @@ class Memory:
 
         Returns False if there was nothing. The caller holds the thread. Raises the same as `forget`.
         """
+        await store.erase_linked(self.store, thread)
         was_said = await self.transcript.erase_part(thread, user, TO)
         await self.saver.adelete_thread(f"{thread}{WITHIN}{user}")
         await self.ledger.erase_part(thread, user)
@@ -242,7 +257,7 @@ async def memory_in(
     locks = storage.locks
 
     def make_tables(session: Session) -> None:
-        for each in (CHECKPOINTS, *TABLES, *tables):
+        for each in (*TABLES, CHECKPOINTS, *tables):
             migrate(each, session)
 
     async with AsyncExitStack() as stack:

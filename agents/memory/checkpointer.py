@@ -293,6 +293,8 @@ class Saver(BaseCheckpointSaver[int]):
             parts = [checkpoint["channel_values"], checkpoint["channel_versions"], checkpoint["versions_seen"]]
             if checkpoint["id"] != id or not all(isinstance(part, dict) for part in [*parts, metadata]):
                 raise ValueError("no checkpoint")
+            if not all(isinstance(version, int) for version in checkpoint["channel_versions"].values()):
+                raise ValueError("its versions cannot be counted on")
             writes = [(task, channel, self.serde.loads_typed((kind, value))) for task, channel, kind, value in pending]
         # The stored bytes may be anything.
         except Exception as broken:

@@ -88,6 +88,9 @@ def migrate(tables: Tables, database: Session) -> None:
         database.execute("COMMIT")
     except BaseException:
         database.rollback()
+        if not database.execute("SELECT 1 FROM owners").fetchone():
+            # A file that cannot be used stays as it was.
+            database.execute("DROP TABLE owners")
         raise
 
 

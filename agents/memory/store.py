@@ -43,9 +43,27 @@ def namespace_of(user: str, *kind: str) -> Namespace:
     return "users", _escaped(user), *kind
 
 
+LINKS = "links"
+"""The items that name what is kept elsewhere of a thread: by a digest of what was said, a guess could be verified."""
+
+
 def namespace_of_thread(thread: str, *kind: str) -> Namespace:
     """Return where the items of `thread` are: ("threads", thread, …)."""
     return "threads", _escaped(thread), *kind
+
+
+async def link(store: BaseStore, thread: str, namespace: Namespace, key: str) -> None:
+    """Let an item that stands elsewhere go when its thread is forgotten; the item is put after that."""
+    await store.aput(namespace_of_thread(thread, LINKS), key, {"namespace": [*namespace]})
+
+
+async def erase_linked(store: BaseStore, thread: str) -> None:
+    """Delete the items that are linked to a thread."""
+    place = namespace_of_thread(thread, LINKS)
+    while links := await store.asearch(place, limit=1000):
+        for item in links:
+            await store.adelete(tuple(item.value["namespace"]), item.key)
+            await store.adelete(place, item.key)
 
 
 def _escaped(name: str) -> str:

@@ -63,7 +63,7 @@ WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = '
 THREADS = """
 SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
     SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
-    SELECT text FROM transcript WHERE thread = one.thread AND role = 'user' ORDER BY id LIMIT 1), '')
+    SELECT text FROM transcript WHERE thread = one.thread AND role = 'user' ORDER BY id LIMIT 1), newest.text, '')
 FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS received_ms
     FROM inbox GROUP BY thread) AS one
 JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
@@ -161,6 +161,10 @@ def _append(database: Session, thread: str, line: TranscriptLine) -> int:
     values = thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata
     (row,) = database.execute(ADD_LINE, values).fetchone()
     return int(row)
+
+
+Answered = tuple[InboxEntry | None, Sequence[TranscriptLine]]
+"""A message with its answers; None for lines that nobody had asked for."""
 
 
 class Transcript:
@@ -272,6 +276,31 @@ class Transcript:
         line = replace(line, text=storable(line.text), message_id=storable(line.message_id))
         return await self._connection.write(lambda database: append_told(database, storable(thread), line))
 
+    async def restore(
+        self, thread: str, messages: Sequence[tuple[InboxEntry | None, Sequence[TranscriptLine]]]
+    ) -> bool:
+        """Store a thread that was answered elsewhere, all of it or nothing; False if there is such a thread.
+
+        Raises UsageError when a name is unfit for storage.
+        """
+        rows = [(entry and replace(_checked(entry), status="done"), _storable(lines)) for entry, lines in messages]
+
+        def restore(database: Session) -> bool:
+            is_there = database.execute("SELECT 1 FROM inbox WHERE thread = ?", (thread,)).fetchone()
+            if is_there or _lines_of(database, thread, None, limit=1):
+                return False
+            for entry, lines in rows:
+                if entry:
+                    names = entry.thread, entry.message_id, entry.user, entry.source
+                    database.execute(ADD_ENTRY, (*names, entry.text, entry.turn, entry.received_ms, entry.quoted))
+                    _close(database, entry, lines)
+                else:
+                    for line in lines:
+                        _append(database, thread, line)
+            return True
+
+        return await self._connection.write(restore)
+
     async def take_back(self, thread: str, message_id: str) -> None:
         """Delete a line that `tell` has appended and that did not reach the user."""
         place = storable(thread), storable(message_id)
@@ -339,6 +368,13 @@ class Transcript:
     async def _entry(self, rest: str, *values: str) -> InboxEntry | None:
         rows = await self._connection.execute(ENTRIES + rest, values)
         return InboxEntry(*rows[0]) if rows else None
+
+
+def _storable(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
+    return [
+        replace(it, speaker=storable(it.speaker), text=storable(it.text), message_id=storable(it.message_id))
+        for it in lines
+    ]
 
 
 def _checked(entry: InboxEntry) -> InboxEntry:

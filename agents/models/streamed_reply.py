@@ -29,6 +29,8 @@ HIDDEN = ("tool_calls", "refusal", FIELDS, CALL_FIELDS, SIGNATURES)
 """Fields of a chunk beside its text that no message keeps as they are."""
 CUT = "cut"
 """Metadata of a message whose text is not whole: the code of the `error` event that says so."""
+NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""U+0000 as JSON writes it."""
 LOOP: Literal["loop"] = "loop"
 """What ends a reply that repeats itself."""
 
@@ -73,7 +75,8 @@ def _whole_characters(text: str) -> str:
 
 def _tool_call(call: _Call) -> ToolCall:
     try:
-        args = json.loads("".join(call.args) or "{}")
+        # No database keeps U+0000, and nobody means it.
+        args = json.loads(NUL.sub(r"\1", "".join(call.args)) or "{}")
     except json.JSONDecodeError:
         raise BrokenReply(f"arguments of {call.name!r} are not JSON") from None
     if not call.name or not isinstance(args, dict):

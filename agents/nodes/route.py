@@ -46,6 +46,7 @@ FRESH: Update = {
     "agreed": None,
     "undoing": None,
     "forgets": None,
+    "guess": None,
 }
 """What each turn begins with."""
 PASSING: Update = {"offer": None, "switched": None, "forgetting": None, "leaving": False}
@@ -256,9 +257,11 @@ class Router:
             change.decide("expected", "stay", reason)
             return
         guess = self.gate(scene)
+        observers = called(dialog.observers, self.watchers, guess, scene)
         if guess.score is not None:
             change.tell(Guessed(score=guess.score, model=guess.model))
-        observers = called(dialog.observers, self.watchers, guess, scene)
+            score, model, is_watched = guess.score, guess.model, bool(observers)
+            change.put(guess={"value": score, "model": model, "watched": is_watched, "dialog": dialog.name})
         if elsewhere and (observers or not is_asked):
             switch.entered(change, elsewhere, self.speakers)
         elif not observers:

@@ -37,6 +37,15 @@ class WaitingView(TypedDict):
     """Whether it is the whole answer, and the words beside it are left out."""
 
 
+class StoredGuess(TypedDict):
+    """A guess of the gate's model, whether observers were asked, and the dialog that the message may leave."""
+
+    value: float
+    model: str
+    watched: bool
+    dialog: str
+
+
 class Plain(Own, total=False):
     """The keys of the state that an update simply replaces."""
 
@@ -73,6 +82,8 @@ class Plain(Own, total=False):
     """The views that tools of this turn have given and the user has not seen yet, in the order of their calls."""
     shortcut: str | None
     """The tool that serves this message without a model."""
+    guess: StoredGuess | None
+    """What the gate's model gave this message: a process that goes on with the turn did not hear it."""
 
 
 class State(Plain, total=False):

@@ -142,7 +142,7 @@ class Closing:
             await self.endings.of_turn(run.state, entry, run.turn, is_shared=run.context.is_shared)
         lines = self._lines(run, entry, error)
         # Nobody knows whether the guess was right in a turn that was stopped or failed.
-        guess = run.guess.logged() if status == "done" else None
+        guess = run.guess.logged(run.state) if status == "done" else None
         forgets = run.state.get("forgets") if status == "done" else None
         agreed = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"]) if forgets else None
         await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, agreed)

@@ -251,8 +251,12 @@ class GuessOutcome:
         is_for_another = event.verdict in LEFT or event.target is not None
         self._leaves |= event.by in ("observer", "dialog") and is_for_another
 
-    def logged(self) -> Outcome | None:
-        """Return what the log keeps of the turn; None if there is nothing to learn."""
+    def logged(self, state: State) -> Outcome | None:
+        """Return what the log keeps of the turn that ended in a state; None if there is nothing to learn."""
+        if self.guess is None and (kept := state.get("guess")):
+            # Another process, or another try, has made it: the state tells what came of it.
+            leaves = self._leaves or kept["dialog"] in state.get("paused", [])
+            return Outcome(Logged(kept["value"], kept["watched"], leaves), kept["model"], self._takes_back)
         if self.guess is None:
             return Outcome(takes_back=True) if self._takes_back else None
         logged = Logged(self.guess.score, self._is_watched, self._leaves)

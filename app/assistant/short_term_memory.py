@@ -1,13 +1,18 @@
 """The short-term memory of a thread as plain data: every message that was said, in the one form of all doors."""
 
+import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from itertools import groupby
+from typing import Annotated, Any, Literal
 
+from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from agents.events import Message
-from agents.memory.inbox import PERSON, TranscriptLine
+from agents.memory.inbox import PERSON, TOLD, InboxEntry, TranscriptLine
+from agents.memory.transcript import Answered
 from agents.state.person import ASR
+from app.assistant.system_messages import SystemMessages
 
 COMMAND = "command"
 """The source of what nobody typed or said: a tap, a slash command, a reminder."""
@@ -69,3 +74,36 @@ def _metadata(line: TranscriptLine) -> dict[str, Any]:
     kind = {"kind": stored} if stored not in ("", source) else {}
     user = {"user": line.speaker} if line.role == "user" else {}
     return {"source": source, **kind, **user, **others}
+
+
+class ExportedThread(SystemMessages):
+    """What `export --format json` prints of a thread; what a state holds besides is made anew from the transcript."""
+
+    model_config = ConfigDict(extra="ignore")
+    thread: Annotated[str, Field(min_length=1)]
+    contents: Annotated[list[Content], Field(min_length=1)]
+
+    def messages(self, thread: str) -> list[Answered]:
+        """Return each message of the thread, as one of the thread of this name, with its answers."""
+        writers = [content["speaker"] for content in self.contents if content["role"] == "user"]
+        told: list[Answered] = []
+        for id, group in groupby(self.contents, lambda content: content["message_id"]):
+            asked, *answers = lines = [_line(content) for content in group]
+            source = str(asked.metadata.get("source", "message"))
+            if source in TOLD:
+                told.append((None, lines))
+                continue
+            is_heard = asked.role == "user"
+            user, text = (asked.speaker, asked.text) if is_heard else (writers[0] if writers else thread, None)
+            quoted = json.dumps(it, ensure_ascii=False) if (it := asked.metadata.get("quoted")) else None
+            entry = InboxEntry(thread, id, user, text, source, "done", asked.turn, quoted, asked.at_ms)
+            told.append((entry, answers if is_heard else lines))
+        return told
+
+
+def _line(content: Content) -> TranscriptLine:
+    """Return the line of a transcript of which `contents` makes a message."""
+    stored = {name: value for name, value in content["metadata"].items() if name not in ("kind", "user")}
+    stored["source"] = content["metadata"].get("kind", content["metadata"].get("source", ""))
+    place = content["turn_id"] + 1, content["message_id"], content["timestamp"]
+    return TranscriptLine(content["role"], content["speaker"], content["content"], *place, stored)

@@ -43,7 +43,11 @@ class SystemMessages(BaseModel):
     async def save(self, store: BaseStore, thread: str) -> None:
         """Store them in place of those that there were."""
         place = namespace_of_thread(thread, KIND)
-        await (store.aput(place, KEY, self.model_dump()) if self.system_messages else store.adelete(place, KEY))
+        await (
+            store.aput(place, KEY, self.model_dump(include={KIND}))
+            if self.system_messages
+            else store.adelete(place, KEY)
+        )
 
 
 async def hand_down(store: BaseStore, thread: str, to: str) -> None:

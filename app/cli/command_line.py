@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -36,7 +37,7 @@ TERMINATED = 143
 
 COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
-    *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget),
+    *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget, threads.import_),
     *(threads.system_messages, seat),
     *(demo.demo, setup.setup, installation.notes, installation.usage, installation.audit, ring),
     *(installation.graph, installation.calibrate, installation.check),
@@ -104,13 +105,16 @@ def _open_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream := getattr(sys, name), TextIOWrapper) and mode == "w":
+            # What the terminal's encoding cannot show is shown as "?", and no command fails over it.
+            stream.reconfigure(errors="replace")
 
 
 def application() -> TyperGroup:
     """Return all commands; a broken dialog's own ones are left out, so that `check` can tell what is wrong."""
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for command in (*COMMANDS, serve):
-        every.command()(command)
+        every.command(command.__name__.strip("_").replace("_", "-"))(command)
     for part in (tools.application, lab.application, document_index, telegram, *_of_dialogs()):
         every.add_typer(part)
     group = get_command(every)

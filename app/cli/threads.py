@@ -1,4 +1,4 @@
-"""Commands on what was said: `threads`, `state`, `history`, `back`, `forget` and `export`."""
+"""Commands on what was said: `threads`, `state`, `history`, `back`, `forget`, `export` and `import`."""
 
 import asyncio
 import sys
@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from pydantic import ValidationError
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TOLD
+from agents.sources.documents.files import Unreadable
+from agents.sources.documents.files import contents as contents_of_file
 from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.assistant.run import config_of
-from app.assistant.short_term_memory import contents
+from app.assistant.short_term_memory import ExportedThread, contents
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
 from app.cli.invocation import OptionalThread, Thread, results_alone, tell
 from app.composition import open_assistant
@@ -26,6 +29,8 @@ from app.replay.trace_test import test_of
 from app.security.audit import Audit, login
 from app.settings import Settings, read_settings
 
+LARGEST_EXPORT = 100_000_000
+"""Bytes of a file that is imported."""
 TurnNumber = Annotated[int, typer.Option(metavar="K", help="As `history --json` numbers them.")]
 
 
@@ -200,3 +205,33 @@ async def exported(settings: Settings, thread: str, form: str = "markdown") -> s
         data = {"thread": thread, "contents": contents(lines), "forms": forms, **messages_now.model_dump()}
         return safe_json(data, indent=2) + "\n"
     return conversation_markdown(thread, lines, forms, settings.app_lang)
+
+
+Exported = Annotated[Path, typer.Argument(metavar="FILE")]
+Name = Annotated[str | None, typer.Option("--thread", callback=name_given, help="Its name (default: as it was).")]
+
+
+async def import_(file: Exported, *, thread: Name = None) -> CommandResult:
+    """Store a thread that `export --format json` has printed; its next message goes on from the transcript.
+
+    Raises:
+        UsageError: the file cannot be read, is no such export, or there is such a thread already.
+    """
+    lang = (settings := read_settings()).app_lang
+    try:
+        exported = ExportedThread.model_validate_json(await asyncio.to_thread(contents_of_file, file, LARGEST_EXPORT))
+    except Unreadable as fault:
+        raise UsageError(f"{file}: {fault}") from None
+    except ValidationError as fault:
+        place = ".".join(map(str, fault.errors()[0]["loc"]))
+        raise UsageError(say("import.wrong", lang, file=file, why=f"{place} {fault.errors()[0]['msg']}")) from None
+    name = thread or exported.thread
+    async with (
+        open_assistant(settings, remote=False) as assistant,
+        assistant.memory.locks.hold(name),
+        assistant.services.get(Audit).deed(login(), "import", name),
+    ):
+        if not await assistant.memory.transcript.restore(name, exported.messages(name)):
+            raise UsageError(say("import.exists", lang, thread=repr(name)))
+        await exported.save(assistant.memory.store, name)
+    return CommandResult({"thread": name, "messages": len(exported.contents)}, [say("import.done", lang, thread=name)])

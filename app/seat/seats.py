@@ -37,6 +37,8 @@ TABLES = Tables(
         CREATE TABLE seat_watches (
         chat INTEGER NOT NULL, thread TEXT NOT NULL, user TEXT NOT NULL, since_ms INTEGER NOT NULL,
         holder TEXT NOT NULL, seen INTEGER NOT NULL, PRIMARY KEY (chat, thread)) WITHOUT ROWID""",
+        """CREATE INDEX seat_posts_thread ON seat_posts (thread);
+        CREATE INDEX seat_posts_user ON seat_posts (user)""",
     ),
 )
 COLUMNS = ", ".join(Seat._fields)

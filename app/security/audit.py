@@ -33,6 +33,7 @@ Action = Literal[
     "command",
     "forget",
     "forget_memory",
+    "import",
     "said",
     "seat_left",
     "seat_said",

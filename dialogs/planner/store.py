@@ -32,6 +32,7 @@ TABLES = Tables(
         rule TEXT, start TEXT, at_ms INTEGER NOT NULL, due_ms INTEGER, rung_ms INTEGER,
         changed_by TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT 'reminder', UNIQUE (user, added_by));
         CREATE INDEX IF NOT EXISTS reminders_due ON reminders (due_ms) WHERE due_ms IS NOT NULL""",
+        "CREATE INDEX reminders_thread ON reminders (thread)",
     ),
 )
 COLUMNS = [field.name for field in fields(Reminder)]

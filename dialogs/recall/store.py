@@ -24,6 +24,7 @@ TABLES = Tables(
         tries INTEGER NOT NULL DEFAULT 0, UNIQUE (thread, user, message))""",
         """CREATE INDEX recall_entries_user ON recall_entries (user);
         CREATE INDEX recall_ends_user ON recall_ends (user)""",
+        "CREATE INDEX recall_entries_thread ON recall_entries (thread)",
     ),
 )
 ITEMS, SUMMARY = "recall", "summary"
@@ -149,7 +150,9 @@ class Recall(LongTermMemory):
 
         def clear(database: Session) -> None:
             database.execute("UPDATE recall_entries SET text = '' WHERE owner = ?", (owner,))
-            database.execute("UPDATE recall_ends SET due_ms = NULL WHERE owner = ?", (owner,))
+            database.execute(
+                "UPDATE recall_ends SET due_ms = NULL WHERE user = ? AND owner = ?", (storable(user), owner)
+            )
 
         await self._database.write(clear)
 
@@ -161,9 +164,11 @@ class Recall(LongTermMemory):
                 database.execute(OF_FORM, (user, dialog, field))
                 database.execute("UPDATE recall_ends SET due_ms = NULL WHERE user = ?", (user,))
                 return
+            # One statement for all cases would have no index.
+            places = {**({"user": user} if user else {}), **({} if thread is None else {"thread": thread})}
+            where = " AND ".join(f"{name} = ?" for name in places)
             for table in ("recall_entries", "recall_ends"):
-                sql = f"DELETE FROM {table} WHERE (?1 = '' OR user = ?1) AND thread = coalesce(?2, thread)"
-                database.execute(sql, (user, thread))
+                database.execute(f"DELETE FROM {table} WHERE {where}", (*places.values(),))
 
         if user or thread:
             await self._database.write(erase)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from agents.memory.connection import Driver
-from app.assistant import Turn
+from agents.memory.feedback import ShownTurn
+from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.settings import Settings
 from tests.support.settings_cache import without_file
@@ -26,8 +27,12 @@ TALK = [
     "delete milk",
     "yes",
 ]
-FEW = ("forgettings", "newest", "seat_notes", "shop_customers", "shop_records")
-"""What has few rows however many people talk: wishes to be forgotten, calls for a person, the shop, a short result."""
+FEW = (
+    *("forgettings", "newest", "seats", "seat_notes", "seat_words", "seat_watches"),
+    *("shop_customers", "shop_records", "media_viewers"),
+)
+"""What has few rows however many people talk: wishes to be forgotten, a short result, calls for a person and the words
+that wait for a door, and what an operator enters: the shop, and who has which profile."""
 READ = re.compile(r"\s*(SELECT|DELETE|UPDATE|WITH)\b", re.IGNORECASE)
 
 
@@ -45,6 +50,34 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return seen
 
 
+async def _act(assistant: Assistant) -> None:
+    """Do once what a door or a command may ask for: read, go back, tell, rate, and forget in each way."""
+    memory, forgetting = assistant.memory, assistant.forgetting
+    await assistant.history("t")
+    await assistant.state("t")
+    for export in [dialog.export for dialog in assistant.specialists if dialog.export]:
+        await export(assistant.services, "ann", "en")
+    for number in sorted(await assistant.kept_turns("t"))[:1]:
+        await assistant.go_back("t", number, "back")
+    turn = ShownTurn("t", "1", "ann")
+    await memory.feedback.show("telegram 1", 11, 5, turn)
+    await memory.feedback.turn("telegram 1", 11, 5)
+    await memory.feedback.rate(turn, "ann", "👍")
+    stored = await memory.updates.take("telegram 1", "message 1", "{}", "t")
+    await memory.updates.answer(stored.id, "{}")
+    await memory.updates.settle("t", "1")
+    await memory.updates.open("telegram 1")
+    for source in assistant.sources:
+        await source.due(10**15, None, "telegram-*", "")
+        await source.due(10**15, "ann", "*", "")
+    for what in ("zone", "profile.experience"):
+        await forgetting.forget("ann", what)
+    await forgetting.learnt("ann")
+    await forgetting.part("g", "bob")
+    await forgetting.thread("g")
+    await forgetting.person("ann")
+
+
 async def test_every_statement_of_a_talk_uses_an_index(tmp_path: Path, statements: set[str]) -> None:
     """Turns with writes, an undo, memory and a deletion read no table whole."""
     path = tmp_path / "talk.db"
@@ -53,7 +86,11 @@ async def test_every_statement_of_a_talk_uses_an_index(tmp_path: Path, statement
         for place, text in enumerate(TALK):
             async for _ in assistant.play(Turn(thread="t", text=text, user="ann", id=str(place))):
                 pass
-        await assistant.history("t")
+        for text in ("add tea", "get acquainted", "undo"):
+            for user in ("bob", "cid"):
+                async for _ in assistant.play(Turn(thread="g", text=text, user=user, is_group=True)):
+                    pass
+        await _act(assistant)
     with closing(sqlite3.connect(path)) as database:
         plans = {
             statement: [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}")]

@@ -76,6 +76,8 @@ class TelegramChats:
     """The users who have blocked the bot, and the groups that have thrown it out."""
     topics: dict[int, set[int]] = field(default_factory=dict)
     """The topics of each chat that has any."""
+    closed: dict[int, str] = field(default_factory=dict)
+    """The topics in which nobody may write now, with Telegram's words."""
     moved: dict[int, int] = field(default_factory=dict)
     """The groups that became supergroups, with their new numbers."""
     admins: dict[int, list[int]] = field(default_factory=dict)
@@ -88,6 +90,8 @@ class TelegramChats:
     webhook: str = ""
     secret: str = ""
     """The secret that Telegram sends to the webhook."""
+    wanted: list[str] = field(default_factory=list)
+    """The kinds of updates that Telegram sends to the webhook."""
     descriptions: dict[str, str] = field(default_factory=dict)
     """The bot's description, by language ("": all others)."""
     menus: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
@@ -135,6 +139,8 @@ class TelegramChats:
             raise Refused(403, f"Forbidden: {by}")
         if (topic := sent.get("message_thread_id")) and topic not in self.topics.get(chat, set()):
             raise Refused(400, "Bad Request: message thread not found")
+        if topic in self.closed:
+            raise Refused(400, self.closed[topic])
         reply = sent.get("reply_parameters", {})
         is_known = (chat, reply.get("message_id")) in self.messages
         if reply and not is_known and not reply.get("allow_sending_without_reply"):
@@ -144,10 +150,14 @@ class TelegramChats:
         return self.bot
 
     def _get_webhook_info(self, sent: Json) -> Json:
-        return {"url": self.webhook, "has_custom_certificate": False, "pending_update_count": 0}
+        wanted = {"allowed_updates": self.wanted} if self.wanted else {}
+        return {"url": self.webhook, "has_custom_certificate": False, "pending_update_count": 0, **wanted}
 
     def _set_webhook(self, sent: Json) -> bool:
+        if not sent["url"].startswith("https://"):
+            raise Refused(400, "Bad Request: bad webhook: An HTTPS URL must be provided for webhook")
         self.webhook, self.secret = sent["url"], sent.get("secret_token", "")
+        self.wanted = sent.get("allowed_updates", [])
         return True
 
     def _get_my_description(self, sent: Json) -> Json:

@@ -39,7 +39,7 @@ class Service:
     """Answers the requests of the protocol."""
 
     def __init__(self, assistant: Assistant, answers: Answers) -> None:
-        self._card, tasks = _card(assistant), Tasks()
+        self._card, tasks = _card(assistant), Tasks(assistant)
         assistant.memory.erasers.append(tasks.erase)
         handler = DefaultRequestHandler(TurnExecutor(assistant, answers), tasks, self._card)
         self._dispatcher = JsonRpcDispatcher(handler, PeerContext())
@@ -56,6 +56,15 @@ class Service:
         return await self._dispatcher.handle_requests(request)
 
 
+ENDED = (
+    types.TaskState.TASK_STATE_COMPLETED,
+    types.TaskState.TASK_STATE_INPUT_REQUIRED,
+    types.TaskState.TASK_STATE_FAILED,
+    types.TaskState.TASK_STATE_CANCELED,
+)
+"""The states of tasks whose message is stored."""
+
+
 class PeerContext(ServerCallContextBuilder):
     """Tells the protocol who calls: the holder of a key, who sees no tasks of others."""
 
@@ -67,10 +76,11 @@ class PeerContext(ServerCallContextBuilder):
 
 
 class Tasks(InMemoryTaskStore):
-    """The latest tasks; those of a thread are forgotten with it."""
+    """The latest tasks; those of a thread are forgotten with it, here or by another process."""
 
-    def __init__(self) -> None:
+    def __init__(self, assistant: Assistant) -> None:
         super().__init__()
+        self._transcript = assistant.memory.transcript
         self._kept: OrderedDict[str, tuple[str, ServerCallContext]] = OrderedDict()
 
     async def save(self, task: types.Task, context: ServerCallContext) -> None:
@@ -80,6 +90,25 @@ class Tasks(InMemoryTaskStore):
         while len(self._kept) > MOST_TASKS:
             oldest, (_, owner) = self._kept.popitem(last=False)
             await self.delete(oldest, owner)
+
+    async def get(self, task_id: str, context: ServerCallContext) -> types.Task | None:
+        """Return a task of the caller, unless its thread was forgotten."""
+        task = await super().get(task_id, context)
+        if task is not None and task.status.state in ENDED:
+            await self._drop_forgotten({self._kept[task_id][0]} if task_id in self._kept else set())
+            task = await super().get(task_id, context)
+        return task
+
+    async def list(self, params: types.ListTasksRequest, context: ServerCallContext) -> types.ListTasksResponse:
+        """List the tasks of the caller, without those whose threads were forgotten."""
+        ended = [task for task in (await super().list(params, context)).tasks if task.status.state in ENDED]
+        await self._drop_forgotten({self._kept[task.id][0] for task in ended if task.id in self._kept})
+        return await super().list(params, context)
+
+    async def _drop_forgotten(self, threads: Collection[str]) -> None:
+        for thread in threads:
+            if await self._transcript.last(thread) is None:
+                await self.erase(thread, ())
 
     async def erase(self, thread: str, users: Collection[str]) -> None:
         """Drop the tasks of a thread."""

@@ -18,7 +18,7 @@ from agents.errors import ModelUnavailable
 from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, PrivateMessage, Sources, Token, TurnEnd
 from agents.language.text.clean import safe_json
 from agents.memory.inbox import storable
-from agents.memory.store import namespace_of
+from agents.memory.store import link, namespace_of
 from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
@@ -241,7 +241,9 @@ class Histories:
     async def keep(self, messages: Sequence[ChatMessage], thread: str, answer: str) -> None:
         """Note in which thread this was said and answered."""
         conversation = [*messages, ChatMessage(role="assistant", content=answer)]
-        await self._store.aput(self._place, _digest(conversation), {"thread": thread})
+        digest = _digest(conversation)
+        await link(self._store, thread, self._place, digest)
+        await self._store.aput(self._place, digest, {"thread": thread})
 
 
 def _digest(messages: Sequence[ChatMessage]) -> str:

@@ -1,6 +1,7 @@
 """Who may talk to the bot: those of the setting, and those whom a link (`telegram pair`) let in."""
 
 import hashlib
+import hmac
 import secrets
 import sys
 import time
@@ -10,7 +11,6 @@ from pydantic import SecretStr
 
 from agents.memory.locks import ThreadLocks
 from agents.memory.store import Store
-from app.composition.databases import open_database
 from app.doors.telegram.bot import bot_of, connected, token_of
 from app.doors.telegram.place import DOOR
 from app.process.logs import log_on_stderr
@@ -19,8 +19,11 @@ from prompts import sentence
 
 PEOPLE = (DOOR, "people")
 CODES = (DOOR, "codes")
+"""Where the links stand that were used and would still be valid."""
 LINK_LASTS = 3600
 """Seconds for which a link lets somebody in."""
+NONCE = 16
+"""Characters that tell the links of a bot apart."""
 
 Allowed = frozenset[int] | Literal["*"]
 Welcome = Literal["let_in", "let_in_admin"]
@@ -29,8 +32,8 @@ Welcome = Literal["let_in", "let_in_admin"]
 class Access:
     """The people whom the bot answers, and the links that let in others."""
 
-    def __init__(self, store: Store, locks: ThreadLocks, allowed: Allowed) -> None:
-        self._store, self._locks, self._allowed = store, locks, allowed
+    def __init__(self, store: Store, locks: ThreadLocks, allowed: Allowed, token: str) -> None:
+        self._store, self._locks, self._allowed, self._token = store, locks, allowed, token
         self._people: dict[int, bool] = {}
         """Those who were let in by a link, and whether they are administrators."""
 
@@ -58,21 +61,18 @@ class Access:
         """The people who are told how the bot is doing."""
         return [user for user, is_admin in self._people.items() if is_admin]
 
-    async def link(self, bot: str) -> str:
-        """Return a new link to a bot that lets one person in, within an hour."""
-        code = secrets.token_urlsafe(24)
-        await self._store.aput(CODES, _digest(code), {"until": time.time() + LINK_LASTS})
-        return f"https://t.me/{bot}?start={code}"
-
     async def enter(self, user: int, code: str) -> Welcome | None:
         """Let in whoever opened a link, and use the link up; None if it is not valid. The first is administrator."""
+        if not _is_valid(code, self._token):
+            return None
         async with self._locks.hold(f"{DOOR} access"):
-            item = await self._store.aget(CODES, _digest(code))
-            if item is None:
+            used = await self._store.asearch(CODES, limit=10_000)
+            for item in used:
+                if item.value["until"] < time.time():
+                    await self._store.adelete(CODES, item.key)
+            if await self._store.aget(CODES, code[:NONCE]):
                 return None
-            await self._store.adelete(CODES, item.key)
-            if item.value["until"] < time.time():
-                return None
+            await self._store.aput(CODES, code[:NONCE], {"until": time.time() + LINK_LASTS})
             await self.read()
             is_admin = self._people.get(user, not any(self._people.values()))
             await self._store.aput(PEOPLE, str(user), {"is_admin": is_admin})
@@ -80,9 +80,22 @@ class Access:
             return "let_in_admin" if is_admin else "let_in"
 
 
-def _digest(code: str) -> str:
-    # Whoever reads the database must not be able to use a link.
-    return hashlib.sha256(code.encode()).hexdigest()
+def link(bot: str, token: str) -> str:
+    """Return a new link to a bot that lets one person in, within an hour, whatever database the bot uses."""
+    code = f"{secrets.token_hex(NONCE // 2)}{round(time.time()) + LINK_LASTS:010}"
+    return f"https://t.me/{bot}?start={code}{_seal(code, token)}"
+
+
+def _is_valid(code: str, token: str) -> bool:
+    """Tell whether somebody with the bot's token made a code, and it is not too old."""
+    sealed, seal = code[: NONCE + 10], code[NONCE + 10 :]
+    if not code.isascii() or not hmac.compare_digest(seal.encode(), _seal(sealed, token).encode()):
+        return False
+    return int(sealed[NONCE:]) >= time.time()
+
+
+def _seal(code: str, token: str) -> str:
+    return hmac.new(token.encode(), f"link {code}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
 async def pair(settings: Settings) -> int:
@@ -98,6 +111,5 @@ async def pair(settings: Settings) -> int:
 async def new_link(settings: Settings, token: str) -> str:
     """Return a new link to the bot of a token. Raises ConfigError as `connected` does."""
     bot = bot_of(settings.model_copy(update={"telegram_bot_token": SecretStr(token)}))
-    opening = open_database(settings.database_url, key=settings.database_key)
-    async with connected(bot, patience=0), opening as memory:
-        return await Access(memory.store, memory.locks, settings.telegram_allowed_users).link(bot.username)
+    async with connected(bot, patience=0):
+        return link(bot.username, token)

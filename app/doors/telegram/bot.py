@@ -5,7 +5,9 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from math import inf
+from typing import Any
 
 from httpx import InvalidURL
 from pydantic import SecretStr
@@ -17,6 +19,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_e
 
 from agents.errors import ConfigError
 from app.doors.telegram.flood_control import FloodControl, Rank
+from app.doors.telegram.refusal import reason
 from app.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -24,6 +27,8 @@ LIBRARIES = ("telegram", "httpx", "httpcore")
 SILENT = logging.CRITICAL + 1
 POOL = 64
 READ_TIMEOUT = 20.0
+USUAL = (400, 401, 403, 404, 408, 409, 425, 429)
+"""Refusals that the library reads by their status, and those that pass."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds until a failed request is made again: the first time, and at most."""
 REFUSED = "TELEGRAM_BOT_TOKEN: Telegram does not accept it (see .env.example)"
@@ -46,7 +51,7 @@ class ServiceBot(ExtBot[Rank]):
             base_url=f"{api_url.rstrip('/')}/bot",
             base_file_url=f"{api_url.rstrip('/')}/file/bot",
             request=request
-            or HTTPXRequest(
+            or CallRequest(
                 connection_pool_size=POOL, pool_timeout=READ_TIMEOUT, read_timeout=READ_TIMEOUT, proxy=through
             ),
             get_updates_request=UpdatesRequest(connection_pool_size=2, read_timeout=READ_TIMEOUT, proxy=through),
@@ -54,14 +59,27 @@ class ServiceBot(ExtBot[Rank]):
             rate_limiter=FloodControl(),
         )
         self._refused = asyncio.Event()
+        self._refusal = ""
 
-    async def refused(self) -> None:
-        """Wait until Telegram no longer accepts the token."""
+    async def refused(self) -> str:
+        """Wait until Telegram accepts the token or the webhook no longer; return what the operator has to mend."""
         await self._refused.wait()
+        return self._refusal
 
-    def refuse(self) -> None:
-        """Note that Telegram no longer accepts the token."""
+    def refuse(self, refusal: str = REFUSED) -> None:
+        """Note that Telegram no longer accepts the token, or the webhook."""
+        self._refusal = refusal
         self._refused.set()
+
+
+class CallRequest(HTTPXRequest):
+    """Makes calls. A status that Telegram does not use, as a proxy's 413, refuses the call and does not delay it."""
+
+    async def do_request(self, *args: Any, **options: Any) -> tuple[int, bytes]:
+        """Return status and body, and 400 for a status that another try would bring again."""
+        status, body = await super().do_request(*args, **options)
+        is_unusual = 300 <= status < 500 and status not in USUAL
+        return (HTTPStatus.BAD_REQUEST if is_unusual else status), body
 
 
 class UpdatesRequest(HTTPXRequest):
@@ -149,4 +167,4 @@ def note(failure: BaseException | None) -> None:
     if isinstance(failure, Conflict):
         LOG.error("another process asks for the messages of the same bot")
     else:
-        LOG.warning("no messages from Telegram (%s); trying again", type(failure).__name__)
+        LOG.warning("no messages from Telegram (%s); trying again", reason(failure))

@@ -20,7 +20,7 @@ from app.doors.telegram.access import Access, Allowed
 from app.doors.telegram.delivery.buttons import command_buttons
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen
-from app.doors.telegram.delivery.sender import Gone, Sender
+from app.doors.telegram.delivery.sender import Gone, Refused, Sender
 from app.doors.telegram.messages import fetch
 from app.doors.telegram.place import Place, chat_of, door_of
 from app.doors.visit import stop_when_begun
@@ -50,7 +50,7 @@ class TelegramDoor:
     ) -> None:
         self.assistant, self.sender, self.names = assistant, sender, sender.names
         self.name, self.updates, self.default_lang = door_of(self.names.bot), assistant.memory.updates, lang
-        self.access = Access(assistant.memory.store, assistant.memory.locks, allowed)
+        self.access = Access(assistant.memory.store, assistant.memory.locks, allowed, sender.bot.token)
         self.wake_words = wake_words
         """What calls the bot in a group, beside its name."""
         self.files = files or FileReader(assistant, None, 0)
@@ -75,8 +75,8 @@ class TelegramDoor:
     async def _reaches(self, place: Place, text: str, *, is_markdown: bool = True) -> bool:
         try:
             return await self.sender.say(place, text, is_markdown=is_markdown)
-        except Gone:
-            LOG.warning("chat %s cannot be written to", place.chat)
+        except (Gone, Refused):
+            LOG.warning("chat %s: what was to be said unasked did not reach it", place.chat)
             return False
 
     async def deliver(self, ring: Ring) -> None:

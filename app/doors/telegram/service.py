@@ -19,9 +19,10 @@ from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
-from app.doors.telegram.bot import REFUSED, ServiceBot, bot_of, connected, token_of
+from app.doors.telegram.access import link
+from app.doors.telegram.bot import ServiceBot, bot_of, connected, token_of
 from app.doors.telegram.delivery.posting import Posting
-from app.doors.telegram.delivery.sender import Sender
+from app.doors.telegram.delivery.sender import Refused, Sender
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place, ThreadNames, read_names
 from app.doors.telegram.updates.commands import describe, offer_menus
@@ -57,10 +58,9 @@ async def serve(settings: Settings) -> int:
                 console = Console(stderr=True, highlight=False)
                 console.print(Text(sentence("telegram", "listening", settings.app_lang, name=bot.username), "dim"))
                 if door.access.is_closed:
-                    link = await door.access.link(bot.username)
-                    console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=link), "yellow"))
-                await bot.refused()
-                raise ConfigError(REFUSED)
+                    here = link(bot.username, token)
+                    console.print(Text(sentence("telegram", "closed_here", settings.app_lang, link=here), "yellow"))
+                raise ConfigError(await bot.refused())
     return 0
 
 
@@ -121,7 +121,8 @@ class Courier(Posting):
         """Deliver the notes that wait."""
         self._notes.changed.clear()
         for note in await self._notes.waiting():
-            await self._deliver(note)
+            with suppress(Refused):
+                await self._deliver(note)
         await wait_for_event(self._notes.changed, LOOK)
 
     async def _deliver(self, note: Note) -> None:

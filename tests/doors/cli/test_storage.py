@@ -1,6 +1,7 @@
 """The command line on a database that is damaged, or reached by two names."""
 
 import errno
+import io
 import os
 import sqlite3
 from contextlib import closing
@@ -102,3 +103,13 @@ def test_a_reading_command_needs_no_writing(house: Path, monkeypatch: pytest.Mon
     assert {path.name: path.stat().st_mtime_ns for path in house.parent.glob("try.db*")} == before
     assert main(["ask", "add eggs", "--thread", "me"]) == 74
     assert "Read-only file system" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("house")
+def test_a_terminal_that_shows_ascii_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its encoding cannot show costs a letter, and not the command."""
+    shown = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    monkeypatch.setenv("APP_LANG", "ru")
+    assert main(["threads"]) == 0
+    assert b"?" in shown.getvalue()

@@ -16,6 +16,7 @@ pytest.importorskip("a2a", reason="a2a-sdk is missing: make install")
 from a2a.client import Client, ClientConfig, ClientFactory
 from a2a.helpers.proto_helpers import get_artifact_text, get_message_text, new_text_message
 from a2a.types import a2a_pb2 as types
+from a2a.utils.errors import A2AError
 
 BEGIN = Call("plan_things", {"brief": "list"})
 ADD, DELETE = Call("add_todos", {"items": ["milk", "tea"]}), Call("delete_todos", {"numbers": [1, 2]})
@@ -133,6 +134,19 @@ async def test_tasks_of_others(assistant: Assistant, script: Script) -> None:
             await nobody.delete("/threads/talk", headers=by(SHOP))
         assert not (await shop.list_tasks(types.ListTasksRequest())).tasks
     assert [info.thread for info in await assistant.threads()] == []
+
+
+async def test_another_process_forgets_tasks(assistant: Assistant, script: Script) -> None:
+    """It knows nothing of the server's memory; a task whose thread is gone is neither given nor listed."""
+    script.add(supervisor=["Hello."])
+    async with served(assistant) as url, peer(url) as client:
+        task = await task_of(client, await told(client, "hello"))
+        assert (await client.get_task(types.GetTaskRequest(id=task.id))).id == task.id
+        assistant.memory.erasers.clear()
+        await assistant.forgetting.thread(task.context_id)
+        with pytest.raises(A2AError):
+            await client.get_task(types.GetTaskRequest(id=task.id))
+        assert not (await client.list_tasks(types.ListTasksRequest())).tasks
 
 
 async def test_old_tasks_are_dropped(assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,22 @@ async def test_the_same_words_of_another_client_are_another_thread(openai_client
     assert len({*threads}) == 2
 
 
+async def test_a_forgotten_history_leads_nowhere(
+    openai_client: AsyncOpenAI, assistant: Assistant, script: Script
+) -> None:
+    """No digest of what was said is left by which a guess could be verified; the client begins a new thread."""
+    script.add(supervisor=["Hello.", "Hello again."])
+    said: Any = [{"role": "user", "content": "hello"}]
+    first = await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=said)
+    thread = first.headers["x-thread-id"]
+    await assistant.forgetting.thread(thread)
+    assert await assistant.memory.store.asearch(("users",), limit=100) == []
+    assert await assistant.memory.store.asearch(("threads",), limit=100) == []
+    said += [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "are you there"}]
+    second = await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=said)
+    assert second.headers["x-thread-id"] != thread
+
+
 async def test_a_stream(openai_client: AsyncOpenAI, script: Script) -> None:
     """Pieces come as they are spoken, with the usage at the end where it is asked for; a thread may be named."""
     script.add(supervisor=["One two three."])

@@ -3,10 +3,11 @@
 import pytest
 
 from agents.models.script import Line, Script
+from app.doors.telegram.access import link
 from prompts import language, languages
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Holding, Open, labels
-from tests.support.telegram_server import BotApi
+from tests.support.telegram_server import TOKEN, BotApi
 
 NAMES = [language(lang).names[0].capitalize() for lang in languages()]
 SCOPES = ("all_private_chats", "all_group_chats", "all_chat_administrators", "chat 11")
@@ -86,7 +87,7 @@ async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) ->
 async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: BotApi) -> None:
     """Private chats, groups, their administrators and the bot's have menus, in the languages there are."""
     async with door() as telegram:
-        code = (await telegram.access.link("sue_bot")).partition("=")[2]
+        code = link("sue_bot", TOKEN).partition("=")[2]
         assert await telegram.access.enter(ANN, code) == "let_in_admin"
     further = languages()[1:]
     before = 3 * (1 + len(further))
@@ -108,9 +109,9 @@ async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: Bot
 @pytest.mark.usefixtures("menus")
 async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open, world: BotApi) -> None:
     """The chat of who opens the first link gets its own menu at once."""
-    async with door(allowed=[]) as telegram:
-        link = await telegram.access.link("sue_bot")
-        world.says(ANN, f"/start {link.partition('=')[2]}")
+    async with door(allowed=[]):
+        opened = link("sue_bot", TOKEN)
+        world.says(ANN, f"/start {opened.partition('=')[2]}")
         await world.until(lambda: ("chat 11", "") in world.chats.menus)
     assert "stats" in world.chats.menus["chat 11", ""]
 

@@ -56,6 +56,7 @@ async def test_a_changed_command_is_offered(door: Open, world: BotApi) -> None:
     async with door(Echo().models(ROLES)) as telegram:
         command = world.says(ANN, "/lang en")
         await world.until_sent(ANN, 1)
+        world.edits(command, "/lang en")
         world.edits(command, "/lang ru")
         assert "You changed your message" in (await world.until_sent(ANN, 2))[1]
         world.taps(world.sent[1], "🔄 Answer it anew")

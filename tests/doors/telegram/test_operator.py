@@ -12,6 +12,7 @@ from agents.errors import ConfigError
 from agents.models.script import Script
 from app.assistant import Assistant
 from app.doors.telegram import service
+from app.doors.telegram.access import link
 from app.doors.telegram.bot import bot_of, connected
 from app.settings import Settings
 from prompts import languages, phrase
@@ -25,7 +26,7 @@ async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: Bot
     script.gates["supervisor"] = gate = Gate(0)
     script.add(supervisor=["Hello Bob."])
     async with door() as telegram:
-        code = (await telegram.access.link("sue_bot")).partition("=")[2]
+        code = link("sue_bot", TOKEN).partition("=")[2]
         assert await telegram.access.enter(ANN, code) == "let_in_admin"
         world.says(BOB, "hello")
         await world.until(lambda: script.asked)
@@ -60,7 +61,7 @@ async def test_an_administrator_instructs_the_speakers_of_a_topic(door: Open, wo
     """What is said behind /prompt holds in that topic alone, also behind /new, until it is taken back."""
     script.add(supervisor=["Ahoy.", "Hello.", "Ahoy again.", "Good day."])
     async with door() as telegram:
-        code = (await telegram.access.link("sue_bot")).partition("=")[2]
+        code = link("sue_bot", TOKEN).partition("=")[2]
         await telegram.access.enter(ANN, code)
         world.says(GROUP, "/prompt@sue_bot Talk like a pirate.", user=BOB, topic=5)
         assert "There is no /prompt" in (await world.until_sent(GROUP, 1))[0]

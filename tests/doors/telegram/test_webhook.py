@@ -8,13 +8,14 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import ValidationError
 
 from agents.errors import ConfigError, DatabaseError
 from agents.models.script import Script
 from app.doors.telegram.updates.webhook import SECRET_HEADER
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Holding, Open
-from tests.support.telegram_server import BotApi
+from tests.support.telegram_server import BotApi, refusal
 
 SECRET = "a-secret-of-ours-0"
 PATH = "/hooks/sue"
@@ -131,6 +132,34 @@ async def test_what_is_not_stored_is_brought_again(
         assert await world.until_sent(ANN, 1) == ["hello"]
         world.chats.webhook = "https://elsewhere.example/"
         await world.until(lambda: world.chats.webhook == hook["telegram_webhook_url"])
+
+
+async def test_what_a_killed_process_left_is_not_believed(
+    door: Open, world: BotApi, hook: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address alone does not tell whether Telegram has our secret, and sends all kinds of updates."""
+    monkeypatch.setattr("app.doors.telegram.updates.webhook.LOOK", 0.05)
+    world.chats.webhook, world.chats.secret = hook["telegram_webhook_url"], "a-secret-of-another"
+    world.chats.wanted = ["message"]
+    async with door(Echo().models(ROLES), **hook):
+        await world.until(lambda: world.chats.secret == SECRET)
+        assert "callback_query" in world.chats.wanted
+        world.chats.wanted = ["message"]
+        await world.until(lambda: "callback_query" in world.chats.wanted)
+
+
+async def test_a_webhook_that_telegram_refuses_ends_the_bot(door: Open, world: BotApi, hook: dict[str, str]) -> None:
+    """With Telegram's own sentence; an address without TLS is refused before."""
+    world.fail("setWebhook", refusal(400, "Bad Request: bad webhook: Failed to resolve host"))
+    async with door(Echo().models(ROLES), **hook) as telegram:
+        why = "TELEGRAM_WEBHOOK_URL: Telegram refuses it: Bad webhook: failed to resolve host"
+        assert await telegram.sender.bot.refused() == why
+    with pytest.raises(ValidationError, match="https"):
+        async with door(**{**hook, "telegram_webhook_url": "http://bot.example"}):
+            pass
+    with pytest.raises(ConfigError, match="TELEGRAM_WEBHOOK_LISTEN"):
+        async with door(**{**hook, "telegram_webhook_listen": "127.0.0.1:99999"}):
+            pass
 
 
 async def test_path_and_secret_are_made(door: Open, world: BotApi, port: int, post: Post) -> None:

@@ -131,6 +131,20 @@ async def test_several_calls_of_one_reply_are_asked_one_by_one(chat: Chat, tmp_p
         assert "milk" not in str(await belongings(chat))
 
 
+async def test_a_no_outlives_a_plain_request_beside_the_next_question(chat: Chat, tmp_path: Path) -> None:
+    """A question to a tool alone leaves the question open, and what was declined stays declined."""
+    async with home(chat, tmp_path) as service:
+        delete, mail = OBEYED["deletes one"], OBEYED["sends a mail"]
+        chat.expects(planner=[READ, [delete, mail], delete, "So."], observer=["stay"])
+        await chat.says("please read the news of today to me", "no")
+        assert "1. milk" in await chat.says("show my list please")
+        trace = await chat.says("yes")
+        assert phrase("confirm_declined", "en", tool=delete.tool) in trace
+        assert trace.endswith("planner: So.")
+        assert len(service.asked) == 2
+        assert "milk" in str(await belongings(chat))
+
+
 async def test_a_brief_carries_the_suspicion(chat: Chat, tmp_path: Path) -> None:
     """Who reads the page and hands its orders on has read it for the dialog as well."""
 

@@ -53,3 +53,17 @@ async def test_what_was_deleted_already_is_not_deleted_again(chat: Chat) -> None
     async with chat.assistant() as assistant:
         await assistant.forgetting.carry_out(Deletion("ann", "agreed", "ann", EVERYTHING, "en"))
         assert len(await assistant.history("ann")) == 2
+
+
+async def test_a_wish_of_another_thread_is_met(chat: Chat) -> None:
+    """A kill came between the yes and the deletion; the user speaks in another thread, and all of it is gone first."""
+    chat.expects(supervisor=["Hello.", "Nice to meet you."])
+    await chat.says("hello you there")
+    async with chat.assistant() as assistant:
+        transcript, agreed = assistant.memory.transcript, InboxEntry("ann", "agreed", "ann", "yes", "message")
+        await transcript.accept(agreed)
+        await transcript.close(agreed, "done", 2, [], deletion=Deletion("ann", "agreed", "ann", EVERYTHING, "en"))
+        async for _ in assistant.play(Turn(thread="other", user="ann", id="next", text="hello again")):
+            pass
+        assert await assistant.history("ann") == []
+        assert len(await assistant.history("other")) == 2

@@ -7,7 +7,10 @@ import pytest
 
 from agents.conversation.gate import Gate, Guess
 from agents.conversation.scene import Scene
+from agents.errors import ModelUnavailable
+from agents.events import Token
 from agents.models.script import Call
+from app.assistant import Turn
 from tests.conftest import Chat, told
 
 pytestmark = pytest.mark.needs("profile")
@@ -93,3 +96,27 @@ async def test_a_forgotten_thread_leaves_no_guess(chat: Chat) -> None:
     async with chat.assistant() as assistant:
         assert await assistant.forgetting.thread("ann")
     assert log(chat) == []
+
+
+async def test_of_a_stopped_turn_nothing_is_logged(chat: Chat) -> None:
+    """Nobody knows whether the guess was right."""
+    chat.gate = always(0.1)
+    chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", ["I see", " what you do."]])
+    await chat.says("Hi")
+    async with chat.assistant() as assistant:
+        async for event in assistant.play(Turn(thread="ann", text="I work as a nurse in a large hospital")):
+            if isinstance(event, Token) and event.speaker == "profile":
+                await assistant.stop("ann")
+    assert log(chat) == []
+
+
+async def test_a_turn_that_another_try_completes_is_logged(chat: Chat) -> None:
+    """The model failed, or the process was killed, behind the guess: whoever goes on has not heard it."""
+    chat.gate = always(0.1)
+    failure = ModelUnavailable("busy", "openai:gpt", "503")
+    chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", failure, "I see."])
+    await chat.says("Hi")
+    await chat.says("I work as a nurse in a large hospital", id="m")
+    assert log(chat) == []
+    assert "I see." in await chat.says("I work as a nurse in a large hospital", id="m")
+    assert log(chat) == [(-5.0, 0, 0)]

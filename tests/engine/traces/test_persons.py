@@ -109,3 +109,17 @@ async def test_a_thread_that_somebody_joins_keeps_what_was_said_before(chat: Cha
     await chat.says("what is new", user="bob")
     assert "ann: so you are back" in chat.script.asked[-1].prefix
     assert "plum" not in chat.script.asked[-1].prefix
+
+
+async def test_what_somebody_else_has_waiting_is_not_played(chat: Chat) -> None:
+    """Bob's message came before Ann's and was not begun: it is answered in a turn of Bob's."""
+    chat.expects(supervisor=["Hello Ann.", "Hello Bob."])
+    async with chat.assistant() as assistant:
+        await assistant.receive(Turn(thread=GROUP, text="I am Bob", user="bob", id="b", is_group=True))
+    assert told("""
+        user: I am Ann
+        supervisor: Hello Ann.
+    """) == await says(chat, "ann", "I am Ann")
+    async with chat.assistant() as assistant:
+        assert [entry.text for entry in await assistant.memory.transcript.open_entries(GROUP)] == ["I am Bob"]
+    assert "Hello Bob." in await says(chat, "bob", "I am Bob", id="b")

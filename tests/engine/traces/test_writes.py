@@ -230,3 +230,15 @@ def test_only_a_write_has_traits_of_a_write() -> None:
     for wrong in ({"again_after": 2 * DAY}, {"again_after": 0 * DAY, "key": ("a",)}, {"again_after": 400 * DAY}):
         with pytest.raises(ContractError, match="again_after"):
             Traits(effect="write", **wrong)
+
+
+async def test_a_nul_in_an_argument_is_left_out(chat: Chat) -> None:
+    """A model wrote U+0000, which no database keeps in a text; a backslash before "u0000" is what it says."""
+    chat.expects(
+        supervisor=[Call("plan_things", {"brief": "-"})],
+        planner=[Call("add_todos", {"items": ["mi\0lk", "a\\u0000b"]}), "Noted."],
+    )
+    await chat.says("milk, please")
+    async with chat.assistant() as assistant:
+        items = await assistant.memory.store.asearch(("users", "ann", "todos"))
+    assert {item.value["text"] for item in items} == {"milk", "a\\u0000b"}

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from abc import abstractmethod
 
-from app.doors.telegram.delivery.sender import Gone
+from app.doors.telegram.delivery.sender import Gone, Refused
 from app.process.tasks import Beside
 
 LOG = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ class Posting(Beside):
 
     @abstractmethod
     async def post(self) -> None:
-        """Post what waits, and wait for more. Raises Gone: the chat cannot be written to."""
+        """Post what waits, and wait for more. Raises Gone or Refused, as the sender."""
 
     async def run(self) -> None:
         """Post until cancelled; what fails is tried again."""
@@ -27,7 +27,7 @@ class Posting(Beside):
             try:
                 await self.post()
                 continue
-            except Gone:
+            except (Gone, Refused):
                 LOG.warning("%s: it cannot be written to; what is for it waits", self.setting)
             except Exception:
                 LOG.exception("%s: what is for it could not be posted", self.setting)

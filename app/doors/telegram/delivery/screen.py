@@ -1,6 +1,7 @@
 """Show the events of a turn in a Telegram chat, with documents and photos; any other view is sent as text."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_
 from app.doors.telegram.delivery.draft import Lang, LiveAnswer
 from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender
+from app.doors.telegram.delivery.sender import Gone, Keyboard, Refused, Sender
 from app.doors.telegram.place import ANONYMOUS, Place, chat_of
 from app.presentation.listing import columns
 from app.presentation.texts import LONGEST_TITLE, gallery
@@ -47,7 +48,7 @@ class ChatScreen:
         """Whether a private text did not reach the user. The user was told so."""
 
     async def show(self, event: Event) -> None:
-        """Show one event, or leave it out. Raises Gone if the chat cannot be written to."""
+        """Show one event, leave it out, or say that it cannot be shown. Raises Gone if nobody can write to the chat."""
         question, self._question = self._question, None
         if isinstance(event, Interrupt):
             # The message that follows has its words, and decides whether they have been sent before.
@@ -56,7 +57,13 @@ class ChatScreen:
             # The view before it showed the same, or the message claims something that did not happen.
             pass
         elif self._receipts.begin(event):
-            await self._send(event, question)
+            try:
+                await self._send(event, question)
+            except Refused:
+                lang = await self.lang()
+                text, again = sentence("telegram", "sorry", lang), command_buttons(self.turn.owner, lang, "retry")
+                with suppress(Refused):
+                    await self._sender.say(self.place, text, is_markdown=False, keyboard=again)
             await self._receipts.add()
 
     async def _is_refuted(self, message: Message) -> bool:
@@ -134,17 +141,17 @@ def grid(view: Table) -> Page | None:
 
 
 async def send_document(sender: Sender, to: Place, name: str, content: bytes, receipts: Receipts | None = None) -> bool:
-    """Send a file, unless a receipt says that it was sent; False if Telegram refuses it, not if it is out of reach."""
+    """Send a file, unless a receipt says that it was sent; False if it could not be sent."""
     if receipts and receipts.has_next():
         return True
     if len(content) > LARGEST_DOCUMENT:
         return False
     # Telegram refuses an empty file.
     document = InputFile(content or b"\n", filename=name)
-    fate = await sender.deliver(to, partial(sender.bot.send_document, document=document, **to.address()))
-    if receipts and fate != "refused":
+    is_sent = await sender.deliver(to, partial(sender.bot.send_document, document=document)) is not None
+    if receipts and is_sent:
         await receipts.note()
-    return fate != "refused"
+    return is_sent
 
 
 async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -> list[ShownImage]:
@@ -156,17 +163,17 @@ async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -
     captions = [caption(image) for image in photos]
     originals = tuple(image["url"] for image in photos)
     copies = tuple(image["thumbnail"] if is_web(image["thumbnail"]) else image["url"] for image in photos)
-    place: dict[str, Any] = {**to.address(), "read_timeout": PHOTO_PATIENCE}
+    options: dict[str, Any] = {"read_timeout": PHOTO_PATIENCE}
     for urls in dict.fromkeys((originals, copies) if photos else ()):
         media = [
             InputMediaPhoto(url, words.text or None, caption_entities=words.entities or None)
             for url, words in zip(urls, captions, strict=True)
         ]
-        send: Callable[..., Awaitable[object]] = partial(sender.bot.send_media_group, media=media, **place)
+        send: Callable[..., Awaitable[object]] = partial(sender.bot.send_media_group, media=media, **options)
         if len(media) == 1:
-            place |= {"caption": captions[0].text or None, "caption_entities": captions[0].entities or None}
-            send = partial(sender.bot.send_photo, photo=urls[0], **place)
-        if await sender.deliver(to, send) != "refused":
+            options |= {"caption": captions[0].text or None, "caption_entities": captions[0].entities or None}
+            send = partial(sender.bot.send_photo, photo=urls[0], **options)
+        if await sender.deliver(to, send) is not None:
             return [image for image in images if image not in photos]
     return [*images]
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 from weakref import WeakValueDictionary
@@ -18,25 +19,31 @@ from app.doors.telegram.delivery.pages import Page, pages
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.flood_control import FRAME, NoRoom
 from app.doors.telegram.place import Place, ThreadNames
+from app.doors.telegram.refusal import Subject, reason, subject
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 24 * 3600.0
 """Seconds for which a text is tried again while Telegram cannot be reached; so long it keeps updates for us, too."""
-FILE_PATIENCE = 600.0
-"""The same for a file. It is longer, because the file itself may be what Telegram fails at."""
+FILE_PATIENCE = 60.0
+"""The same for a file: the file itself may be what Telegram fails at, and the chat waits meanwhile."""
+SHORTEST = 100
+"""Characters of a text that is not cut in two when Telegram calls it too long."""
 AS_FRAME: dict[str, Any] = {"read_timeout": 5.0, "rate_limit_args": FRAME}
 """Marks a request as a frame; the message that follows waits no longer than these seconds for it."""
-UNCHANGED = "not modified"
-UNWRITABLE = ("chat not found", "not enough rights", "have no rights")
-"""What Telegram answers, besides "forbidden", where the bot may not write."""
 
 Keyboard = InlineKeyboardMarkup | ReplyKeyboardMarkup | None
-Fate = int | Literal["refused", "lost"]
-"""The number of the message that was sent, 0 if it is not known; or that Telegram refused it, or was out of reach."""
+Fate = int | Subject | Literal["lost"]
+"""The number of the message that was sent, 0 if it is not known; or what Telegram refused, or that it was not reached.
+"""
+Send = Callable[..., Awaitable[object]]
 
 
 class Gone(Exception):
     """The chat cannot be written to: the user has blocked the bot, or it was thrown out."""
+
+
+class Refused(Exception):
+    """Telegram takes a text in no form; the log has its reasons."""
 
 
 class Sender:
@@ -71,9 +78,9 @@ class Sender:
         """Send pages, the last one with the buttons; pages that have a receipt are left out.
 
         `instead` is a message that the first page takes the place of. Returns False if Telegram was out of reach for
-        too long. A text that Telegram refuses counts as sent.
+        too long. Raises Refused, when the other pages are sent, if Telegram takes a page in no form.
         """
-        is_lost = False
+        fates: list[Fate] = []
         if instead and isinstance(keyboard, ReplyKeyboardMarkup):
             # No edit brings buttons below the chat.
             await self.withdraw(to, instead)
@@ -85,17 +92,25 @@ class Sender:
                 buttons = keyboard if number == len(pages) - 1 else None
                 fate = await self._page(to, page, buttons, instead, is_first=number == 0)
                 instead = None
-                is_lost = is_lost or fate == "lost"
+                fates.append(fate)
                 if receipts:
                     await receipts.note(fate if isinstance(fate, int) else None)
         if instead:
             await self.withdraw(to, instead)
-        return not is_lost
+        if any(isinstance(fate, str) and fate != "lost" for fate in fates):
+            raise Refused
+        return "lost" not in fates
 
-    async def deliver(self, to: Place, send: Callable[..., Awaitable[object]]) -> Fate:
-        """Send a file behind a chat's earlier messages, and try until it is sent; `send` gets the `chat_id`."""
+    async def deliver(self, to: Place, send: Send) -> int | None:
+        """Send a file behind a chat's earlier messages; return its number (0: not known), or None if it is not sent.
+
+        `send` gets the address.
+        """
         async with self._lock(to):
-            return await self._deliver(to, send, FILE_PATIENCE)
+            fate = await self._deliver(to, send, FILE_PATIENCE)
+            if fate == "place" and to.topic:
+                fate = await self._deliver(Place(to.chat), send, FILE_PATIENCE)
+            return fate if isinstance(fate, int) else None
 
     def takes_drafts(self, to: Place) -> bool:
         """Tell whether a chat can show drafts: only private chats can, and only if this Bot API server knows drafts."""
@@ -145,44 +160,55 @@ class Sender:
         return self._locks.setdefault(to.chat, asyncio.Lock())
 
     async def _page(self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool) -> Fate:
-        """Send a page; if Telegram refuses it, send it without formatting, then without links, then without buttons."""
-        new = partial(self.bot.send_message, text=page.text, **to.address(replies=is_first))
-        sends: list[Callable[..., Awaitable[object]]] = [new]
+        """Send a page; if it is refused, without formatting, links and buttons, in two halves, or beside its topic."""
+        if not is_first:
+            to = replace(to, message=0)
+        new = partial(self.bot.send_message, text=page.text)
+        sends: list[tuple[Place, Send]] = [(to, new), *([(Place(to.chat), new)] if to.topic else [])]
         if instead is not None:
-            sends = [partial(self.bot.edit_message_text, page.text, message_id=instead), new]
-        fate: Fate = "refused"
-        tries = [(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard)), ((), None)]
-        for send in sends:
-            for entities, buttons in dict.fromkeys(tries):
-                message = partial(send, entities=entities or None, reply_markup=buttons)
-                fate = await self._deliver(to, message, PATIENCE)
-                if fate != "refused":
+            sends.insert(0, (Place(to.chat), partial(self.bot.edit_message_text, page.text, message_id=instead)))
+        tries = dict.fromkeys([(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard))])
+        fate: Fate = "text"
+        for where, send in sends:
+            # The last form is tried twice where it is the only one: a refusal may pass.
+            for entities, buttons in [*tries, ((), None)]:
+                fate = await self._deliver(where, partial(send, entities=entities or None, reply_markup=buttons))
+                if isinstance(fate, int) and instead is not None and send is new:
+                    await self.withdraw(to, instead)
+                if isinstance(fate, int) or fate == "lost":
                     return fate
+                if fate == "length" and send is new and len(page.text) > SHORTEST:
+                    middle = page.text.rfind(" ", 1, len(page.text) // 2) + 1 or len(page.text) // 2
+                    fate = await self._page(to, Page(page.text[:middle]), None, instead, is_first=is_first)
+                    rest = Page(page.text[middle:])
+                    return await self._page(to, rest, keyboard, None, is_first=False) if isinstance(fate, int) else fate
+                if fate != "text":
+                    break
+        if fate == "place":
+            raise Gone
         return fate
 
-    async def _deliver(self, to: Place, send: Callable[..., Awaitable[object]], patience: float) -> Fate:
-
+    async def _deliver(self, to: Place, send: Send, patience: float = PATIENCE) -> Fate:
         async def once() -> object:
+            address = to.address()
             try:
-                return await send(chat_id=self.names.now(to.chat))
+                return await send(chat_id=self.names.now(to.chat), **address)
             except ChatMigrated as migrated:
                 # The group is a supergroup now, and the update that says so has not come yet.
                 self.names.move(self.names.now(to.chat), migrated.new_chat_id)
-                return await send(chat_id=migrated.new_chat_id)
+                return await send(chat_id=migrated.new_chat_id, **address)
 
         try:
             sent: object = await retrying(lambda _: None, patience)(once)
-        except (Forbidden, ChatMigrated) as gone:
-            raise Gone from gone
-        except BadRequest as refusal:
-            if UNCHANGED in refusal.message:
+        except (BadRequest, Forbidden, ChatMigrated) as refusal:
+            if (about := subject(refusal)) == "unchanged":
                 return 0
-            if any(words in refusal.message.lower() for words in UNWRITABLE):
+            LOG.warning("chat %s: Telegram refuses a message: %s", to.chat, reason(refusal))
+            if about == "address":
                 raise Gone from refusal
-            LOG.warning("chat %s: Telegram refuses a message as it is", to.chat)
-            return "refused"
+            return about
         except NetworkError as failure:
-            LOG.error("chat %s: a message could not be sent (%s)", to.chat, type(failure).__name__)
+            LOG.error("chat %s: a message could not be sent (%s)", to.chat, reason(failure))
             return "lost"
         return sent.message_id if isinstance(sent, Message) else 0
 

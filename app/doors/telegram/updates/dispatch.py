@@ -38,6 +38,7 @@ OUT = (ChatMember.LEFT, ChatMember.BANNED)
 ENDING = ("new", "retry")
 """The commands that end the running answer as a new message does: nobody waits for it any more."""
 UNDELAYED = ("stop", STATS)
+MOST_COMMANDS = 1000
 CHANGES_FOR = 24 * 3600.0
 """Seconds in which a change can turn a message into one for the bot. Telegram also reports changes that nobody made."""
 
@@ -49,6 +50,8 @@ class Dispatch:
         self._door, self._faults = door, faults
         self._incoming = Incoming(door)
         self._albums: deque[str] = deque(maxlen=MOST_ALBUMS)
+        self._commands: deque[tuple[str, int]] = deque(maxlen=MOST_COMMANDS)
+        """The commands of late, by message: Telegram reports changes that nobody made. The texts are not kept."""
 
     async def take(self, row: UpdateRow, update: Update, text: str | None) -> None:
         """Have an update done, in the order of its chat; `text` is what is addressed to the bot."""
@@ -67,7 +70,9 @@ class Dispatch:
     async def _change(self, row: UpdateRow, message: Message, text: str) -> None:
         is_old = time.time() - row.place.sent > CHANGES_FOR
         if not row.place.is_group or is_old or await was_heard(self._door, message):
-            await take_edit(row, self._incoming, message, text)
+            before = [hashed for key, hashed in self._commands if key == key_of_message(message)]
+            is_changed = before[-1:] not in ([], [hash(text)])
+            await take_edit(row, self._incoming, message, text, is_changed_command=is_changed)
             return
         # The change has made it a message to the bot.
         await self._read(row, message, text)
@@ -91,6 +96,7 @@ class Dispatch:
             # What somebody else wrote is no command.
             await self._hear(row, message, text)
         else:
+            self._commands.append((key_of_message(message), hash(text)))
             name, argument = call
             address = f"{self._door.sender.bot.link}?start={argument}"
             self._incoming.seal(place)

@@ -88,7 +88,7 @@ class Incoming:
         if gathering is None or turn.source not in JOINED_SOURCES:
             return False
         # After a time without a connection everything comes at once.
-        is_apart = loop_time() > gathering.until or place.sent - gathering.sent > APART
+        is_apart = loop_time() > gathering.until or abs(place.sent - gathering.sent) > APART
         if not (album and album == gathering.album) and (WINDOW == 0 or is_apart):
             return False
         async with gathering.lock:

@@ -11,6 +11,7 @@ from agents.language.text.clean import clean
 from agents.memory.updates import StoredUpdate
 from app.doors.telegram.access import Allowed
 from app.doors.telegram.delivery.posting import Posting
+from app.doors.telegram.delivery.sender import Refused
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import Place
 from app.doors.telegram.updates.taps import answer, settle
@@ -166,9 +167,11 @@ class OperatorChat(Posting):
             InlineKeyboardMarkup.from_button(InlineKeyboardButton(label, callback_data=button)) if button else None
         )
         send = partial(self._door.sender.bot.send_message, text=text, reply_markup=keyboard)
-        fate = await self._door.sender.deliver(self._to, send)
-        if isinstance(fate, int) and user:
-            await self._posts.note(fate, thread, user)
+        number = await self._door.sender.deliver(self._to, send)
+        if number is None:
+            raise Refused
+        if user:
+            await self._posts.note(number, thread, user)
 
     def _say(self, key: str, **about: object) -> str:
         return sentence("seat", f"chat.{key}", self._lang, **about)

@@ -82,8 +82,13 @@ async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place:
         await query.edit_message_reply_markup(keyboard(question, tap.asked, lang, tap.page))
 
 
-async def take_edit(row: UpdateRow, incoming: Incoming, message: Message, text: str) -> None:
-    """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on."""
+async def take_edit(
+    row: UpdateRow, incoming: Incoming, message: Message, text: str, *, is_changed_command: bool
+) -> None:
+    """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on.
+
+    `is_changed_command`: it was another command before; what it was before the last start is not known.
+    """
     door, place = row.door, row.place
     turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
     entry = await door.assistant.message(turn.thread, turn.id)
@@ -92,7 +97,7 @@ async def take_edit(row: UpdateRow, incoming: Incoming, message: Message, text: 
         # The message became a part of the one before it.
         entry = await door.assistant.last_message(turn.thread, turn.owner)
     heard = (entry.text or "").split("\n\n") if entry else []
-    is_nothing = not (entry or is_command) or not text.strip() or text in heard
+    is_nothing = not (entry or (is_command and is_changed_command)) or not text.strip() or text in heard
     if is_nothing or (not is_command and await incoming.revise(turn)):
         await row.close()
         return

@@ -21,12 +21,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from telegram import Update, WebhookInfo
-from telegram.error import InvalidToken, TelegramError
+from telegram.error import BadRequest, InvalidToken, TelegramError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from agents.errors import ConfigError
 from app.doors.telegram.bot import ServiceBot, is_readable, note
+from app.doors.telegram.refusal import reason
 from app.doors.telegram.updates.polling import WANTED, Take
 from app.process.tasks import Beside, cancel
 from app.settings import Settings
@@ -77,6 +78,8 @@ class Keeper(Beside):
 
     def __init__(self, bot: ServiceBot, hook: Hook) -> None:
         self._bot, self._hook = bot, hook
+        self._is_set = False
+        """Whether this process has set it. Another one may have left the same address with another secret."""
 
     async def run(self) -> None:
         """Look after the webhook until cancelled, or until Telegram no longer accepts the token."""
@@ -86,6 +89,11 @@ class Keeper(Beside):
             except InvalidToken:
                 self._bot.refuse()
                 return
+            except BadRequest as refusal:
+                note(refusal)
+                if not self._is_set:
+                    self._bot.refuse(f"TELEGRAM_WEBHOOK_URL: Telegram refuses it: {reason(refusal)}")
+                    return
             except TelegramError as failure:
                 note(failure)
             await asyncio.sleep(LOOK)
@@ -94,10 +102,11 @@ class Keeper(Beside):
         info: WebhookInfo = await self._bot.get_webhook_info()
         if info.last_error_message and info.pending_update_count:
             LOG.warning("Telegram cannot deliver %d updates: %s", info.pending_update_count, info.last_error_message)
-        if info.url != self._hook.url:
+        if not self._is_set or info.url != self._hook.url or {*info.allowed_updates} != {*WANTED}:
             # One connection keeps the order.
             secret, url = self._hook.secret, self._hook.url
             await self._bot.set_webhook(url, max_connections=1, allowed_updates=WANTED, secret_token=secret)
+            self._is_set = True
 
 
 class _Connection(H11Protocol):
@@ -148,8 +157,8 @@ async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[No
     try:
         connect = partial(_Connection, config, state, {})
         server = await asyncio.get_running_loop().create_server(connect, hook.host, hook.port)
-    except OSError as fault:
-        raise ConfigError(f"TELEGRAM_WEBHOOK_LISTEN: cannot listen there ({fault.strerror})") from None
+    except (OSError, OverflowError) as fault:
+        raise ConfigError(f"TELEGRAM_WEBHOOK_LISTEN: cannot listen there ({fault})") from None
     try:
         async with Keeper(bot, hook):
             yield

@@ -51,15 +51,19 @@ async def test_the_version_of_the_engine_stands_in_the_file(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         [(version,)] = connection.execute("PRAGMA user_version")
     connection.close()
-    assert version == 2
+    assert version == 3
     assert count(path, "plants") == 1
 
 
 async def test_a_database_of_before_the_first_release_is_refused(path: Path) -> None:
-    """Its tables have no version; the operator is told what to do."""
+    """Its tables have no version; the operator is told which program made it and what to do, and it stays as it was."""
     path.parent.mkdir()
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE inbox (id)")
+        before = list(connection.iterdump())
     connection.close()
-    with pytest.raises(ConfigError, match="before the first release"):
+    with pytest.raises(ConfigError, match=r"before 23 November 2026 .*python -m app import"):
         await rows(path, FIRST)
+    with sqlite3.connect(path) as connection:
+        assert list(connection.iterdump()) == before
+    connection.close()

@@ -1,0 +1,114 @@
+"""A stored talk outlives the program: files of former versions, exports, and states that can be read and not used."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agents.events import Error, Message
+from agents.memory.inbox import TranscriptLine
+from app.assistant import Assistant, Turn
+from app.assistant.short_term_memory import ExportedThread, contents
+from app.cli.command_line import main
+from app.composition import open_assistant
+from app.settings import Settings
+from tests.conftest import Chat
+from tests.doors.cli.conftest import Captured
+from tests.support.settings_cache import without_file
+
+KEPT = {path.stem: path.read_text("utf-8") for path in (Path(__file__).parent / "kept").glob("*.sql")}
+"""A small database of each release, as SQL."""
+
+
+async def said(assistant: Assistant, thread: str, text: str) -> list[str]:
+    """Return what is said to a message."""
+    turn = Turn(thread=thread, text=text)
+    return [event.text for event in [event async for event in assistant.play(turn)] if isinstance(event, Message)]
+
+
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize("release", sorted(KEPT))
+async def test_a_talk_of_a_release_goes_on(tmp_path: Path, release: str) -> None:
+    """Its transcript is read, the dialog goes on where it was, and a reminder and the to-dos are there."""
+    path = tmp_path / "kept.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(KEPT[release])
+    settings = without_file(Settings).model_copy(update={"database_url": f"sqlite:///{path}"})
+    async with open_assistant(settings, remote=False) as assistant:
+        assert [line.text for line in await assistant.history("t") if line.role == "user"] == [
+            "add milk and bread to my list",
+            "remind me on 3 March 2099 at 9 to call mum",
+        ]
+        [answer] = await said(assistant, "t", "what is on my list")
+        assert "milk" in answer
+        [answer] = await said(assistant, "t", "what reminders do I have")
+        assert "call mum" in answer
+
+
+async def test_an_export_is_a_thread_again(chat: Chat, tmp_path: Path) -> None:
+    """Two people, a greeting, and a reminder told between: each message, answer, time and source is there again."""
+    chat.expects(supervisor=["Hi, I am Sue.", "Hello Ann.", "Hello Bob.", "Welcome back."])
+    async with chat.assistant() as assistant:
+        for user, text in (("ann", None), ("ann", "I am Ann"), ("bob", "I am Bob")):
+            async for _ in assistant.play(Turn(thread="g", text=text, user=user, is_group=True)):
+                pass
+        told = TranscriptLine("assistant", "supervisor", "⏰ milk", 0, "ring-1", 7, {"source": "unasked"})
+        await assistant.memory.transcript.tell("g", told)
+        lines = await assistant.history("g")
+        exported = ExportedThread.model_validate(
+            {"thread": "g", "contents": contents(lines), "system_messages": [{"content": "Be brief."}]}
+        )
+        for name in ("g", "h"):
+            is_new = await assistant.memory.transcript.restore(name, exported.messages(name))
+            assert is_new == (name == "h")
+        assert contents(await assistant.history("h")) == contents(lines)
+        assert await assistant.forgetting.writers("h") == {"ann", "bob"}
+        async for _ in assistant.play(Turn(thread="h", text="hello again", user="ann", is_group=True)):
+            pass
+    assert "I am Bob" in str(chat.script.asked[-1].messages)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("house")
+def test_import_reads_what_export_wrote(tmp_path: Path, capsys: Captured) -> None:
+    """The same export comes of it; a file that is none, or a thread that is there, is one line and changes nothing."""
+    assert main(["ask", "add milk to my list", "--thread", "me"]) == 0
+    capsys.readouterr()
+    assert main(["export", "--thread", "me", "--format", "json"]) == 0
+    file, text = tmp_path / "me.json", capsys.readouterr().out
+    file.write_text(text)
+    assert main(["import", str(file)]) == 2
+    assert main(["import", str(file), "--thread", "again"]) == 0
+    capsys.readouterr()
+    assert main(["export", "--thread", "again", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["contents"] == json.loads(text)["contents"]
+    file.write_text('{"thread": "x", "contents": [{"role": "user"}]}')
+    for wrong in (str(file), "/dev/zero"):
+        assert main(["import", wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+async def test_a_state_that_can_be_read_and_not_used_is_rebuilt(chat: Chat) -> None:
+    """A program that counts its versions in another way wrote it; the transcript is what goes on."""
+    chat.expects(supervisor=["Hello.", "Still here."])
+    await chat.says("hello you")
+    async with chat.assistant() as assistant:
+        saver = assistant.memory.saver
+        stored = await saver.aget_tuple({"configurable": {"thread_id": "ann", "checkpoint_ns": ""}})
+        assert stored is not None
+        versions = {name: f"0000000{version}.0.5" for name, version in stored.checkpoint["channel_versions"].items()}
+        _, packed = saver.serde.dumps_typed({**stored.checkpoint, "channel_versions": versions})
+        await saver.connection.execute("UPDATE checkpoints SET checkpoint = ?", (packed,))
+    trace = await chat.says("are you there")
+    assert [event.code for event in chat.events if isinstance(event, Error)] == ["rebuilt"]
+    assert trace.endswith("supervisor: Still here.")
+
+
+async def test_a_turn_that_was_killed_is_listed_by_its_message(chat: Chat) -> None:
+    """Its text stands in the inbox alone until it is answered."""
+    async with chat.assistant() as assistant:
+        await assistant.receive(Turn(thread="ann", text="hello you", id="m"))
+        [info] = await assistant.threads()
+    assert (info.turns, info.first) == (0, "hello you")

@@ -106,27 +106,40 @@ def scene_of(dialog: Speaker, state: State, speakers: Speakers, *, is_whole: boo
     lang, form = state["lang"], form_of(state, dialog.name)
     tools = {tool.name: texts_of(tool, lang) for tool in at_hand(speakers.supervisor)}
     others = {name: other for name, other in speakers.dialogs.items() if name != dialog.name}
-    # What was told in between is no reply: the user still answers what was asked before.
-    history = [message for message in messages_of(state, dialog.name) if "told" not in notes_of(message)]
-    said = [(it.type, _words(it)) for it in history if is_whole or not isinstance(it, ToolMessage)]
-    said = [(kind, words) for kind, words in said if words]
-    last = max((place for place, (kind, _) in enumerate(said) if kind != "human"), default=None)
+    reply, before = _last_said(messages_of(state, dialog.name), is_whole=is_whole)
     return Scene(
         lang=lang,
         dialog=dialog.name,
         description=described(dialog, lang),
         text=state["heard"]["text"] or "",
-        reply=None if last is None else said[last][1],
+        reply=reply,
         helpers={name: described(other, lang) for name, other in others.items()},
         entries={name: other.tool or name for name, other in speakers.dialogs.items()},
         tools={name: description for name, (description, _) in tools.items()},
         form=form,
         missing=missing(dialog.form, form) if dialog.form else [],
-        before=[words for _, words in said[:last][-MOST_BEFORE:]],
+        before=before,
         paused=[name for name in state.get("paused", []) if name != dialog.name],
         examples={speaker.name: _examples(speaker, lang) for speaker in speakers.dialogs.values()}
         | {name: phrases for name, (_, phrases) in tools.items()},
     )
+
+
+def _last_said(history: Sequence[AnyMessage], *, is_whole: bool) -> tuple[str | None, list[str]]:
+    """Return the last reply of a history, and what was said before it; without a reply what was said last."""
+    reply, before = None, list[str]()
+    for message in reversed(history):
+        # What was told in between is no reply: the user still answers what was asked before.
+        is_said = "told" not in notes_of(message) and (is_whole or not isinstance(message, ToolMessage))
+        if not is_said or not (words := _words(message)):
+            continue
+        if reply is None and not isinstance(message, HumanMessage):
+            reply, before = words, []
+        elif len(before) < MOST_BEFORE:
+            before.insert(0, words)
+        elif reply is not None:
+            break
+    return reply, before
 
 
 def _words(message: AnyMessage) -> str:

@@ -1,10 +1,11 @@
-"""The checkpointer: LangGraph's interface over two tables; it loses no turn, grows little and runs no stored code."""
+"""The checkpointer: LangGraph's interface over three tables; it loses no turn, grows little, runs no stored code."""
 
 import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Literal, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -25,6 +26,7 @@ from langgraph.constants import START
 
 from agents.errors import BrokenState
 from agents.memory.connection import Connection, Row, Session, Tables
+from agents.memory.history_blocks import Block, HistoryBlocks, references
 from agents.memory.packing import Packing
 
 Keep = int | Literal["all"]
@@ -51,10 +53,15 @@ CREATE TABLE writes (
     task_path TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
     PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx));
 """,
+        """
+CREATE TABLE blocks (
+    thread_id TEXT NOT NULL, digest BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (thread_id, digest));
+""",
     ),
 )
 Stored = tuple[Row, list[Row]]
-Statement = tuple[str, Row]
+Step = Callable[[Session], object]
+"""A part of a transaction."""
 COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
 HERE = "thread_id = ?1 AND checkpoint_ns = ?2"
 LATEST = f"SELECT {COLUMNS} FROM checkpoints WHERE position = (SELECT max(position) FROM checkpoints WHERE {HERE})"
@@ -105,7 +112,15 @@ DELETE FROM checkpoints WHERE thread_id = ?1 AND position NOT IN (
 DELETE_THREAD = f"""
 DELETE FROM checkpoints WHERE thread_id = ?1 OR (thread_id > ?1 || '{WITHIN}' AND thread_id < ?1 || ' ')
 """
-DELETE_WRITES = DELETE_THREAD.replace("checkpoints", "writes", 1)
+DELETE_ALL = [DELETE_THREAD.replace("checkpoints", table, 1) for table in ("checkpoints", "writes", "blocks")]
+DIGESTS = "SELECT digest FROM blocks WHERE thread_id = ?"
+BLOCKS_OF = "SELECT digest, value FROM blocks WHERE thread_id = ?"
+PUT_BLOCK = "INSERT INTO blocks VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+DELETE_BLOCK = "DELETE FROM blocks WHERE thread_id = ? AND digest = ?"
+REFERRING = "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ?"
+COPY_BLOCKS = """
+INSERT INTO blocks SELECT ?2, digest, value FROM blocks WHERE thread_id = ?1 ON CONFLICT DO NOTHING
+"""
 DELETE_RUN = "DELETE FROM checkpoints WHERE run_id = ? RETURNING thread_id"
 COPY = f"""
 INSERT INTO checkpoints ({COLUMNS}, source, run_id, root_id)
@@ -133,12 +148,13 @@ class Saver(BaseCheckpointSaver[int]):
     def __init__(self, connection: Connection, *, keep: Keep = KEPT_TURNS) -> None:
         if keep != "all" and keep < 1:
             raise ValueError(f'keep must be "all" or a number of turns, found {keep!r}')
-        super().__init__(serde=Packing())
+        super().__init__(serde=(packing := Packing()))
+        self._blocks = HistoryBlocks(packing)
         self.connection = connection
         self.keep = keep
         self._followed = set[tuple[str, str, str | None]]()
         """The place and id of each checkpoint whose next checkpoint is being written."""
-        self._unsaved = dict[tuple[str, str], tuple[str, Callable[[], Iterator[Statement]]]]()
+        self._unsaved = dict[tuple[str, str], tuple[str, Callable[[], Iterator[Step]]]]()
         """By place, the id of a checkpoint at the beginning of a turn, and what saves it: only an error needs it."""
         self._unpacked = deque[tuple[Stored, CheckpointTuple]](maxlen=1)
         """The checkpoint that was read last: each turn reads it twice, the second time by a copy of this saver."""
@@ -151,16 +167,19 @@ class Saver(BaseCheckpointSaver[int]):
         """
         place, id = _place(config), get_checkpoint_id(config)
 
-        def select(database: Session) -> Stored | None:
+        def select(database: Session) -> tuple[Stored, list[Block | bytes]] | None:
             row = database.execute(NAMED if id else LATEST, (*place, id) if id else place).fetchone()
-            return (row, database.execute(PENDING, row[:3]).fetchall()) if row else None
+            if row is None:
+                return None
+            return (row, database.execute(PENDING, row[:3]).fetchall()), self._selected_blocks(row, database)
 
-        stored = await self.connection.read(select)
-        if stored is None:
+        selected = await self.connection.read(select)
+        if selected is None:
             return None
+        stored, blocks = selected
         if self._unpacked and self._unpacked[0][0] == stored:
             return self._unpacked.pop()[1]
-        unpacked = self._unpack(*stored)
+        unpacked = self._unpack(*stored, blocks)
         # LangGraph changes the versions of a checkpoint.
         self._unpacked.append((stored, unpacked._replace(checkpoint=copy_checkpoint(unpacked.checkpoint))))
         return unpacked
@@ -197,19 +216,24 @@ class Saver(BaseCheckpointSaver[int]):
         source = "input" if unsaved and unsaved == parent else metadata.get("source")
         about, root = dict(get_checkpoint_metadata(config, metadata)), metadata.get("parents", {}).get("")
 
-        def statements() -> Iterator[Statement]:
-            row = (*place, checkpoint["id"], parent, *self.serde.dumps_typed(checkpoint), json.dumps(about))
-            yield PUT, (*row, source, about.get("run_id"), root)
+        def steps() -> Iterator[Step]:
+            kind, packed, blocks = self._blocks.pack(checkpoint, self.serde)
+            row = (*place, checkpoint["id"], parent, kind, packed, json.dumps(about))
+            yield _statement(PUT, *row, source, about.get("run_id"), root)
             if self.keep != "all" and source == "input":
-                yield from ((STEPS, place), (OLD, (*place, self.keep + 1)), (INNER, place[:1]), (ORPHANS, place[:1]))
+                yield _statement(STEPS, *place)
+                yield _statement(OLD, *place, self.keep + 1)
+                yield from (_statement(sql, place[0]) for sql in (INNER, ORPHANS))
+            if blocks:
+                yield partial(self._put_blocks, place[0], blocks)
 
         self._followed.add(followed := (*place, parent))
         try:
             if self.keep != "all" and source == "input" and not BEGUN.isdisjoint(checkpoint["channel_values"]):
-                self._unsaved[place] = checkpoint["id"], statements
+                self._unsaved[place] = checkpoint["id"], steps
                 await asyncio.sleep(0)
             else:
-                await self._run(*statements())
+                await self._run(*steps())
         finally:
             self._followed.discard(followed)
         return _config(*place, checkpoint["id"])
@@ -236,37 +260,39 @@ class Saver(BaseCheckpointSaver[int]):
         ]
         unsaved, _ = self._unsaved.get(place[:2], ("", None))
         begun = self._unsaved.pop(place[:2])[1]() if unsaved and unsaved == place[2] else ()
-        await self._run(*begun, *((put, row) for row in rows))
+        await self._run(*begun, *(_statement(put, *row) for row in rows))
 
     async def drop_last_turn(self, thread: str) -> None:
         """Delete the checkpoints of a thread's last turn, because the latest one cannot be read."""
-        await self._run((LAST_TURN, (thread, "")), (ORPHANS, (thread,)))
+        await self._run(_statement(LAST_TURN, thread, ""), *_clearing(thread))
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete all checkpoints and writes of a thread, and of those within it."""
-        await self._run((DELETE_THREAD, (thread_id,)), (DELETE_WRITES, (thread_id,)))
+        """Delete all that is stored of a thread, and of those within it."""
+        await self._run(*(_statement(sql, thread_id) for sql in DELETE_ALL))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what the runs of these ids have saved, in all threads."""
         for run in run_ids:
             threads = {thread for (thread,) in await self.connection.execute(DELETE_RUN, (run,))}
-            await self._run(*((ORPHANS, (thread,)) for thread in threads))
+            await self._run(*(step for thread in threads for step in _clearing(thread)))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all checkpoints and writes of a thread to another thread."""
-        threads = (source_thread_id, target_thread_id)
-        await self._run((COPY, threads), (COPY_WRITES, threads))
+        """Copy all that is stored of a thread to another thread."""
+        copies = (COPY, COPY_WRITES, COPY_BLOCKS)
+        await self._run(*(_statement(sql, source_thread_id, target_thread_id) for sql in copies))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace of the threads ("keep_latest"), or nothing ("delete").
 
         Raises ValueError when the strategy is another one.
         """
-        statements = {"keep_latest": (SUPERSEDED, ORPHANS), "delete": (DELETE_THREAD, DELETE_WRITES)}
-        if strategy not in statements:
-            raise ValueError(f"strategy must be one of {', '.join(statements)}, found {strategy!r}")
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"strategy must be one of keep_latest, delete, found {strategy!r}")
         for thread in thread_ids:
-            await self._run(*((sql, (thread,)) for sql in statements[strategy]))
+            if strategy == "delete":
+                await self.adelete_thread(thread)
+            else:
+                await self._run(_statement(SUPERSEDED, thread), *_clearing(thread))
 
     async def _is_followed(self, place: tuple[str, str, str | None]) -> bool:
         # For most steps LangGraph begins the checkpoint a few rounds of the loop later.
@@ -276,19 +302,36 @@ class Saver(BaseCheckpointSaver[int]):
                 return True
         return False
 
-    async def _run(self, *statements: Statement) -> None:
-        """Run all statements in one transaction, or none."""
+    async def _run(self, *steps: Step) -> None:
+        """Do all steps in one transaction, or none."""
 
         def run(database: Session) -> None:
-            for sql, values in statements:
-                database.execute(sql, values)
+            for step in steps:
+                step(database)
 
         await self.connection.write(run)
 
-    def _unpack(self, row: Row, pending: list[Row]) -> CheckpointTuple:
+    def _selected_blocks(self, row: Row, database: Session) -> list[Block | bytes]:
+        """Return the blocks that a row refers to; those that are not remembered, as they are packed."""
+        digests = references(row[4], row[5])
+        held = [self._blocks.remembered(digest) for digest in digests]
+        stored = {} if all(held) else dict(database.execute(BLOCKS_OF, row[:1]).fetchall())
+        # Checkpoints of older versions have the packed blocks in place of their digests.
+        return [block or stored.get(digest, digest) for block, digest in zip(held, digests, strict=True)]
+
+    def _put_blocks(self, thread: str, blocks: Sequence[Block], database: Session) -> None:
+        """Store the blocks of a checkpoint that the thread lacks; with new ones those go that nothing refers to."""
+        packed = {block.digest: block.packed for block in blocks}
+        stored = {digest for (digest,) in database.execute(DIGESTS, (thread,))}
+        if missing := packed.keys() - stored:
+            database.executemany(PUT_BLOCK, [(thread, digest, packed[digest]) for digest in missing])
+            if self.keep != "all" and stored - packed.keys():
+                _drop_blocks(thread, database)
+
+    def _unpack(self, row: Row, pending: list[Row], blocks: Sequence[Block | bytes]) -> CheckpointTuple:
         thread, namespace, id, parent, kind, packed, about = row
         try:
-            checkpoint = cast(Checkpoint, self.serde.loads_typed((kind, packed)))
+            checkpoint = self._blocks.unpack(kind, packed, blocks, self.serde)
             metadata = cast(CheckpointMetadata, json.loads(about))
             parts = [checkpoint["channel_values"], checkpoint["channel_versions"], checkpoint["versions_seen"]]
             if checkpoint["id"] != id or not all(isinstance(part, dict) for part in [*parts, metadata]):
@@ -301,6 +344,22 @@ class Saver(BaseCheckpointSaver[int]):
             raise BrokenState(thread) from broken
         before = _config(thread, namespace, parent) if parent else None
         return CheckpointTuple(_config(thread, namespace, id), checkpoint, metadata, before, writes)
+
+
+def _statement(sql: str, *values: object) -> Step:
+    return lambda database: database.execute(sql, values)
+
+
+def _clearing(thread: str) -> tuple[Step, Step]:
+    """Return what deletes the writes and blocks of a thread whose checkpoints are gone."""
+    return _statement(ORPHANS, thread), partial(_drop_blocks, thread)
+
+
+def _drop_blocks(thread: str, database: Session) -> None:
+    """Delete the blocks of a thread that no checkpoint refers to."""
+    used = {digest for row in database.execute(REFERRING, (thread,)) for digest in references(*row)}
+    stored = database.execute(DIGESTS, (thread,)).fetchall()
+    database.executemany(DELETE_BLOCK, [(thread, digest) for (digest,) in stored if digest not in used])
 
 
 def _written_before(rows: list[Row], before: RunnableConfig | None) -> list[Row]:

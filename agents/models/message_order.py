@@ -9,11 +9,12 @@ Nothing is lost on the way, and a history that only grows gives a prompt that on
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.models.thinking import with_thoughts
-from agents.state.message_notes import Metadata, newly_lasting, notes_of, with_notes
+from agents.state.message_notes import Metadata, Seen, newly_lasting, notes_of, with_notes
 from prompts import FALLBACK, phrase
 
 TAG = "context"
@@ -64,6 +65,7 @@ def _delimited(messages: Sequence[AnyMessage], lang: str, *, is_custom: bool) ->
     A result says who sees it. With `is_custom` the metadata of messages is told.
     """
     lasting: Sequence[str] = []
+    seen_words = {seen: phrase(f"seen_{seen}", lang) for seen in get_args(Seen) if seen}
     for message in messages:
         if isinstance(message, SystemMessage):
             if message.text:
@@ -80,7 +82,7 @@ def _delimited(messages: Sequence[AnyMessage], lang: str, *, is_custom: bool) ->
         elif isinstance(message, ToolMessage):
             noted = notes_of(message)
             asked = [phrase("user_asked", lang, question=question)] if (question := noted.get("asked")) else []
-            seen = [phrase(f"seen_{seen}", lang)] if (seen := noted.get("seen")) else []
+            seen = [seen_words[seen]] if (seen := noted.get("seen")) else []
             yield _with_text(message, undelimited("\n".join([message.text, *asked, *seen])))
         else:
             yield message
@@ -124,7 +126,9 @@ def _one_by_one(reply: AIMessage, results: Mapping[str, ToolMessage], lang: str)
     aside = phrase("said_beside_a_call", lang, text=reply.text) if reply.text.strip() else ""
     for call in reply.tool_calls:
         id = _call_id(call["id"] or "")
-        yield AIMessage("", tool_calls=[{**call, "id": id}], id=reply.id)
+        # A copy is not checked again, which takes three times as long.
+        calls = {"tool_calls": [{**call, "id": id}], "invalid_tool_calls": []}
+        yield reply.model_copy(update={"content": "", "additional_kwargs": {}, "response_metadata": {}, **calls})
         if result := results.get(call["id"] or ""):
             text = f"{aside}\n{result.text}" if aside else result.text
             yield result.model_copy(update={"content": text, "tool_call_id": id})

@@ -24,6 +24,7 @@ from pydantic import BaseModel
 
 from agents.errors import ContractError
 from agents.memory.checkpointer import Saver
+from agents.memory.history_blocks import HistoryBlocks
 from agents.memory.packing import Packing
 from dialogs import graphs_in
 
@@ -38,6 +39,7 @@ class Journal(Saver):
     def __init__(self, saver: Saver, graph: Pregel[Any, Any, Any, Any]) -> None:
         super().__init__(saver.connection, keep=saver.keep)
         self.serde = self._packing = Packing().with_msgpack_allowlist(_declared(graph))
+        self._blocks = HistoryBlocks(self._packing)
         self._changed: dict[str, dict[str, str]] = {}
         """By namespace, the keys of this process's last step whose values would come back changed, with their types."""
 

@@ -9,7 +9,7 @@ from langchain_core.exceptions import ModelRateLimitError
 from langchain_core.messages import BaseMessage
 
 from agents.events import ModelStart
-from agents.memory.packing import BLOCK
+from agents.memory.history_blocks import BLOCK
 from agents.models.script import Call, Line, Script
 from agents.models.window import Window
 from agents.toolkit.speaker import History

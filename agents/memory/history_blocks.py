@@ -1,0 +1,126 @@
+"""Histories in checkpoints: each full block of messages is stored once, and the checkpoints of its thread refer to it.
+
+A history only grows until it is cut. So a checkpoint holds the last messages of each history, and the rest is the same
+blocks as before, whose packed bytes are remembered.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+import ormsgpack
+from langchain_core.messages import AnyMessage
+from langgraph.checkpoint.base import Checkpoint
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+BLOCK, MOST_BLOCKS = 12, 1_000
+"""Messages of a block, and blocks that are remembered."""
+BLOCKS = "blocks "
+"""What stands before the kind of a packed checkpoint that refers to blocks."""
+DIGEST = 12
+"""Bytes by which a checkpoint refers to a block."""
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Messages that follow each other in a history."""
+
+    messages: Sequence[AnyMessage]
+    packed: bytes
+    digest: bytes
+
+
+class HistoryBlocks:
+    """Packs and unpacks checkpoints, and remembers the blocks that were used last."""
+
+    def __init__(self, serde: SerializerProtocol) -> None:
+        self._serde = serde
+        self._by_digest: dict[bytes, Block] = {}
+        self._by_messages: dict[tuple[int, ...], Block] = {}
+        """By the identities of its messages, which the block holds, so that no other messages get these."""
+
+    def pack(self, checkpoint: Checkpoint, serde: SerializerProtocol) -> tuple[str, bytes, list[Block]]:
+        """Return the kind and the bytes of a checkpoint, and the blocks that it refers to."""
+        blocks: list[Block] = []
+        kind, data = serde.dumps_typed(_in_histories(checkpoint, lambda talk: self._without_blocks(talk, blocks)))
+        if blocks:
+            kind, data = BLOCKS + kind, ormsgpack.packb([*(block.digest for block in blocks), data])
+        return kind, data, blocks
+
+    def unpack(self, kind: str, data: bytes, blocks: Sequence[Block | bytes], serde: SerializerProtocol) -> Checkpoint:
+        """Return the checkpoint; `blocks` are those that it refers to. Raises any error if bytes are broken."""
+        if not kind.startswith(BLOCKS):
+            return cast(Checkpoint, serde.loads_typed((kind, data)))
+        checkpoint = serde.loads_typed((kind.removeprefix(BLOCKS), ormsgpack.unpackb(data)[-1]))
+        unpacked = [block if isinstance(block, Block) else self._unpacked(block) for block in blocks]
+        return _in_histories(cast(Checkpoint, checkpoint), lambda talk: _with_blocks(talk, unpacked))
+
+    def remembered(self, digest: bytes) -> Block | None:
+        """Return a block that was used lately; any thread of the process may ask."""
+        return self._by_digest.get(digest)
+
+    def _unpacked(self, packed: bytes) -> Block:
+        kind, _, data = packed.partition(b"\0")
+        messages = cast(Sequence[AnyMessage], self._serde.loads_typed((kind.decode(), data)))
+        return self._remember(Block(messages, packed, _digest(packed)))
+
+    def _without_blocks(self, talk: Mapping[str, Any], blocks: list[Block]) -> Mapping[str, Any]:
+        """Put the full blocks of a history among the blocks, and their places into the talk."""
+        messages: Sequence[AnyMessage] = talk.get("messages", ())
+        whole, first = len(messages) // BLOCK * BLOCK, len(blocks)
+        if not whole:
+            return talk
+        blocks += (self._block_of(messages[start : start + BLOCK]) for start in range(0, whole, BLOCK))
+        return {**talk, "messages": messages[whole:], "blocks": [first, len(blocks)]}
+
+    def _block_of(self, messages: Sequence[AnyMessage]) -> Block:
+        if block := self._by_messages.get(tuple(map(id, messages))):
+            return block
+        kind, data = self._serde.dumps_typed(messages)
+        packed = kind.encode() + b"\0" + data
+        return self._remember(Block(messages, packed, _digest(packed)))
+
+    def _remember(self, block: Block) -> Block:
+        self._by_messages[tuple(map(id, block.messages))] = self._by_digest[block.digest] = block
+        while len(self._by_messages) > MOST_BLOCKS:
+            forgotten = self._by_messages.pop(next(iter(self._by_messages)))
+            self._by_digest.pop(forgotten.digest, None)
+        return block
+
+
+def _digest(packed: bytes) -> bytes:
+    return hashlib.blake2b(packed, digest_size=DIGEST).digest()
+
+
+def references(kind: str, data: bytes) -> Sequence[bytes]:
+    """Return what a packed checkpoint refers to: the digests of blocks, or, in older files, the packed blocks."""
+    # The stored bytes may be anything; whoever unpacks them says that they are broken.
+    with suppress(TypeError, ValueError):
+        if kind.startswith(BLOCKS):
+            return [each for each in ormsgpack.unpackb(data)[:-1] if isinstance(each, bytes)]
+    return ()
+
+
+def _with_blocks(talk: Mapping[str, Any], blocks: Sequence[Block]) -> Mapping[str, Any]:
+    if "blocks" not in talk:
+        return talk
+    talk = {**talk}
+    earlier = [message for block in blocks[slice(*talk.pop("blocks"))] for message in block.messages]
+    return {**talk, "messages": [*earlier, *talk["messages"]]}
+
+
+def _in_histories(checkpoint: Checkpoint, change: Change) -> Checkpoint:
+    """Return a checkpoint with its talks changed, also those of people who are set aside."""
+    state: dict[str, Any] = checkpoint["channel_values"]
+    if not isinstance(state.get("talks"), dict):
+        return checkpoint
+
+    def changed(talks: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+        return {name: change(talk) if isinstance(talk, dict) else talk for name, talk in talks.items()}
+
+    aside = {user: {**it, "talks": changed(it.get("talks", {}))} for user, it in state.get("persons", {}).items()}
+    persons = {"persons": aside} if aside else {}
+    return {**checkpoint, "channel_values": {**state, "talks": changed(state["talks"]), **persons}}

@@ -124,6 +124,7 @@ async def test_an_answer_that_arrived_is_not_sent_again(
     async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "/help")
         await world.until_sent(ANN, 2)
+        await world.until(lambda: not telegram.chats.busy)
         assert await script_lines(telegram.assistant, f"telegram-{ANN}") == [
             "user: something for the week",
             "planner: What shall I put down?",

@@ -149,13 +149,6 @@ def test_an_observer_that_checks_nothing_is_named(plant: Plant) -> None:
     assert "observers/broken.py" in str(broken.value)
 
 
-def test_a_dialog_without_a_prompt_is_found_at_the_start(plant: Plant) -> None:
-    """A prompt is not missed in the middle of a conversation."""
-    plant(dialogs, a_dialog(BODY))
-    with pytest.raises(PromptError, match=r"prompts/en/broken/prompt\.md is missing"):
-        find()
-
-
 def test_an_observer_without_a_prompt_is_found_at_the_start(plant: Plant) -> None:
     """The same for observers."""
     plant(

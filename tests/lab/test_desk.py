@@ -1,9 +1,11 @@
 """The desk: a conversation with the shop in which a person is the model, a step back, and what becomes of it."""
 
+import asyncio
 import io
 import json
 import random
 import re
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from agents.errors import UsageError
 from app.cli import command_line
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
-from app.lab.desk import Desk
+from app.lab.desk import PATIENCE, Desk
 from app.lab.desk import sitting as opened
 from app.lab.desk_export import checked, jsonl_of
 from app.lab.desk_session import DeskCall, DeskTurn, Reply, Session
@@ -22,6 +24,7 @@ from app.lab.runs import Order, run_cases
 from app.settings import Settings
 from tests.conftest import Chat
 from tests.support.fine_tuning import check_chat, shop_identifiers
+from tests.support.simulated_time import advance
 
 pytestmark = pytest.mark.needs("orders")
 
@@ -177,7 +180,15 @@ async def test_a_step_back_and_a_restart(settings: Settings) -> None:
 
 async def test_replies_that_lead_elsewhere(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replies that are no longer asked for are not played; the file stays as it is until one goes on."""
-    monkeypatch.setattr("app.lab.desk.PATIENCE", 4.0)
+    wait = Desk._until
+
+    async def impatient(desk: Desk, is_reached: Callable[[], bool], seconds: float) -> None:
+        if seconds < PATIENCE:
+            # Nobody says what is waited for here.
+            asyncio.get_running_loop().call_soon(advance, seconds)
+        await wait(desk, is_reached, seconds)
+
+    monkeypatch.setattr(Desk, "_until", impatient)
     replies = (Reply(role="planner", prompt=(), text="Noted."), Reply(role="planner", prompt=(), text="Done."))
     turns = (DeskTurn(user="Hello there", replies=replies, is_over=True), DeskTurn(user="And?", is_over=True))
     stored = Session(lang="en", turns=turns)

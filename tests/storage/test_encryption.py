@@ -24,8 +24,8 @@ from app.settings import Settings
 from tests.support.notification_server import notification_server, session_bus
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer
-from tests.support.ringing import until
 from tests.support.tiny_graph import letter
+from tests.support.until import until
 from tests.support.worker_fleet import Fleet
 
 KEY, NEW = "a1" * 32, "B2" * 32

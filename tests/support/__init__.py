@@ -6,7 +6,7 @@ Conversations: an assistant, and what its models say: `scripted_assistant`, `fak
     `stops`.
 
 The stand-in: its room and its tables: `rules_room`, `rules_tools`, `rules_outcome`, `standin_table`, `opening_table`,
-    `standin_calls`, `sampling`.
+    `standin_calls`, `sampling`, `made_inputs`.
 
 Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `remote_files`, `errands`; the forms in which providers take
     them, and arguments as models write them: `tool_dialects`, `written_arguments`.
@@ -20,7 +20,7 @@ Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, 
 
 Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`, `killable_seat`, `killable_graph`,
     `killable_observer`, `killable_operators`, `killable_bot`,
-    `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`,
+    `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
     `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`.
 
 The repository itself: `pages`, `places`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,

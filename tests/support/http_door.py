@@ -15,6 +15,7 @@ from app.doors.http.server import make_server
 from app.doors.http.service import make_app
 from app.security.api_keys import Key, read_keys
 from app.settings import Settings
+from tests.support.until import until
 
 SHOP, OTHER, OPERATOR = ("s" * 20, "o" * 20, "p" * 20)
 """Keys: of two callers who may talk, and of one who may operate."""
@@ -37,10 +38,7 @@ async def served(
     await app.state.streams.__aenter__()
     serving = asyncio.create_task(server.serve())
     try:
-        for _ in range(1000):
-            if server.started:
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: server.started)
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from tests.support.simulated_time import advance
 from tests.support.telegram_http import parameters
 
 
@@ -20,6 +21,8 @@ class Answer:
     kind: str = "application/json"
     pace: float = 0
     """Seconds before it is sent."""
+    comes_after: float = 0
+    """Seconds for which nothing comes: the clock jumps, and the client gives up."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,10 @@ class Service:
             body = await reader.readexactly(int(headers.get("content-length", "0")))
             self.asked.append(Asked(method, target, headers, _read(headers.get("content-type", ""), body)))
             answer = self.answer_to(self.asked[-1])
+            if answer.comes_after:
+                advance(answer.comes_after)
+                # The client hangs up.
+                await reader.read()
             await asyncio.sleep(answer.pace)
             raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
             lines = {"Content-Type": answer.kind, "Content-Length": str(len(raw)), **answer.headers}

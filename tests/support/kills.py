@@ -59,9 +59,9 @@ class Kills:
                 await asyncio.sleep(self.chance.uniform(0, 0.02))
                 await self._kill(bot, self.chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
             await bot.start()
-            await self.world.until(self._is_idle, 60)
+            await self.world.until(self._is_idle)
             self.chats.do_what_is_left()
-            await self.world.until(self._is_idle, 60)
+            await self.world.until(self._is_idle)
             await bot.end(signal.SIGTERM)
 
     def count(self, messages: list[dict[str, Any]], due: int) -> None:

@@ -44,12 +44,12 @@ class Provider:
 
     async def has_sent(self, chunks: int) -> None:
         """Wait until so many chunks have been sent."""
-        async with asyncio.timeout(30), self._sending:
+        async with asyncio.timeout(120), self._sending:
             await self._sending.wait_for(lambda: self.sent >= chunks)
 
     async def is_asked(self, words: str) -> None:
         """Wait until a request ends with a message that has these words."""
-        async with asyncio.timeout(60), self._sending:
+        async with asyncio.timeout(120), self._sending:
             await self._sending.wait_for(
                 lambda: any(words in str(body["messages"][-1]["content"]) for body in self.bodies)
             )

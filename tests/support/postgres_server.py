@@ -17,7 +17,7 @@ import psycopg
 ROLE, DATABASE = "dialogs", "dialogs"
 UNUSED = "postgres"
 """Whoever runs the server if the tests run as root, whom it refuses."""
-PATIENCE = 30.0
+PATIENCE = 120.0
 OPTIONS = {"listen_addresses": "", "max_connections": "400", "shared_buffers": "64MB", "fsync": "off"}
 """Without `fsync` a killed server is up again at once; what it wrote is safe as long as the machine runs."""
 

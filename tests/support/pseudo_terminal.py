@@ -76,7 +76,7 @@ class Terminal:
         """Press keys."""
         os.write(self._ours, keys.encode() if isinstance(keys, str) else keys)
 
-    def wait_for(self, text: str, within: float = 20) -> None:
+    def wait_for(self, text: str, within: float = 120) -> None:
         """Read until a text is written; text from before is not searched again."""
         until = time.monotonic() + within
         while text not in self.written:
@@ -84,14 +84,14 @@ class Terminal:
             self._read()
         self.written = self.written.split(text, 1)[1]
 
-    def sees(self, text: str, within: float = 20) -> None:
+    def sees(self, text: str, within: float = 120) -> None:
         """Read until a text stands on the screen."""
         until = time.monotonic() + within
         while text not in self.text:
             assert time.monotonic() < until, f"{text!r} was not shown, but:\n{self.text}"
             self._read()
 
-    def misses(self, text: str, within: float = 20) -> None:
+    def misses(self, text: str, within: float = 120) -> None:
         """Read until a text no longer stands on the screen."""
         until = time.monotonic() + within
         while text in self.text:
@@ -103,7 +103,7 @@ class Terminal:
         self.screen.resize(rows, columns)
         self._set_size(columns, rows)
 
-    def ends(self, within: float = 20) -> int:
+    def ends(self, within: float = 120) -> int:
         """Wait until the program ends and return its exit code."""
         until = time.monotonic() + within
         while self.process.poll() is None:

@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from agents.memory import open_memory
+from agents.memory import Memory, open_memory
 from app.cli.ring import ring_for
 from app.settings import Settings
 
@@ -31,11 +31,9 @@ async def ring_service(path: Path, user: str | None = None, **settings: object) 
             await running
 
 
-async def until(met: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(60):
-        while not met():  # noqa: ASYNC110  # what is waited for is in another process, or in a server
-            await asyncio.sleep(0.02)
+async def all_rang(memory: Memory) -> bool:
+    """Tell whether every notice has rung, and that is noted."""
+    return await memory.notices.due(2**53, None, "*") == []
 
 
 async def told(path: Path, thread: str = "me") -> list[str]:

@@ -1,4 +1,4 @@
-"""An event loop whose time jumps to the next timer, so that minutes pass in a moment; nothing in it may use threads."""
+"""The time of event loops: one that jumps to its next timer by itself, and one that a test moves forward."""
 
 import asyncio
 import selectors
@@ -32,7 +32,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def simulated(work: Coroutine[Any, Any, T]) -> T:
-    """Run something to its end in simulated time and return its result."""
+    """Run something to its end in simulated time, in which minutes pass in a moment; nothing in it may use threads."""
     loop = _Loop(_Jumping())
     try:
         return loop.run_until_complete(work)
@@ -43,3 +43,13 @@ def simulated(work: Coroutine[Any, Any, T]) -> T:
 def now() -> float:
     """Return the simulated time, in seconds."""
     return asyncio.get_running_loop().time()
+
+
+def advance(seconds: float) -> None:
+    """Let the clock of the running loop jump forward: timers that are due by then go off, and nobody has waited.
+
+    Call it where what has to hang has been reached. Threads and other processes do not notice.
+    """
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    setattr(loop, "time", lambda: before() + seconds)  # noqa: B010  # mypy forbids to replace a method

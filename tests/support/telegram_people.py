@@ -1,14 +1,17 @@
 """The people who write to the bot in these tests, and the moments that they wait for."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage
 
+from agents.memory import Memory
+from agents.memory.store import namespace_of
 from agents.models.script import Call, Line, Script
 from app.doors.telegram.door import TelegramDoor
+from app.doors.telegram.place import DOOR
 from tests.support.scripted_assistant import Gate
+from tests.support.until import until
 from tests.support.user_words import user_words
 
 ANN, BOB, GROUP = 11, 22, -100777
@@ -39,22 +42,33 @@ class Holding(Gate):
 
 async def until_stored(door: TelegramDoor, thread: str, number: int, text: str | None = None) -> None:
     """Wait until so many messages of a thread are in the inbox, and the last one has this text."""
-    for _ in range(1000):
+
+    async def are_stored() -> bool:
         entries = await door.assistant.memory.transcript.open_entries(thread)
-        if len(entries) >= number and text in (None, entries[-1].text):
-            return
-        await asyncio.sleep(0.01)
-    raise TimeoutError
+        return len(entries) >= number and text in (None, entries[-1].text)
+
+    await until(are_stored)
 
 
-async def until_closed(door: TelegramDoor, thread: str) -> None:
+async def until_closed(memory: Memory, thread: str) -> None:
     """Wait until the outcome of a thread's last message is stored."""
-    for _ in range(1000):
-        entry = await door.assistant.memory.transcript.last(thread)
-        if entry and entry.status != "open":
-            return
-        await asyncio.sleep(0.01)
-    raise TimeoutError
+
+    async def is_closed() -> bool:
+        entry = await memory.transcript.last(thread)
+        return entry is not None and entry.status != "open"
+
+    await until(is_closed)
+
+
+async def until_noted(door: TelegramDoor, thread: str) -> None:
+    """Wait until the receipt is stored of what the chat was shown of the running turn."""
+    store = door.assistant.memory.store
+
+    async def is_noted() -> bool:
+        receipts = await store.asearch(namespace_of(thread, DOOR))
+        return any(receipt.value.get("delivered") or receipt.value.get("growing") for receipt in receipts)
+
+    await until(is_noted)
 
 
 def labels(message: dict[str, Any]) -> list[list[str]]:

@@ -18,6 +18,7 @@ from tests.support.telegram_flood import Flood
 from tests.support.telegram_http import Reply, cut, listening
 from tests.support.telegram_limits import request_faults, units
 from tests.support.telegram_schema import answer_faults, described, value_faults
+from tests.support.until import until
 
 __all__ = ["BOT", "TOKEN", "BotApi", "refusal"]
 
@@ -173,13 +174,9 @@ class BotApi:
             mine = [message for message in mine if message.get("message_thread_id") == topic]
         return [_shown(message) for message in mine]
 
-    async def until(self, is_so: Callable[[], object], seconds: float = 60.0) -> None:
+    async def until(self, is_so: Callable[[], object]) -> None:
         """Wait for something to become true."""
-        for _ in range(round(seconds / STEP) + 1):
-            if is_so():
-                return
-            await asyncio.sleep(STEP)
-        raise TimeoutError("what the test waits for did not happen")
+        await until(is_so)
 
     async def until_sent(self, chat: int, number: int) -> list[str]:
         """Wait until the chat has so many messages, and return their texts."""
@@ -246,8 +243,10 @@ class BotApi:
         self._allowed = {"update_id", *sent.get("allowed_updates", ["message"])}
         self._polls += 1
         poll = self._polls
-        with suppress(TimeoutError):
-            await self.until(lambda: self.waiting or self._polls > poll, sent.get("timeout") or 0)
+        for _ in range(round((sent.get("timeout") or 0) / STEP)):
+            if self.waiting or self._polls > poll:
+                break
+            await asyncio.sleep(STEP)
         if self._polls > poll:
             # The asking process is gone, or the other one is told of the conflict.
             cut()

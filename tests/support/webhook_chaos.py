@@ -36,8 +36,6 @@ AGAIN = 0.2
 """How often an update is brought a second time, as Telegram does when it has not heard our answer."""
 AT_ONCE = 3
 """Messages of a chat that wait for their answers at the same time."""
-PATIENCE = 120.0
-"""Seconds for which an answer is waited for."""
 
 
 class WebhookChaos(WorkerChaos):
@@ -103,7 +101,7 @@ class WebhookChaos(WorkerChaos):
                     await asyncio.sleep(0.1)
 
     async def _shown(self, chat: int, number: int) -> None:
-        await self._world.until(lambda: len(self._world.texts(chat)) >= number, PATIENCE)
+        await self._world.until(lambda: len(self._world.texts(chat)) >= number)
         async with self._progress:
             self._answered = len(self._world.sent)
             self._progress.notify_all()

@@ -9,13 +9,15 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import httpx
 
 from tests.support.places import ROOT
+from tests.support.until import until
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 @dataclass
@@ -57,10 +59,7 @@ class Fleet:
             port = free.getsockname()[1]
         base = f"http://127.0.0.1:{port}"
         async with self.command("serve", "--port", str(port)), httpx.AsyncClient(base_url=base, timeout=60) as client:
-            for _ in range(600):
-                if await _is_there(client):
-                    break
-                await asyncio.sleep(0.1)
+            await until(partial(_is_there, client))
             yield client
 
 

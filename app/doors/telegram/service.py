@@ -65,8 +65,13 @@ async def serve(settings: Settings) -> int:
 
 
 @asynccontextmanager
-async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -> AsyncIterator[TelegramDoor]:
-    """Answer messages and deliver reminders during the block, then let running answers end; raises as `connected`."""
+async def open_door(
+    assistant: Assistant, bot: ServiceBot, settings: Settings, patience: float = PATIENCE
+) -> AsyncIterator[TelegramDoor]:
+    """Answer messages and deliver reminders during the block, then let running answers end; raises as `connected`.
+
+    `patience` is how many seconds these answers have.
+    """
     async with connected(bot), AsyncExitStack() as stack:
         names = await read_names(assistant.memory, bot.id)
         sender, lang, files = Sender(bot, names), settings.app_lang, make_file_reader(settings, assistant)
@@ -80,7 +85,7 @@ async def open_door(assistant: Assistant, bot: ServiceBot, settings: Settings) -
         if (chat := settings.operator_chat) is not None:
             operators = OperatorChat(door, chat, settings.operator_users, lang)
         inbox = Inbox(door, faults, operators)
-        stack.push_async_callback(door.chats.close, PATIENCE)
+        stack.push_async_callback(door.chats.close, patience)
         await inbox.recover()
         rings = Clock(assistant.memory, assistant.sources, door.deliver, threads=door.threads)
         clock = await stack.enter_async_context(rings)

@@ -1,8 +1,8 @@
-"""A process that rings reminders in quick time.
+"""A process that rings reminders as a test sets the time.
 
-`python -m tests.dialogs.planner.ringing_process DATABASE BEGUN START SPEED SEED` starts it.
+`python -m tests.dialogs.planner.ringing_process DATABASE TIME SEED` starts it.
 
-BEGUN is the real time at which the reminders' time was START; since then SPEED seconds of it go by in one.
+TIME is a file with the time of the reminders, in seconds.
 Now and then it kills itself between telling a reminder and taking note of that.
 """
 
@@ -11,7 +11,6 @@ import os
 import random
 import signal
 import sys
-import time
 from pathlib import Path
 
 from agents.memory.inbox import TranscriptLine
@@ -19,28 +18,28 @@ from app.assistant.clocks import Clock, Ring
 from tests.dialogs.planner.room import open_reminders
 
 CRASHES = 0.04
+SPEED = 100
+"""It looks at the time every 50 ms."""
 
 
-async def main(path: str, begun: float, start: float, speed: float, seed: int) -> None:
+async def main(path: Path, time: Path, chance: random.Random) -> None:
     """Ring until killed."""
-    chance = random.Random(seed)
 
     def now() -> float:
-        return start + (time.time() - begun) * speed
+        return float(time.read_text("ascii"))
 
-    async with open_reminders(Path(path), now) as (memory, reminders):
+    async with open_reminders(path, now) as (memory, reminders):
 
         async def deliver(ring: Ring) -> None:
             # As `Assistant.tell` does; what it needs beside would take seconds to import.
-            line = TranscriptLine("assistant", "supervisor", ring.text, 0, ring.id, time.time_ns() // 1_000_000)
+            line = TranscriptLine("assistant", "supervisor", ring.text, 0, ring.id, round(now() * 1000))
             await memory.transcript.tell(ring.thread, line)
             if chance.random() < CRASHES:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        await Clock(memory, [reminders], deliver, speed=speed).run()
+        await Clock(memory, [reminders], deliver, speed=SPEED).run()
 
 
 if __name__ == "__main__":
-    database, *numbers = sys.argv[1:]
-    began, started, quick, seeded = map(float, numbers)
-    asyncio.run(main(database, began, started, quick, int(seeded)))
+    database, clock, seed = sys.argv[1:]
+    asyncio.run(main(Path(database), Path(clock), random.Random(int(seed))))

@@ -1,6 +1,5 @@
 """A database whose reminders ring as time is set."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from app.composition import open_services, tables_of
 from dialogs.planner import dialog
 from dialogs.planner.records import Reminder
 from dialogs.planner.store import Reminders
+from tests.support.until import until
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FRIDAY = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
@@ -43,25 +43,35 @@ class Room:
     async def open(self, *, user: str | None = None, threads: str = "*") -> AsyncIterator[Memory]:
         """Open the database and let what is due ring."""
         async with open_reminders(self.path, lambda: self.at.timestamp()) as (memory, self.reminders):
-            clock = Clock(memory, [self.reminders], self._deliver, user=user, threads=threads, speed=500)
-            running = asyncio.create_task(clock.run())
-            yield memory
-            await self.settle(memory)
-            running.cancel()
+            self._rung_by = user, threads
+            ringing = Clock(memory, [self.reminders], self._deliver, user=user, threads=threads, speed=500)
+            async with ringing as self.clock:
+                yield memory
+                await self.settle()
 
     async def until(self, memory: Memory, at: datetime) -> None:
         """Let time pass, minute by minute, and what is due ring."""
         while self.at.astimezone(UTC) < at.astimezone(UTC):
             self.at = (self.at.astimezone(UTC) + timedelta(minutes=1)).astimezone(at.tzinfo)
-            now = round(self.at.timestamp() * 1000)
-            if await self.reminders.due(now, None, "*"):
-                await self.settle(memory)
+            if not await self._is_silent():
+                await self.settle()
 
-    async def settle(self, memory: Memory) -> None:
+    async def settle(self) -> None:
         """Wait until nothing more rings."""
-        for _ in range(2):
+        await until(self._is_silent)
+
+    async def until_waiting(self, number: int) -> None:
+        """Wait until so many rings wait for their thread."""
+
+        def are_waiting() -> bool:
             self.reminders.changed.set()
-            await asyncio.sleep(0.03)
+            return len(self.clock._ringing) == number
+
+        await until(are_waiting)
+
+    async def _is_silent(self) -> bool:
+        self.reminders.changed.set()
+        return await self.reminders.due(round(self.at.timestamp() * 1000), *self._rung_by) == []
 
     async def _deliver(self, ring: Ring) -> None:
         self.before(ring)

@@ -16,7 +16,7 @@ async def test_what_was_changed_or_deleted_does_not_ring(room: Room) -> None:
         changed = await set_reminder(room.reminders, "changed", "in 10 minutes")
         room.at = FRIDAY + timedelta(minutes=10)
         async with memory.locks.hold("ann"):  # as a turn does
-            await room.settle(memory)
+            await room.until_waiting(2)
             await room.reminders.delete("ann", [deleted.added_by])
             new = Moment(FRIDAY + timedelta(minutes=30))
             await room.reminders.change(changed, "call-2", text="changed", moment=new)
@@ -32,10 +32,10 @@ async def test_what_was_changed_rings_as_it_is_now(room: Room) -> None:
         tea = await set_reminder(room.reminders, "tea", "every day at 11")
         room.at = FRIDAY + timedelta(hours=1)
         async with memory.locks.hold("ann"):  # as a turn does
-            await room.settle(memory)
+            await room.until_waiting(1)
             there = rezoned(tea.moment, room.at, ZoneInfo("Europe/Moscow"))
             await room.reminders.change(tea, "call", text="green tea", moment=there)
-        await room.settle(memory)
+        await room.settle()
         assert texts(room) == ["⏰ green tea"]
         (left,) = await room.reminders.live("ann")
         assert left.moment.at.isoformat() == "2026-11-21T11:00:00+03:00"

@@ -58,8 +58,7 @@ async def test_two_turns_at_once_give_no_number_twice(tmp_path: Path) -> None:
 
 async def test_a_thread_may_be_called_anything(tmp_path: Path) -> None:
     """No name of a thread stands in the way of its own list."""
-    async with asyncio.timeout(10):
-        assert len(await add(tmp_path / "todos.db", "todos ann", 1)) == 1
+    assert len(await add(tmp_path / "todos.db", "todos ann", 1)) == 1
 
 
 @pytest.mark.slow
@@ -67,6 +66,6 @@ def test_processes_give_no_number_twice(tmp_path: Path) -> None:
     """Processes that write side by side number as one would."""
     path = tmp_path / "todos.db"
     running = [subprocess.Popen([sys.executable, "-c", ADDING, str(path), name]) for name in ("one", "two", "three")]
-    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert [process.wait() for process in running] == [0, 0, 0]
     kept = asyncio.run(add(path, "four", 1))
     assert sorted(value["number"] for value in kept) == list(range(1, 32))

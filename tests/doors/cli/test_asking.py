@@ -149,6 +149,7 @@ def test_errors_with_a_reader_are_one_line(
         ("ask - <&-", 2, "there is nothing to say: give TEXT, or - to read it from standard input"),
     ],
 )
+@pytest.mark.slow
 def test_streams_that_cannot_be_used(tmp_path: Path, command: str, code: int, err: str) -> None:
     """A full disk is one line; a stream that the caller has closed is empty, and its number is no other file's."""
     variables = {"DATABASE_URL": f"sqlite:///{tmp_path}/a.db", "APP_LANG": "en", "LLM_MODEL": "local:rules"}

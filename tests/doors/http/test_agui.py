@@ -17,9 +17,10 @@ from agents.events import CUT, RETRY, Error, Event, Message, Token
 from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.doors.http.agui import NewRun, RunWriter
+from tests.doors.http.test_conversations import stopped_lines
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.node import installed, needs_node, node
-from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
+from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import with_shop
 
 EVENT: TypeAdapter[Any] = TypeAdapter(core.Event)
@@ -232,11 +233,7 @@ async def test_whoever_leaves_a_run_stops_it(
         async for line in response.aiter_lines():
             if "two" in line:
                 break
-    for _ in range(500):
-        if (lines := await script_lines(assistant, "ann")) and lines[-1].endswith("^C"):
-            break
-        await asyncio.sleep(0.02)
-    assert lines == ["user: count", "supervisor: One two ^C"]
+    assert await stopped_lines(assistant) == ["user: count", "supervisor: One two ^C"]
 
 
 def test_what_was_shown_is_not_taken_back() -> None:

@@ -21,6 +21,7 @@ from app.doors.http.callbacks import Callbacks
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, events_of, served
 from tests.support.http_service import Answer, Service
 from tests.support.scripted_assistant import Gate, script_lines
+from tests.support.until import until
 from tests.support.user_words import spoken
 
 HELLO = {"text": "hello"}
@@ -41,11 +42,7 @@ async def pushing(assistant: Assistant, receiver: Service) -> AsyncIterator[http
 
 async def taken(receiver: Service, number: int) -> None:
     """Wait until a receiver was asked so often."""
-    for _ in range(500):
-        if len(receiver.asked) >= number:
-            return
-        await asyncio.sleep(0.02)
-    raise TimeoutError
+    await until(lambda: len(receiver.asked) >= number)
 
 
 async def test_memory_is_pushed_once(assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,11 +76,11 @@ async def due(memory: Memory) -> list[int]:
 
 async def due_becomes(memory: Memory, times: list[int]) -> None:
     """Wait until the pushes that wait are due at these times."""
-    for _ in range(500):
-        if await due(memory) == times:
-            return
-        await asyncio.sleep(0.02)
-    raise TimeoutError
+
+    async def is_so() -> bool:
+        return await due(memory) == times
+
+    await until(is_so)
 
 
 async def test_a_receiver_is_down_for_ten_minutes(
@@ -167,8 +164,7 @@ async def test_a_push_outlives_a_restart_but_not_forget(assistant: Assistant, sc
         assert (await client.delete("/threads/bob")).json() == {"forgotten": True}
     await assistant.memory.database.execute("UPDATE callbacks SET due_ms = 0")
     async with Service.open(Answer({})) as receiver, pushing(assistant, receiver):
-        await taken(receiver, 1)
-        await asyncio.sleep(0.1)
+        await due_becomes(assistant.memory, [])
         assert [asked.body["thread"] for asked in receiver.asked] == ["ann"]
 
 
@@ -186,8 +182,7 @@ async def test_a_push_that_waits_has_no_copy(assistant: Assistant, script: Scrip
     await assistant.forgetting.thread("alone")
     await assistant.memory.database.execute("UPDATE callbacks SET due_ms = 0")
     async with Service.open(Answer({})) as receiver, pushing(assistant, receiver) as client:
-        await taken(receiver, 1)
-        await asyncio.sleep(0.1)
+        await due_becomes(assistant.memory, [])
         assert [asked.body["thread"] for asked in receiver.asked] == ["team"]
         assert [line["content"] for line in receiver.asked[0].body["contents"]] == ["hello", "Hello, bob."]
 
@@ -248,7 +243,8 @@ async def test_what_becomes_of_a_running_answer(
                 saying = asyncio.create_task(
                     client.post("/threads/ann/say", json={"text": "Stop!", "running": running})
                 )
-                await asyncio.sleep(0.2)
+                if running != "wait":
+                    await saying
                 gate.set()
     assert (await saying).json()["said"] is (running != "skip")
     assert await script_lines(assistant, "ann") == lines

@@ -13,6 +13,7 @@ from agents.models.script import Call, Script
 from app.assistant import Assistant
 from tests.support.http_door import events_of, served, streamed
 from tests.support.scripted_assistant import Gate, script_lines
+from tests.support.until import until
 
 JSON = {"content-type": "application/json"}
 TURNS = "/threads/ann/turns"
@@ -20,11 +21,13 @@ TURNS = "/threads/ann/turns"
 
 async def stopped_lines(assistant: Assistant) -> list[str]:
     """Wait until the last answer of the thread was stopped; return the transcript."""
-    for _ in range(500):
-        if (lines := await script_lines(assistant, "ann")) and lines[-1].endswith("^C"):
-            return lines
-        await asyncio.sleep(0.02)
-    raise TimeoutError
+
+    async def is_stopped() -> bool:
+        lines = await script_lines(assistant, "ann")
+        return bool(lines) and lines[-1].endswith("^C")
+
+    await until(is_stopped)
+    return await script_lines(assistant, "ann")
 
 
 async def test_a_turn_whole_and_as_a_stream(client: httpx.AsyncClient, script: Script) -> None:
@@ -196,10 +199,7 @@ async def test_whoever_goes_before_a_whole_answer_stops_it(
     script.gates["supervisor"] = Gate(1)
     script.add(supervisor=["One two three four"])
     asking = asyncio.create_task(client.post(TURNS, json={"text": "count"}))
-    for _ in range(500):
-        if script.asked:
-            break
-        await asyncio.sleep(0.02)
+    await until(lambda: script.asked)
     asking.cancel()
     heard, answer = await stopped_lines(assistant)
     assert (heard, "four" in answer) == ("user: count", False)

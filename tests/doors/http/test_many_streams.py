@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -22,6 +23,7 @@ from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, read_request, words
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import script_lines
+from tests.support.until import until
 
 pytestmark = pytest.mark.slow
 STREAMS = 500
@@ -131,11 +133,8 @@ async def test_a_client_that_does_not_read(assistant: Assistant, script: Script)
     async with served(assistant) as url:
         reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]), limit=BUFFER)
         writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-        for _ in range(3_000):
-            if lines := await script_lines(assistant, "ann"):
-                break
-            await asyncio.sleep(0.02)
-        assert lines == ["user: talk", f"supervisor: {text}"]
+        await until(partial(script_lines, assistant, "ann"))
+        assert await script_lines(assistant, "ann") == ["user: talk", f"supervisor: {text}"]
         content = await reader.read()
         writer.close()
     assert content.count(b'"type": "token"') == WORDS

@@ -1,6 +1,7 @@
 """`ring`: reminders become notifications of the desktop, each once, and say so if they are late."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,15 @@ from app.assistant.clocks import Clock, Ring
 from app.cli.ring import Desktop, ring_for
 from app.settings import Settings
 from tests.support.notification_server import notification_server
-from tests.support.ringing import remind, ring_service, told, until
+from tests.support.ringing import all_rang, remind, ring_service, told
+from tests.support.until import until
 
 Captured = pytest.CaptureFixture[str]
+
+
+async def are_told(path: Path, number: int) -> bool:
+    """Tell whether so many lines stand in the transcript."""
+    return len(await told(path)) >= number
 
 
 async def test_a_reminder_is_shown_and_written_down(bus: str, tmp_path: Path, capsys: Captured) -> None:
@@ -25,10 +32,8 @@ async def test_a_reminder_is_shown_and_written_down(bus: str, tmp_path: Path, ca
     async with notification_server(bus) as server, ring_service(path, user="me"):
         await until(lambda: len(server.calls) == 2)
         await until(lambda: "tray" in capsys.readouterr().err)
-        async with asyncio.timeout(60):
-            # What is shown is written down a moment later.
-            while len(await told(path)) < 2:  # noqa: ASYNC110  # the database tells nobody
-                await asyncio.sleep(0.02)
+        # What is shown is written down a moment later.
+        await until(partial(are_told, path, 2))
     titles, texts = zip(*sorted(server.calls), strict=True)
     assert titles == ("Reminder", "Reminder")
     assert texts[0].startswith("⏰ call &lt;b&gt;Ann&lt;/b&gt; &amp; co (missed: it was due ")
@@ -62,7 +67,7 @@ async def test_what_could_not_be_shown_waits(bus: str, tmp_path: Path, monkeypat
             await until(lambda: server.refused > 2)
             assert await told(path) == []
             server.fails = False
-            await until(lambda: server.calls)
+            await until(partial(are_told, path, 1))
     assert await told(path) == ["⏰ tea"]
 
 
@@ -100,9 +105,7 @@ async def test_two_doors_tell_a_reminder_once(bus: str, tmp_path: Path) -> None:
         Clock(memory, [memory.notices], deliver, user="me"),
         ring_service(path),
     ):
-        await until(lambda: len(at_the_prompt) + len(server.calls) >= 20)
-        await asyncio.sleep(0.1)
-        assert await memory.notices.due(2**53, None, "*") == []
+        await until(partial(all_rang, memory))
     everything = [*at_the_prompt, *(text for _, text in server.calls)]
     assert sorted(everything) == sorted(f"⏰ tea {number}" for number in range(20))
 

@@ -6,22 +6,23 @@ import random
 import re
 import signal
 import sys
-import time
 from asyncio.subprocess import DEVNULL, Process
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from agents.memory import open_memory
-from tests.support.notification_server import notification_server
+from agents.memory import Memory, open_memory
+from tests.support.notification_server import Notifications, notification_server
 from tests.support.places import ROOT
-from tests.support.ringing import remind, told
+from tests.support.ringing import all_rang, remind, told
+from tests.support.until import until
 
 pytestmark = pytest.mark.slow
 REMINDERS = 200
-SPREAD = 16.0
-"""Seconds over which they become due."""
+KILL_EVERY = 15
+"""After so many of them were shown a service is killed."""
 
 
 async def start(path: Path, bus: str) -> Process:
@@ -32,6 +33,11 @@ async def start(path: Path, bus: str) -> Process:
     )
 
 
+async def has_gone_on(server: Notifications, memory: Memory, calls: int) -> bool:
+    """Tell whether so much was shown, or all."""
+    return len(server.calls) >= calls or await all_rang(memory)
+
+
 async def test_each_is_shown_once_over_kills(bus: str, tmp_path: Path) -> None:
     """Two services ring one database and are killed again and again: nothing is lost, nothing stands there twice.
 
@@ -39,18 +45,18 @@ async def test_each_is_shown_once_over_kills(bus: str, tmp_path: Path) -> None:
     """
     path, chance, kills = tmp_path / "dialogs.db", random.Random(5), 0
     for number in range(REMINDERS):
-        await remind(path, f"thing {number}", ago=-4 - SPREAD * number / REMINDERS, thread=f"thread-{number % 4}")
+        await remind(path, f"thing {number}", ago=0, thread=f"thread-{number % 4}")
     async with notification_server(bus) as server, open_memory(f"sqlite:///{path}") as memory:
         services = [await start(path, bus) for _ in range(2)]
-        last = time.monotonic() + SPREAD + 8
-        while time.monotonic() < last or await memory.notices.due(2**53, None, "*"):
-            await asyncio.sleep(0.1)
-            if server.calls and time.monotonic() < last and chance.random() < 0.08:
-                victim = services.pop(0)
-                victim.send_signal(chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)))
-                await victim.wait()
-                kills += 1
-                services.append(await start(path, bus))
+        while not await all_rang(memory):
+            calls = len(server.calls)
+            await until(partial(has_gone_on, server, memory, calls + KILL_EVERY))
+            await asyncio.sleep(chance.uniform(0, 0.05))
+            victim = services.pop(chance.randrange(2))
+            victim.send_signal(chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)))
+            await victim.wait()
+            kills += 1
+            services.append(await start(path, bus))
         for service in services:
             service.kill()
             await service.wait()

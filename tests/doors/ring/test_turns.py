@@ -2,14 +2,15 @@
 
 import asyncio
 from collections import Counter
+from functools import partial
 from pathlib import Path
-
-import pytest
 
 from agents.memory import open_memory
 from app.assistant import clocks
 from app.assistant.clocks import Clock, Ring
-from tests.support.ringing import remind
+from tests.support.ringing import all_rang, remind
+from tests.support.simulated_time import advance
+from tests.support.until import until
 
 
 async def test_of_many_that_are_due_at_once_a_crash_repeats_one(tmp_path: Path) -> None:
@@ -27,29 +28,25 @@ async def test_of_many_that_are_due_at_once_a_crash_repeats_one(tmp_path: Path) 
 
     async with open_memory(f"sqlite:///{path}") as memory:
         async with Clock(memory, [memory.notices], send_and_die):
-            await asyncio.sleep(0.3)
+            await until(lambda: sent)
         assert len(sent) == 1
         async with Clock(memory, [memory.notices], send):
-            async with asyncio.timeout(10):
-                while await memory.notices.due(2**53, None, "*"):  # noqa: ASYNC110  # nothing tells the end of a ring
-                    await asyncio.sleep(0.02)
+            await until(partial(all_rang, memory))
     assert sorted(Counter(sent).values()) == [1] * 11 + [2]
 
 
-async def test_a_delivery_that_hangs_holds_up_nobody_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_delivery_that_hangs_holds_up_nobody_for_long(tmp_path: Path) -> None:
     """The others ring while one chat does not answer."""
-    monkeypatch.setattr(clocks, "TURN_SECONDS", 0.1)
     path, sent = tmp_path / "dialogs.db", list[str]()
     for number in range(3):
         await remind(path, f"tea {number}", ago=3 - number, user=f"user{number}", thread=f"telegram-{number}")
 
     async def send(ring: Ring) -> None:
         if ring.text == "⏰ tea 0":
+            advance(clocks.TURN_SECONDS)
             await asyncio.Event().wait()
         sent.append(ring.text)
 
     async with open_memory(f"sqlite:///{path}") as memory, Clock(memory, [memory.notices], send):
-        async with asyncio.timeout(10):
-            while len(sent) < 2:  # noqa: ASYNC110  # as above
-                await asyncio.sleep(0.02)
+        await until(lambda: len(sent) == 2)
     assert sorted(sent) == ["⏰ tea 1", "⏰ tea 2"]

@@ -1,5 +1,6 @@
 """The Telegram door, end to end: people write through a Bot API server, the assistant answers over HTTP."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -23,6 +24,9 @@ from tests.support.settings_cache import without_file
 from tests.support.shop_tools import with_shop
 from tests.support.telegram_people import Open
 from tests.support.telegram_server import BotApi
+
+PATIENT = 120.0
+"""Seconds that running answers have when a door closes: more than they need on a busy machine."""
 
 
 @pytest.fixture
@@ -54,7 +58,8 @@ def door(
 ) -> Open:
     """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody.
 
-    `api` is the server of another bot, `more` are other settings.
+    `api` is the server of another bot, `more` are other settings. With `is_killed` the block's end is that of a process
+    that is killed: nothing that runs is waited for.
     Messages are not put together, and wait for the answer before them. Telegram takes all that is sent.
     """
     for paced in ("BOT", "PRIVATE", "GROUP"):
@@ -76,6 +81,7 @@ def door(
         allowed: Sequence[int] | None = None,
         change: Callable[[Speakers], Speakers] = unchanged,
         api: BotApi = world,
+        is_killed: bool = False,
         **more: Any,
     ) -> AsyncIterator[TelegramDoor]:
         users = "*" if allowed is None else frozenset(allowed)
@@ -85,11 +91,31 @@ def door(
         bot = ServiceBot(api.issued, api.url)
         async with (
             stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,
-            service.open_door(assistant, bot, settings) as telegram,
+            service.open_door(assistant, bot, settings, 0 if is_killed else PATIENT) as telegram,
         ):
             yield telegram
 
     return opened
+
+
+class Window:
+    """The time in which further parts of a message may come; it stands still as long as it is held open."""
+
+    def __init__(self, is_held: Callable[[], object]) -> None:
+        self.is_held = is_held
+
+    def now(self) -> float:
+        """Return the time by which the door measures the window, in seconds."""
+        return 0.0 if self.is_held() else asyncio.get_running_loop().time()
+
+
+@pytest.fixture
+def window(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> Window:
+    """Hold an album's window open until the bot has taken in what was written, however slow the machine is."""
+    window = Window(lambda: world.waiting)
+    monkeypatch.setattr(incoming, "loop_time", window.now)
+    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.05)
+    return window
 
 
 @pytest.fixture

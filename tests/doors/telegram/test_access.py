@@ -63,6 +63,7 @@ async def test_a_strangers_tap_does_nothing(door: Open, world: BotApi) -> None:
     assert "answerCallbackQuery" not in world.methods()
 
 
+@pytest.mark.usefixtures("window")
 async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
     """A die gets a sentence, an album's caption is read; a service message gets no answer."""
     film = {"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9, "duration": 1}

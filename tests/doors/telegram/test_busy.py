@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,6 +12,7 @@ from agents.memory.preferences import Preferences
 from agents.models.script import Call, Script
 from app.doors.telegram.delivery.pages import pages
 from app.doors.telegram.updates import incoming
+from tests.doors.telegram.conftest import Window
 from tests.support.scripted_assistant import ROLES, script_lines
 from tests.support.telegram_people import ANN, BOB, GROUP, PLAN, Echo, Holding, Open, labels
 from tests.support.telegram_server import BotApi
@@ -28,22 +28,9 @@ def default(door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Preferences, "busy", Preferences().busy)
 
 
-class Window:
-    """The time in which further parts of a message may come; it stands still as long as it is held open."""
-
-    def __init__(self, is_held: Callable[[], object]) -> None:
-        self.is_held = is_held
-
-    def now(self) -> float:
-        """Return the time by which the door measures the window, in seconds."""
-        return 0.0 if self.is_held() else asyncio.get_running_loop().time()
-
-
 @pytest.fixture
-def window(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> Window:
-    """Hold each window open until the bot has taken in what was written, however slow the machine is."""
-    window = Window(lambda: world.waiting)
-    monkeypatch.setattr(incoming, "loop_time", window.now)
+def window(window: Window, monkeypatch: pytest.MonkeyPatch) -> Window:
+    """Hold the windows of other messages open, too."""
     for name in ("WINDOW", "LONG_WINDOW"):
         monkeypatch.setattr(incoming, name, 0.05)
     return window
@@ -212,30 +199,29 @@ async def test_a_part_that_comes_at_the_end_is_taken_whole(
     extending = asyncio.Event()
     window.is_held = lambda: not extending.is_set()
     async with door(Echo().models(ROLES)) as telegram:
-        extend = telegram.assistant.extend
+        extend, ending = telegram.assistant.extend, asyncio.Event()
 
         async def slow(*args: Any) -> bool:
             is_extended: bool = await extend(*args)
             extending.set()
-            await asyncio.sleep(0.1)
+            await ending.wait()
             return is_extended
 
         monkeypatch.setattr(telegram.assistant, "extend", slow)
         world.says(ANN, "remind me")
         world.says(ANN, "to buy milk")
         await extending.wait()
+        # What waits for it goes on when the door has begun to close.
+        ending.set()
     assert world.texts(ANN) == ["remind me\n\nto buy milk"]
 
 
 @pytest.mark.usefixtures("window")
-async def test_parts_outlive_a_restart(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_parts_outlive_a_restart(door: Open, world: BotApi, script: Script) -> None:
     """Parts that were put together before the process ended are answered together, once."""
-    monkeypatch.setattr("app.doors.telegram.service.PATIENCE", 0.05)
     script.gates["supervisor"] = Holding(0)
     script.add(supervisor=["never finished"])
-    async with door():
+    async with door(is_killed=True):
         world.says(ANN, "remind me")
         world.says(ANN, "to buy milk")
         await world.until(lambda: script.asked)

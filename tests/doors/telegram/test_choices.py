@@ -11,10 +11,9 @@ from agents.models.script import Call, Script
 from agents.toolkit.result import Answer, Option, choice
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
-from app.doors.telegram import service
 from tests.support.scripted_assistant import script_lines
 from tests.support.shop_tools import BEGIN
-from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels
+from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels, until_noted
 from tests.support.telegram_server import BotApi
 
 pytestmark = pytest.mark.needs("planner")
@@ -110,16 +109,16 @@ async def test_a_question_that_was_not_stored_is_sent_once(
     shop: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that ends between sending a question and storing its turn leaves no second copy of it."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
 
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
-    async with shop() as telegram:
+    async with shop(is_killed=True) as telegram:
         monkeypatch.setattr(telegram.assistant.memory.transcript, "close", never)
         world.says(ANN, "I want to return something")
         await world.until_sent(ANN, 1)
+        await until_noted(telegram, f"telegram-{ANN}")
     async with shop():
         world.taps(world.sent[0], "1. Blue shoes")
         assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]

@@ -1,9 +1,6 @@
 """Several conversations in one chat: begun by /new, listed by /threads, gone back to by a button."""
 
-import pytest
-
 from agents.models.script import Script
-from app.doors.telegram import service
 from tests.support.scripted_assistant import ROLES, Gate, todos
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open, labels, until_stored
 from tests.support.telegram_server import BotApi
@@ -57,14 +54,11 @@ async def test_new_takes_along_what_is_known(door: Open, world: BotApi) -> None:
         assert await todos(telegram.assistant, "telegram-11") == []
 
 
-async def test_new_ends_the_running_answer_and_outlives_a_kill(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_new_ends_the_running_answer_and_outlives_a_kill(door: Open, world: BotApi, script: Script) -> None:
     """What came before it stays where it was said; what came after it goes to the new conversation, and once."""
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
-    async with door() as telegram:
+    async with door(is_killed=True) as telegram:
         world.says(ANN, "one")
         await world.until(lambda: script.asked)
         command = world.says(ANN, "/new")

@@ -159,9 +159,7 @@ async def test_a_failure_is_told_in_friendly_words(door: Open, world: BotApi, mo
     assert texts == ["Something went wrong on my side. Please try again.", "hello"]
 
 
-async def test_the_token_is_never_logged(
-    door: Open, world: BotApi, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_token_is_never_logged(door: Open, world: BotApi, caplog: pytest.LogCaptureFixture) -> None:
     """Neither the addresses of requests nor a refused token show it, at any level."""
     caplog.set_level(logging.DEBUG)
     async with door(Echo().models(ROLES)):

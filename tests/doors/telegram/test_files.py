@@ -7,8 +7,6 @@ import pytest
 from agents.models.script import Script
 from agents.state.person import FORWARDED
 from app.assistant.pictures import picture
-from app.doors.telegram import service
-from app.doors.telegram.updates import incoming
 from tests.support.http_service import Answer, Service
 from tests.support.pdf_file import pdf
 from tests.support.scripted_assistant import Gate, values
@@ -60,9 +58,9 @@ async def test_a_photo_is_looked_at(door: Open, world: BotApi, sees: Script) -> 
         assert [line.text for line in await telegram.assistant.history(THREAD)][:2] == ["What is this?", "A hat."]
 
 
-async def test_an_album_is_one_turn(door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("window")
+async def test_an_album_is_one_turn(door: Open, world: BotApi, sees: Script) -> None:
     """Its pictures are seen together; without words the history says how many there were."""
-    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.5)
     sees.add(supervisor=["Two hats."])
     async with door() as telegram:
         other = JPEG + b"!"
@@ -75,11 +73,9 @@ async def test_an_album_is_one_turn(door: Open, world: BotApi, sees: Script, mon
         assert await telegram.assistant.memory.updates.open("telegram 1234567") == []
 
 
-async def test_a_changed_album_is_answered_anew_as_a_whole(
-    door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("window")
+async def test_a_changed_album_is_answered_anew_as_a_whole(door: Open, world: BotApi, sees: Script) -> None:
     """Telegram reports the part with the caption; the other pictures are looked at again, too."""
-    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.5)
     sees.add(supervisor=["Two hats.", "Both red."])
     async with door() as telegram:
         first = world.says(ANN, photo=photo(world), media_group_id="7", caption="What are these?")
@@ -95,9 +91,9 @@ async def test_a_changed_album_is_answered_anew_as_a_whole(
     assert pictures(sees) == [base64(JPEG), base64(other)]
 
 
-async def test_an_album_in_a_group(door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("window")
+async def test_an_album_in_a_group(door: Open, world: BotApi, sees: Script) -> None:
     """Its parts go with the one whose caption calls the bot; an album that calls nobody is left alone."""
-    monkeypatch.setattr(incoming, "ALBUM_WINDOW", 0.5)
     sees.add(supervisor=["Two hats."])
     other = JPEG + b"!"
     async with door() as telegram:
@@ -154,14 +150,11 @@ async def test_a_photo_for_a_blind_model(door: Open, world: BotApi, script: Scri
     assert "cannot see (photo)" in script.asked[0].messages[-1].text
 
 
-async def test_what_cannot_be_used_is_told_once(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_cannot_be_used_is_told_once(door: Open, world: BotApi, script: Script) -> None:
     """A restart knows what it has told of a picture, and the model still hears that it was a picture."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished", "In the oven."])
-    async with door():
+    async with door(is_killed=True):
         world.says(ANN, photo=photo(world), caption="How do I bake this bread?")
         await world.until(lambda: script.asked)
     script.gates.clear()
@@ -343,16 +336,13 @@ async def test_what_is_not_understood(door: Open, world: BotApi, script: Script)
         assert texts[-2:] == ["ℹ️ I cannot open what you sent. I go by your words.", "Yes."]
 
 
-async def test_files_outlive_a_restart(
-    door: Open, world: BotApi, sees: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_files_outlive_a_restart(door: Open, world: BotApi, sees: Script) -> None:
     """A picture and a recording that waited when the process ended are fetched and answered by the next one."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     sees.gates["supervisor"] = Gate(0)
     sees.add(supervisor=["never finished"])
     async with Service.open(Answer({"text": "put it down"})) as speech:
         more = {"transcriber_model": "m", "transcriber_base_url": speech.url}
-        async with door(**more) as telegram:
+        async with door(is_killed=True, **more) as telegram:
             world.says(ANN, photo=photo(world), caption="What is this?")
             world.says(ANN, voice=world.uploads(VOICE, duration=3))
             await world.until(lambda: sees.asked)

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.doors.telegram.delivery.pages import LIMIT, MOST_PAGES, Page, pages
+from tests.support.made_inputs import tried
 from tests.support.telegram_limits import request_faults
 
 Shown = list[tuple[str, str]]
@@ -148,14 +149,14 @@ WORDS = ("слово ", "word ", "😀", "a" * 300)
 PIECES = st.sampled_from([*MARKS, *LAYOUT, *WORDS])
 
 
-@settings(max_examples=150, deadline=None)
+@tried(80)
 @given(st.lists(PIECES, max_size=60).map("".join))
 def test_whatever_a_model_writes_can_be_sent(text: str) -> None:
     """No mixture of marks makes a message that Telegram refuses."""
     assert [fault for page in pages(text) for fault in faults(page)] == []
 
 
-@settings(max_examples=50, deadline=None)
+@tried(40)
 @given(st.lists(st.sampled_from(["слово ", "b\n", "\n\n", "😀", "a" * 999, "e\u0301"]), max_size=60).map("".join))
 def test_a_split_loses_nothing(text: str) -> None:
     """All that is not blank is on some page, in order, and every page fits."""

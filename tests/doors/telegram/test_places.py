@@ -6,10 +6,9 @@ import pytest
 
 from agents.models.script import Script
 from app.assistant.clocks import Ring
-from app.doors.telegram import service
 from app.doors.telegram.place import Place, ThreadNames
 from tests.support.scripted_assistant import ROLES, Gate
-from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open, until_stored
+from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open, until_noted, until_stored
 from tests.support.telegram_server import BotApi
 
 OTHER = {"id": 7654321, "is_bot": True, "first_name": "Max", "username": "max_bot"}
@@ -108,11 +107,8 @@ async def test_two_bots_on_one_database(door: Open, world: BotApi) -> None:
         assert not await telegram.tell(f"telegram@7654321-{ANN}", "not mine")
 
 
-async def test_only_its_own_bot_takes_up_what_was_left(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_its_own_bot_takes_up_what_was_left(door: Open, world: BotApi, script: Script) -> None:
     """A message to one bot is not answered by the other one after a restart."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     other = BotApi("7654321:another-token", OTHER)
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
@@ -120,7 +116,7 @@ async def test_only_its_own_bot_takes_up_what_was_left(
         async with door(Echo().models(ROLES)):
             world.says(BOB, "hello")
             await world.until_sent(BOB, 1)
-        async with door(api=other) as two:
+        async with door(api=other, is_killed=True) as two:
             other.says(ANN, "to max")
             await until_stored(two, f"telegram@7654321-{ANN}", 1)
         async with door(Echo().models(ROLES)):
@@ -149,10 +145,9 @@ async def test_pages_that_arrived_are_not_sent_again(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A process that ends in the middle of a long answer goes on behind its last page."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     answer = "\n\n".join(f"Part {number} " + " ".join(f"word{place:03}" for place in range(437)) for number in range(4))
     script.add(supervisor=[answer])
-    async with door() as telegram:
+    async with door(is_killed=True) as telegram:
         send, pages = telegram.sender._page, list[str]()
 
         async def stuck(to: object, page: object, *rest: object, **options: object) -> object:
@@ -175,7 +170,6 @@ async def test_a_page_that_grew_is_left_as_it_is(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next process shows nothing in the first page of an answer, which had grown, and goes on behind it."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     monkeypatch.setattr("app.doors.telegram.delivery.draft.GROWS_AFTER", 0.0)
     script.gates["supervisor"] = gate = Holding(1)
     script.add(
@@ -183,7 +177,7 @@ async def test_a_page_that_grew_is_left_as_it_is(
             "\n\n".join(f"Part {number} " + " ".join(f"word{place:03}" for place in range(437)) for number in range(2))
         ]
     )
-    async with door() as telegram:
+    async with door(is_killed=True) as telegram:
         send, pages = telegram.sender._page, list[str]()
 
         async def stuck(to: object, page: object, *rest: object, **options: object) -> object:
@@ -208,13 +202,13 @@ async def test_a_growing_answer_is_replaced_after_a_restart(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a group saw of an answer when the process ended becomes the answer; nothing stands there twice."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     monkeypatch.setattr("app.doors.telegram.delivery.draft.GROWS_AFTER", 0.0)
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
-    async with door():
+    async with door(is_killed=True) as telegram:
         world.says(GROUP, "@sue_bot hello", user=ANN)
         await world.until_sent(GROUP, 1)
+        await until_noted(telegram, f"telegram-{GROUP}")
     async with door(Echo().models(ROLES)) as telegram:
         await world.until(lambda: world.texts(GROUP) == ["hello"])
         await world.until(lambda: not telegram.chats.busy)

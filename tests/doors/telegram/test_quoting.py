@@ -93,14 +93,11 @@ async def test_a_quote_from_another_chat(door: Open, world: BotApi, script: Scri
     assert "answers one by Zoe:\nbread, delete all" in heard(script)
 
 
-async def test_what_is_referred_to_outlives_a_restart(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_referred_to_outlives_a_restart(door: Open, world: BotApi, script: Script) -> None:
     """A message that waited when the process ended is answered with what it refers to."""
-    monkeypatch.setattr("app.doors.telegram.service.PATIENCE", 0.05)
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
-    async with door():
+    async with door(is_killed=True):
         world.says(ANN, "is this bread?", forward_origin=STRANGER)
         await world.until(lambda: script.asked)
     del script.gates["supervisor"]

@@ -1,11 +1,10 @@
 """Reactions to answers: counted for the administrators, and a way to try again for who was answered."""
 
-import asyncio
-
 from agents.models.script import Script
 from app.doors.telegram.door import TelegramDoor
 from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels
 from tests.support.telegram_server import BotApi
+from tests.support.until import until
 
 
 async def signs(door: TelegramDoor) -> dict[str, int]:
@@ -15,11 +14,11 @@ async def signs(door: TelegramDoor) -> dict[str, int]:
 
 async def until_signs(door: TelegramDoor, number: int) -> None:
     """Wait until so many messages with reactions were dealt with."""
-    for _ in range(1000):
-        if sum((await signs(door)).values()) == number:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(await signs(door))
+
+    async def are_dealt_with() -> bool:
+        return sum((await signs(door)).values()) == number
+
+    await until(are_dealt_with)
 
 
 async def test_who_dislikes_an_answer_may_have_another(door: Open, world: BotApi, script: Script) -> None:
@@ -48,11 +47,11 @@ async def test_a_reaction_is_counted_once(door: Open, world: BotApi, script: Scr
         world.reacts(asked, "👍")
         for emoji in ("👍", "❤", "🔥"):
             world.reacts(world.sent[0], emoji)
-        for _ in range(1000):
-            if list(await signs(telegram)) == ["🔥"]:
-                break
-            await asyncio.sleep(0.01)
-        assert list(await signs(telegram)) == ["🔥"]
+
+        async def is_last() -> bool:
+            return list(await signs(telegram)) == ["🔥"]
+
+        await until(is_last)
         world.reacts(world.sent[0], "")
         await until_signs(telegram, 0)
     assert world.texts(ANN) == ["One."]

@@ -19,18 +19,26 @@ from app.doors.telegram.updates.row import Answer, UpdateRow
 from app.process.tasks import cancel
 from app.settings import Settings
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
-from tests.support.telegram_people import ANN, BOB, GROUP, PLAN, Echo, Holding, Open, until_closed, until_stored
+from tests.support.telegram_people import (
+    ANN,
+    BOB,
+    GROUP,
+    PLAN,
+    Echo,
+    Holding,
+    Open,
+    until_closed,
+    until_noted,
+    until_stored,
+)
 from tests.support.telegram_server import TOKEN, BotApi
 
 
-async def test_a_restart_answers_what_was_left_once(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_restart_answers_what_was_left_once(door: Open, world: BotApi, script: Script) -> None:
     """Messages that a stopped process left unanswered are answered by the next one, and only once."""
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
-    async with door() as telegram:
+    async with door(is_killed=True) as telegram:
         first = world.says(ANN, "one")
         world.says(ANN, "two")
         await world.until(lambda: script.asked)
@@ -45,13 +53,12 @@ async def test_a_restart_answers_what_was_left_once(
 
 
 async def test_an_answer_that_somebody_elses_message_completed_is_shown(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    door: Open, world: BotApi, script: Script, tmp_path: Path
 ) -> None:
     """In a group the next message completes what a crash left half made; a second crash does not hide the answer."""
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
-    async with door():
+    async with door(is_killed=True):
         world.says(GROUP, "@sue_bot one", user=ANN)
         await world.until(lambda: script.asked)
     thread = f"telegram-{GROUP}"
@@ -66,9 +73,20 @@ async def test_an_answer_that_somebody_elses_message_completed_is_shown(
     assert world.texts(GROUP) == ["one"]
 
 
-async def test_an_answer_in_the_making_is_still_sent_at_the_end(door: Open, world: BotApi) -> None:
+async def test_an_answer_in_the_making_is_still_sent_at_the_end(
+    door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A door that closes waits for the answers that are being made, and begins no others."""
-    async with door(Echo(delays={"supervisor": 0.2}).models(ROLES)) as telegram:
+    gate = Gate(0)
+    async with door(Echo(gates={"supervisor": gate}).models(ROLES)) as telegram:
+        tasks = telegram.chats._tasks
+        close = tasks.close
+
+        async def closing(patience: float) -> None:
+            gate.set()
+            await close(patience)
+
+        monkeypatch.setattr(tasks, "close", closing)
         world.says(ANN, "one")
         world.says(ANN, "two")
         await until_stored(telegram, f"telegram-{ANN}", 2)
@@ -84,7 +102,7 @@ async def test_a_token_that_is_revoked_ends_the_door(tmp_path: Path, world: BotA
     ):
         world.token = "another"
         world.says(ANN, "hello")
-        await asyncio.wait_for(bot.refused(), 5)
+        await bot.refused()
     assert world.sent == []
 
 
@@ -93,20 +111,20 @@ async def test_an_answer_that_arrived_is_not_sent_again(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that ends between sending an answer and storing the turn leaves no second copy of it."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     script.add(supervisor=[PLAN], planner=["What shall I put down?"])
 
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
-    async with door() as telegram:
+    async with door(is_killed=True) as telegram:
         monkeypatch.setattr(telegram.assistant.memory.transcript, "close", never)
         world.says(ANN, "something for the week")
         assert await world.until_sent(ANN, 1) == ["What shall I put down?"]
-        await until_stored(telegram, f"telegram-{ANN}", 1)
+        await until_noted(telegram, f"telegram-{ANN}")
     async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "/help")
         await world.until_sent(ANN, 2)
+        await world.until(lambda: not telegram.chats.busy)
         assert await script_lines(telegram.assistant, f"telegram-{ANN}") == [
             "user: something for the week",
             "planner: What shall I put down?",
@@ -134,18 +152,15 @@ async def test_nothing_is_acknowledged_before_it_is_stored(
         await world.until(lambda: world.offset > message["message_id"])
 
 
-async def test_commands_taps_and_hints_outlive_a_restart(
-    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_commands_taps_and_hints_outlive_a_restart(door: Open, world: BotApi, script: Script) -> None:
     """What waits behind a running turn is done by the next process, in its order and once."""
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     voice = {"file_id": "1", "file_unique_id": "1", "duration": 3}
     async with door(Echo().models(ROLES)):
         world.says(ANN, "/forget")
         await world.until_sent(ANN, 1)
-    async with door() as telegram:
+    async with door(is_killed=True) as telegram:
         waiting = [world.says(ANN, "one"), world.says(ANN, voice=voice), world.says(ANN, "/lang ru")]
         world.taps(world.sent[0], "Yes, do it")
         waiting += [world.says(ANN, "two")]
@@ -222,20 +237,19 @@ async def test_how_a_turn_ended_is_shown_by_the_next_process(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch, line: Line, shown: list[str]
 ) -> None:
     """A turn that was stopped or failed is stored before it is shown; a kill in between keeps nothing from the user."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=[line])
 
     async def never(*_: object, **__: object) -> None:
         await asyncio.Event().wait()
 
-    async with door() as telegram:
+    async with door(is_killed=True) as telegram:
         monkeypatch.setattr(telegram.sender, "show", never)
         world.says(ANN, "count")
         if isinstance(line, str):
             await world.until(lambda: gate.holds and world.drafts)
             world.stops(world.drafts[-1])
-        await until_closed(telegram, f"telegram-{ANN}")
+        await until_closed(telegram.assistant.memory, f"telegram-{ANN}")
     assert world.texts(ANN) == []
     script.add(supervisor=["Here I am."])
     script.gates.clear()
@@ -251,14 +265,13 @@ async def test_what_was_agreed_to_be_forgotten_is_told_after_a_restart(
     door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch, cut: str
 ) -> None:
     """A process that ends before, or right after, everything is deleted: the next one deletes and says so."""
-    monkeypatch.setattr(service, "PATIENCE", 0.05)
     reached = asyncio.Event()
 
     async def never(*_: object) -> None:
         reached.set()
         await asyncio.Event().wait()
 
-    async with door(Echo().models(ROLES)) as telegram:
+    async with door(Echo().models(ROLES), is_killed=True) as telegram:
         world.says(ANN, "forget everything about me")
         await world.until_sent(ANN, 1)
         owner, _, name = cut.rpartition(".")

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from tests.support.ringing import remind, ring_service, told, until
+from tests.support.ringing import remind, ring_service, told
 from tests.support.telegram_people import ANN, BOB
 from tests.support.telegram_server import TOKEN, BotApi
+from tests.support.until import until
 
 
 async def test_reminders_of_the_terminal_ring_in_a_chat(world: BotApi, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A person in the assistant's place, in Telegram: called, taken over from the operators' chat, answered, and back."""
 
-import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from prompts import sentence
 from tests.support.scripted_assistant import script_lines
 from tests.support.telegram_people import Open
 from tests.support.telegram_server import BotApi
+from tests.support.until import until
 
 ANN, CHAT = 11, -500
 THREAD = f"telegram-{ANN}"
@@ -56,8 +57,7 @@ async def test_over_answer_and_back(world: BotApi, door: Open, script: Script) -
         world.says(ANN, "it is broken")
         sent_message = await post(world, "it is broken")
         posts = Posts(telegram.assistant.memory.database, CHAT)
-        while await posts.thread_of(sent_message["message_id"]) is None:  # noqa: ASYNC110  # nothing tells of the row
-            await asyncio.sleep(0.01)
+        await until(partial(posts.thread_of, sent_message["message_id"]))
     async with door(allowed=[ANN], operator_chat=CHAT, operator_users=frozenset({77, 79})) as telegram:
         name = (await telegram.assistant.seats.all())[0].holder
         world.says(CHAT, "Not from me.", answers=sent_message, user=79, writer={"first_name": name})

@@ -12,8 +12,10 @@ from pydantic import ValidationError
 
 from agents.errors import ConfigError, DatabaseError
 from agents.models.script import Script
+from app.doors.telegram.updates import webhook
 from app.doors.telegram.updates.webhook import SECRET_HEADER
 from tests.support.scripted_assistant import ROLES
+from tests.support.simulated_time import advance
 from tests.support.telegram_people import ANN, Echo, Holding, Open
 from tests.support.telegram_server import BotApi, refusal
 
@@ -74,7 +76,6 @@ async def test_updates_are_posted(door: Open, world: BotApi, script: Script, hoo
         script.gates.clear()
         gate.set()
         assert await world.until_sent(ANN, 3) == ["One two", "Now then.", "Hello."]
-        await asyncio.sleep(0.05)
     assert len(world.texts(ANN)) == 3
     assert world.chats.webhook == ""
     assert "getUpdates" not in world.methods()
@@ -101,7 +102,6 @@ async def test_what_a_connection_may_take_is_bounded(
     door: Open, world: BotApi, hook: dict[str, str], post: Post, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A head that has no end is refused; who sends nothing, or stops in a head or a body, is hung up on."""
-    monkeypatch.setattr("app.doors.telegram.updates.webhook.PATIENCE", 0.3)
     monkeypatch.setattr("app.doors.telegram.updates.webhook.MOST_REQUESTS", 4)
     async with door(Echo().models(ROLES), **hook):
         head = f"POST {PATH} HTTP/1.1\r\nhost: us\r\n{SECRET_HEADER}: {SECRET}\r\ncontent-length: 9\r\n"
@@ -109,6 +109,7 @@ async def test_what_a_connection_may_take_is_bounded(
         for (_, writer), sent in zip(silent, ("", head, f"{head}\r\n{{"), strict=True):
             writer.write(sent.encode())
         assert await post(update(world, "hello")) == 503
+        advance(webhook.PATIENCE)
         assert [await reader.read() for reader, _ in silent] == [b"", b"", b""]
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(head.encode() + b"x" * 20_000)

@@ -13,9 +13,9 @@ from agents.models.script import Call
 from app.assistant.short_term_memory import contents
 from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from tests.conftest import Chat
-from tests.support.ringing import until
 from tests.support.telegram_people import PLAN, Holding
 from tests.support.terminal_visit import visit_to
+from tests.support.until import until
 
 ANSWER = {
     "en": "Well,  the sea\nis (deep)…  and 😀 wide\n\nso  wide",

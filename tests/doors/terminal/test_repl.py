@@ -56,7 +56,7 @@ async def talk(
         keys.send_text(text)
         # A lone Escape would be taken for the beginning of what follows.
         await asyncio.sleep(0.05)
-    assert await asyncio.wait_for(running, 5) == 0
+    assert await running == 0
     return screen.getvalue(), visit
 
 
@@ -207,6 +207,6 @@ async def test_a_question_waits_for_the_next_visit(chat: Chat, keys: PipeInput) 
             repl, _ = repl_for(assistant, "me", *place)
             # What is typed ahead waits for the prompt behind the answer.
             keys.send_text(typed + ENTER + CTRL_D)
-            assert await asyncio.wait_for(repl.run(), 20) == 0
+            assert await repl.run() == 0
     assert "Which order?" in before.getvalue()
     assert re.search(r"Which order\?\s+1\. Blue shoes.*Sent back\.", after.getvalue(), re.DOTALL)

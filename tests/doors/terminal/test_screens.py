@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
+from functools import partial
 from io import StringIO
 
 import pytest
@@ -14,6 +15,7 @@ from app.doors.terminal import screens
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.tty import Canvas
 from tests.support.fake_assistant import says
+from tests.support.until import until
 
 
 def painted(events: Sequence[Event], *, height: int = 20, closed: bool = True) -> str:
@@ -97,6 +99,11 @@ async def test_what_was_shown_stays_when_the_model_fails() -> None:
         assert painted([TurnStart(text="hi"), *events]) == "One two\n⏹ stopped\n\n! Sorry.\n\n"
 
 
+def ends_with(stream: StringIO, sign: str) -> bool:
+    """Tell whether the screen ends with a sign."""
+    return seen(stream.getvalue()).strip().endswith(sign)
+
+
 async def test_waiting_shows_life(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a second the sign says for how long and how to stop; it moves by itself, and the answer takes its place."""
     monkeypatch.setattr(screens, "TICK", 0.01)
@@ -106,8 +113,7 @@ async def test_waiting_shows_life(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen(stream.getvalue()).strip() == "…"
     for second in (7, 8):
         screen._begun = time.monotonic() - second
-        await asyncio.sleep(0.05)
-        assert seen(stream.getvalue()).strip().endswith(f"… · {second} s · Ctrl-C stops")
+        await until(partial(ends_with, stream, f"… · {second} s · Ctrl-C stops"))
     for event in says("Right"):
         screen.show(event)
     screen.close()

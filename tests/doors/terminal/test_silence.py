@@ -5,6 +5,7 @@ import time
 from io import StringIO
 
 import pytest
+from prompt_toolkit.application import get_app
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -15,8 +16,8 @@ from app.assistant import clocks
 from app.assistant.clocks import SilenceClock
 from app.assistant.short_term_memory import contents
 from tests.conftest import Chat
-from tests.support.ringing import until
 from tests.support.terminal_visit import repl_for
+from tests.support.until import until
 
 WORDS = "Are you still there?"
 
@@ -37,11 +38,11 @@ async def test_a_silent_user_is_asked_above_the_prompt(chat: Chat, monkeypatch: 
             running = asyncio.ensure_future(repl.run())
             await until(lambda: "Welcome." in screen.getvalue())
             keys.send_text("w")
-            await asyncio.sleep(0.05)
+            await until(lambda: get_app().current_buffer.text)
             await clock.look()
             assert WORDS not in screen.getvalue()
             keys.send_text("\x7f")
-            await asyncio.sleep(0.05)
+            await until(lambda: not get_app().current_buffer.text)
             await clock.look()
             assert screen.getvalue().count(WORDS) == 1
             keys.send_text("here I am again\r")

@@ -1,7 +1,6 @@
 """Files and arguments by which a model would set what only the system sets, or reach what the file does not name."""
 
 import asyncio
-from time import perf_counter
 from typing import Any, cast
 
 import pytest
@@ -172,12 +171,10 @@ BOMBS = [r"^(a+)+$", r"^(a|aa)+$", r"^(a|a?)+$", r"^(.*a){20}$", r"^([a-zA-Z]+)*
 
 @pytest.mark.parametrize("pattern", BOMBS)
 def test_a_pattern_of_a_file_takes_no_time(pattern: str) -> None:
-    """Patterns are matched in linear time (by the regular expressions of pydantic's core)."""
+    """Patterns are matched in linear time, by pydantic's core; an engine that goes back would never end."""
     model = arguments("put", file_with({"a": {"in": "body", "pattern": pattern}}).tools[0].parameters)
-    begun = perf_counter()
     with pytest.raises(ValidationError):
         model(a="a" * 50_000 + "!", runtime=Here())
-    assert perf_counter() - begun < 2
 
 
 @pytest.mark.parametrize("pattern", [r"(?=a)b", r"(a)\1", r"(?<!a)b", "(", "a" * 10 + "{1,99999}{1,99999}"])

@@ -74,7 +74,7 @@ async def test_threads_answer_side_by_side(assistant: Assistant, echo: Echo) -> 
         async for event in assistant.play(Turn(thread=thread, text="hi")):
             if isinstance(event, TurnStart):
                 started.append(thread)
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(60):
                     await arrived.wait()
 
     await asyncio.gather(turn("a"), turn("b"), turn("c"))

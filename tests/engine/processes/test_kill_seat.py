@@ -15,8 +15,8 @@ from app.assistant.clocks import Ring
 from prompts import sentence
 from tests.support.killable_process import Driver, Request
 from tests.support.killable_seat import OPERATOR, step
-from tests.support.ringing import until
 from tests.support.scripted_assistant import ROLES, play, script_lines, stage
+from tests.support.until import until
 
 TAKEN = f"supervisor: {sentence('seat', 'taken', 'en', name=OPERATOR.name)}"
 BACK = f"supervisor: {sentence('seat', 'back', 'en')}"

@@ -82,12 +82,12 @@ async def test_redirects_are_followed_so_far() -> None:
         (Answer(b"MZ", kind="application/octet-stream"), "is not read"),
         (Answer(b"GIF", kind="image/gif"), "is not read"),
         (Answer(b"no", status=404, kind=HTML), "it answered 404"),
-        (Answer(b"late", kind=HTML, pace=30), "no answer within"),
+        (Answer(b"late", kind=HTML, comes_after=60), "no answer within"),
     ],
 )
 async def test_what_is_too_much_is_not_read(answer: Answer, reason: str) -> None:
     """Size, packing, kind, status and time are bounded."""
-    async with Service.open(answer) as service, Fetcher(inside=[service.url], largest=1_000, timeout=0.2) as fetcher:
+    async with Service.open(answer) as service, Fetcher(inside=[service.url], largest=1_000, timeout=60) as fetcher:
         with pytest.raises(FetchError, match=reason):
             await fetcher.page(service.url)
 

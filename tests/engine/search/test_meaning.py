@@ -8,6 +8,7 @@ import pytest
 from agents.language.text.stems import is_slip
 from agents.sources.documents.index import HELP, DocumentIndex, index_folder
 from app.cli import document_index
+from tests.support.until import until
 
 
 @pytest.fixture
@@ -110,16 +111,14 @@ async def test_a_folder_is_watched(
     index = DocumentIndex(tmp_path / "watched.documents.db")
     watching = asyncio.create_task(document_index.watch(folder, url="https://docs.example/", every=0.02))
 
-    async def until(query: str, urls: list[str]) -> None:
-        async with asyncio.timeout(20):
-            while found(index, query) != urls:  # noqa: ASYNC110  # another thread reads the folder
-                await asyncio.sleep(0.02)
+    async def until_found(query: str, urls: list[str]) -> None:
+        await until(lambda: found(index, query) == urls)
 
-    await until("принтер", ["https://docs.example/ru/print.txt"])
+    await until_found("принтер", ["https://docs.example/ru/print.txt"])
     (folder / "en" / "news.md").write_text("# News\n\nA walrus came.", "utf-8")
-    await until("walrus", ["https://docs.example/en/news.md#news"])
+    await until_found("walrus", ["https://docs.example/en/news.md#news"])
     (folder / "en" / "news.md").unlink()
-    await until("walrus", [])
+    await until_found("walrus", [])
     watching.cancel()
     with pytest.raises(asyncio.CancelledError):
         await watching

@@ -35,8 +35,7 @@ async def ask(server: Provider, folder: Path, *command: str) -> Process:
 
 async def ended(process: Process) -> tuple[int | None, str, str]:
     """Wait for a process; return its exit code and what it said on stdout and stderr."""
-    async with asyncio.timeout(30):
-        out, err = await process.communicate()
+    out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()
 
 

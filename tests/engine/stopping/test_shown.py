@@ -35,7 +35,7 @@ async def test_what_was_shown_is_what_is_kept(assistant: Assistant, script: Scri
 async def test_a_stop_before_the_first_step_ends_the_turn(assistant: Assistant, script: Script) -> None:
     """A stop that comes when the graph has not begun yet leaves nobody waiting, and the next turn works."""
     script.add(supervisor=["Gladly."])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         async for event in assistant.play(Turn(thread=THREAD, text="count", id="m")):
             if isinstance(event, TurnStart):
                 # It runs as soon as the turn waits for the graph.

@@ -27,6 +27,7 @@ from app.assistant.system_messages import SystemMessages
 from dialogs import Dialog
 from prompts import phrase
 from tests.conftest import Chat
+from tests.support.simulated_time import advance
 
 pytestmark = pytest.mark.needs("planner", "profile")
 
@@ -263,12 +264,13 @@ async def test_retries_and_timeouts_of_a_graph_hold(chat: Chat) -> None:
     async def confirm(state: MessagesState) -> dict[str, Any]:
         tried.append("confirm")
         if tried.count("confirm") == 1:
-            await asyncio.sleep(60)
+            advance(60)
+            await asyncio.Event().wait()
         return {"messages": [AIMessage("It is booked.")]}
 
     graph = StateGraph(MessagesState)
     graph.add_node("book", book, retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
-    graph.add_node("confirm", confirm, timeout=0.5)
+    graph.add_node("confirm", confirm, timeout=60)
     graph.add_edge(START, "book")
     graph.add_edge("book", "confirm")
     seat(chat, graph.compile())

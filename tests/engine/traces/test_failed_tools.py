@@ -9,16 +9,16 @@ from langchain_core.tools import tool
 from agents.events import ToolEnd
 from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_node import TIMEOUT
 from app.settings import Settings
 from prompts import phrase, prompt
 from tests.conftest import Chat, told
+from tests.support.simulated_time import advance
 from tests.support.webhook_server import Webhook
 
 pytestmark = pytest.mark.needs("planner")
 
 PLAN = Call("plan_things", {"brief": "wants to know the weather in Ulm"})
-SOON = 1.0
-"""Seconds: a timeout that a test can wait for."""
 
 
 @tool
@@ -30,7 +30,8 @@ async def weather(city: str) -> str:
 @tool
 async def slow_weather(city: str) -> str:
     """Tell the weather, some day."""
-    await asyncio.sleep(60)
+    advance(TIMEOUT)
+    await asyncio.Event().wait()
     return "sunny"
 
 
@@ -91,9 +92,8 @@ async def test_a_mistake_in_another_turn_does_not_count(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("name", ["weather", "slow_weather"])
-async def test_a_tool_that_does_not_work_ends_in_help(chat: Chat, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+async def test_a_tool_that_does_not_work_ends_in_help(chat: Chat, name: str) -> None:
     """Whether it raises or takes too long; once in a turn, however often the model tries."""
-    monkeypatch.setattr("agents.toolkit.tool_node.TIMEOUT", SOON)
     with_weather(chat)
     async with Webhook.open({"answer": "Look out of the window."}) as hook:
         chat.settings = Settings(_env_file=None, help_chain="pages,webhook", help_webhook_url=hook.url)

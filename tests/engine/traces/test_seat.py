@@ -19,9 +19,9 @@ from app.seat import Operator
 from app.seat.tool import offered
 from prompts import sentence
 from tests.conftest import Chat, told
-from tests.support.ringing import until
 from tests.support.scripted_assistant import script_lines, values
 from tests.support.shop_tools import BEGIN
+from tests.support.until import until
 
 HOUR = 3600
 ANNA, BEN, CLEO = (Operator(name, f"desk {name}") for name in ("Anna", "Ben", "Cleo"))

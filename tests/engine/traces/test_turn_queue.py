@@ -12,7 +12,7 @@ from app.assistant import Assistant, Turn, turn_player
 from app.assistant.turn_queue import TurnQueue
 from prompts import phrase
 from tests.conftest import Chat
-from tests.support.ringing import until
+from tests.support.until import until
 
 
 class Crowd:

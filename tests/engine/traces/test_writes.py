@@ -14,6 +14,7 @@ from agents.toolkit.result import Refused
 from agents.toolkit.traits import DAY, Traits
 from prompts import phrase
 from tests.conftest import Chat, told
+from tests.support.simulated_time import advance
 from tests.support.write_tools import Desk
 
 pytestmark = pytest.mark.needs("planner")
@@ -159,14 +160,15 @@ async def test_a_doubt_is_told_in_each_thread(chat: Chat, desk: Desk) -> None:
     assert '= {"receipt":2}' in await chat.says("it has not arrived, so again", thread="two", user="ann")
 
 
-async def test_a_write_that_takes_too_long_is_in_doubt(chat: Chat, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_write_that_takes_too_long_is_in_doubt(chat: Chat, desk: Desk) -> None:
     """A write that was cancelled is not done again before the model was told that nobody knows."""
-    monkeypatch.setattr(tool_node, "TIMEOUT", 0.2)
     steps: list[str] = []
 
     async def slow(name: str) -> None:
         steps.append(name)
-        await asyncio.sleep(60 if steps == ["before pay", "after pay"] else 0)
+        if steps == ["before pay", "after pay"]:
+            advance(tool_node.TIMEOUT)
+            await asyncio.Event().wait()
 
     desk.step = slow
     chat.expects(supervisor=BEGIN, planner=[PAY, PAY, PAY, "Paid."])

@@ -1,5 +1,6 @@
 """Tools that block: they hold up neither the conversation nor the end of the process."""
 
+import asyncio
 import contextvars
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from langchain_core.tools import tool
 from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_code import beside
+from agents.toolkit.tool_node import TIMEOUT
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.places import ROOT
+from tests.support.simulated_time import advance
+from tests.support.until import until
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -33,13 +37,14 @@ async def main():
 asyncio.run(main())
 """
 LANG = contextvars.ContextVar("lang", default="none")
-RELEASED = threading.Event()
+ASKED, RELEASED = threading.Event(), threading.Event()
 
 
 @tool
 def wait(word: str) -> str:
     """Wait, and block."""
-    RELEASED.wait(60)
+    ASKED.set()
+    RELEASED.wait()
     return word
 
 
@@ -52,6 +57,7 @@ def leave(word: str) -> str:
 @pytest.fixture(autouse=True)
 def waiting(chat: Chat) -> Any:
     """Give the planner these tools alone; whoever waits is released in the end."""
+    ASKED.clear()
     RELEASED.clear()
     planner = replace(chat.speakers.dialogs["planner"], tools=[wait, leave])
     chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
@@ -59,11 +65,13 @@ def waiting(chat: Chat) -> Any:
     RELEASED.set()
 
 
-async def test_a_blocking_tool_is_given_up(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_blocking_tool_is_given_up(chat: Chat) -> None:
     """After its time the model is told, and the turn ends though the function still runs."""
-    monkeypatch.setattr("agents.toolkit.tool_node.TIMEOUT", 0.2)
     chat.expects(supervisor=[Call("plan_things", {"brief": "x"})], planner=[Call("wait", {"word": "a"}), "No."])
-    trace = await chat.says("Wait for me")
+    saying = asyncio.create_task(chat.says("Wait for me"))
+    await until(ASKED.is_set)
+    advance(TIMEOUT)
+    trace = await saying
 
     assert phrase("tool_failed", "en", tool="wait") in trace
     assert trace.endswith("planner: No.")

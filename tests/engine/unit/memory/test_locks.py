@@ -44,10 +44,10 @@ async def another_process(path: Path, thread: str) -> AsyncIterator[asyncio.subp
         await process.communicate()
 
 
-async def is_free(holder: ThreadLocks, thread: str) -> bool:
-    """Say whether the thread can be had within a moment."""
+async def is_free(holder: ThreadLocks, thread: str, seconds: float = 60) -> bool:
+    """Say whether the thread can be had; one that is held is told after `seconds`."""
     try:
-        async with asyncio.timeout(0.2), holder.hold(thread):
+        async with asyncio.timeout(seconds), holder.hold(thread):
             return True
     except TimeoutError:
         return False
@@ -73,7 +73,7 @@ async def test_threads_do_not_wait_for_each_other(tmp_path: Path) -> None:
     holder = ThreadLocks(tmp_path / "x.db")
     async with holder.hold("one"):
         assert await is_free(holder, "two")
-        assert not await is_free(holder, "one")
+        assert not await is_free(holder, "one", 0.2)
 
 
 async def test_two_openings_of_one_file_share_the_locks(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_two_openings_of_one_file_share_the_locks(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     first, second = ThreadLocks(tmp_path / "x.db"), ThreadLocks(tmp_path / "link" / "x.db")
     async with first.hold("t"):
-        assert not await is_free(second, "t")
+        assert not await is_free(second, "t", 0.2)
     assert await is_free(second, "t")
 
 
@@ -103,7 +103,7 @@ async def test_without_a_path_there_is_still_one_turn_at_a_time() -> None:
     """Locks without a file exclude the tasks that share them."""
     holder = ThreadLocks(None)
     async with holder.hold("t"):
-        assert not await is_free(holder, "t")
+        assert not await is_free(holder, "t", 0.2)
     assert await is_free(holder, "t")
 
 
@@ -114,7 +114,7 @@ async def test_an_error_or_cancellation_frees_the_thread(tmp_path: Path) -> None
         async with holder.hold("t"):
             raise ZeroDivisionError
     async with holder.hold("t"):
-        assert not await is_free(holder, "t")
+        assert not await is_free(holder, "t", 0.2)
     assert await is_free(holder, "t")
 
 
@@ -135,7 +135,7 @@ async def test_another_process_excludes_us_until_it_is_done(tmp_path: Path) -> N
     holder = ThreadLocks(tmp_path / "x.db")
     async with another_process(tmp_path / "x.db", "t") as process:
         ThreadLocks(tmp_path / "x.db")
-        assert not await is_free(holder, "t")
+        assert not await is_free(holder, "t", 0.2)
         assert await is_free(holder, "other")
         await process.communicate(b"go\n")
         assert await is_free(holder, "t")
@@ -152,7 +152,7 @@ async def test_we_exclude_another_process(tmp_path: Path) -> None:
             async with asyncio.timeout(1.5), another_process(tmp_path / "x.db", "t"):
                 pass
     async with another_process(tmp_path / "x.db", "t"):
-        assert not await is_free(holder, "t")
+        assert not await is_free(holder, "t", 0.2)
 
 
 @pytest.mark.slow

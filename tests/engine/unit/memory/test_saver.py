@@ -108,7 +108,7 @@ class TestSaver:
             task.cancel()
             await asyncio.wait([task])
             assert (count(path, "writes") - before) % 2 == 0
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await memory.transcript.accept(letter(str(moment)))
 
     async def test_many_turns_at_once_are_all_kept(self, memory: Memory) -> None:

@@ -1,6 +1,5 @@
 """The inbox and the transcript: each message once, in order."""
 
-import asyncio
 import time
 from pathlib import Path
 
@@ -154,16 +153,3 @@ class TestTranscript:
         await memory.transcript.erase("t")
         assert await memory.transcript.users_of("t") == set()
         assert await memory.transcript.last("t") is None
-
-    async def test_a_cancelled_transaction_leaves_nothing(self, path: Path, memory: Memory) -> None:
-        """Whenever a close is cancelled, it happened whole or not at all, and the next one works."""
-        await memory.transcript.accept(letter())
-        for moment in range(40):
-            task = asyncio.create_task(memory.transcript.close(letter(), "done", 1, [reply("a"), reply("b")]))
-            for _ in range(moment):
-                await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.wait([task])
-            assert count(path, "transcript") in (0, 3)
-        await memory.transcript.close(letter(), "done", 1, [reply("a"), reply("b")])
-        assert [line.text for line in await memory.transcript.lines("t")] == ["hello", "a", "b"]

@@ -12,6 +12,7 @@ from hypothesis.strategies import characters, lists, sampled_from, text
 
 from agents.language.schedule.grammar import read
 from agents.language.schedule.parser import meant, moment
+from tests.support.made_inputs import tried
 
 TABLES = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in Path(__file__).parent.glob("moments/*.toml")}
 CASES = [(lang, case) for lang, entries in TABLES.items() for case in entries["cases"]]
@@ -115,6 +116,7 @@ def test_a_moment_is_found_among_other_words(lang: str, said: str, at: str, rest
 
 
 @pytest.mark.parametrize("lang", TABLES)
+@tried(50)
 @given(text(characters(exclude_categories=["Cs"])))
 def test_any_text_is_read_without_an_error(lang: str, said: str) -> None:
     """Whatever people write, it names a moment to come or none."""
@@ -124,6 +126,7 @@ def test_any_text_is_read_without_an_error(lang: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("lang", TABLES)
+@tried(50)
 @given(lists(sampled_from(" ".join(case[0] for _, case in CASES).split()), max_size=8))
 def test_any_words_of_time_are_read_without_an_error(lang: str, said: list[str]) -> None:
     """Words of time in any order name a moment to come or none."""

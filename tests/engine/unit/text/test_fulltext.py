@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.language.text.fulltext import MOST_WORDS, Index, IndexEntry
+from tests.support.made_inputs import tried
 
 TOOLS = [
     IndexEntry("weather", "Weather", "Tells the forecast of a town."),
@@ -54,6 +55,7 @@ def test_ignored_stems_count_for_nothing() -> None:
     assert Index(TOOLS, "en", ignored=frozenset({"the"})).stems_of("The weather, the weather") == ["weather"]
 
 
+@tried(50)
 @given(st.text(max_size=200) | st.sampled_from(["weather AND", '"', "title:weather", "NEAR(a b)", "-weather", "*"]))
 def test_any_text_is_a_query(query: str) -> None:
     """Nothing a user writes is taken for the index's own syntax."""

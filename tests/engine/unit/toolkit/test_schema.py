@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import jsonschema
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.toolkit.schema import Translation
+from tests.support.made_inputs import tried
 from tests.support.tool_dialects import common
 from tests.support.written_arguments import written
 
@@ -106,9 +107,7 @@ def value(draw: st.DrawFn, schema: Any, left: int = 5) -> Any:  # noqa: C901  # 
     return draw(st.sampled_from([1, False, "a", "1", [1, "x"], {"k": [None]}]))
 
 
-@settings(
-    max_examples=200, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-)
+@tried(100)
 @given(st.data())
 def test_any_schema_is_taken_and_any_argument_comes_back(data: st.DataObject) -> None:
     """What a model reads is in the part that all providers take; what it writes comes back as the tool takes it."""

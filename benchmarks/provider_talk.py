@@ -78,8 +78,9 @@ def talk_twice(form: Form, url: str, folder: Path, long: int) -> Talks:
 
 
 def talk_over_env(form: Form, url: str, folder: Path) -> Talks:
-    """Have the conversation with the model that the `.env` in this folder names."""
-    _enter(folder, form.environment(url))
+    """Have the conversation with the model and the parameters that the `.env` in this folder names."""
+    settings = {name: value for name, value in form.environment(url).items() if name != "LLM_PARAMETERS"}
+    _enter(folder, settings)
     return asyncio.run(_talk(form, url, [conversation()]))
 
 

@@ -161,17 +161,26 @@ class Model:
         if (wanted := wanted_field(refusal)) and wanted not in self.form.wanted:
             self.form.wanted.add(wanted)
             return {f"replies that lack {wanted}"}
-        spelling = next((name for name in self._spellings if name not in before), None)
-        names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | ({spelling} if spelling else set())
-        names |= (
-            {"prompt_cache_key"} if self.caching == "key" else {"cache_control"} if self.caching == "marks" else set()
-        )
-        names |= {"parallel_tool_calls"} if self.parallel_tool_calls is not None else set()
-        names |= {self.choice} if self.choice else set()
-        names |= {name for message in prompt for name in message.additional_kwargs.get(FIELDS, ())}
-        learnt = refused(refusal, names - {*before}) or refused_content(refusal, prompt, before)
+        names = self.extras(prompt, before)
+        learnt = refused(refusal, names) or refused_content(refusal, prompt, before)
         self.form.without |= learnt
         return learnt
+
+    def extras(self, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
+        """Return the names of what a request has beside the model, the messages and the tools.
+
+        `before` is what it does without. Of the names of a limit it has the first one that is left.
+        """
+        own = {
+            "prompt_cache_key": self.caching == "key",
+            "cache_control": self.caching == "marks",
+            "parallel_tool_calls": self.parallel_tool_calls is not None,
+            self.choice or "": self.choice is not None,
+            next((name for name in self._spellings if name not in before), ""): True,
+        }
+        names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | {name for name, is_sent in own.items() if is_sent}
+        names |= {name for message in prompt for name in message.additional_kwargs.get(FIELDS, ())}
+        return names - {*before, ""}
 
     def give_up_limit(self, before: Collection[str]) -> set[str]:
         """Do without any limit from now on; return its names if that is new to a request that did without `before`."""

@@ -207,7 +207,7 @@ async def test_an_endless_reply_is_cut(tmp_path: Path) -> None:
 
 async def test_a_piece_that_is_longer_than_a_reply_may_be_is_cut_before_it_is_read() -> None:
     """What a server sends at once costs no more than a long reply, whatever it is."""
-    flood: list[Chunk] = [delta(role="assistant", content="a line\n" * 5000), end("stop")]
+    flood: list[Chunk] = [delta(role="assistant", content=" ".join(map(str, range(5000)))), end("stop")]
     async with Provider.open(flood) as server:
         message = await reply([replace(endpoint_model(server.url), reply_length=1000)], PROMPT, [], LISTENER)
     assert len(message.text) <= 1000

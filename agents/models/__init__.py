@@ -2,18 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 from agents.language.text.repetition import REPEATS
-from agents.models.attempts import Attempts
+from agents.models.attempts import attempts
 from agents.models.refusal import Refusal
 from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
 from agents.models.thinking import FIELDS
@@ -25,6 +25,8 @@ Choice = Literal["grammar", "guided_choice"]
 """The field in which a server takes the words of which a reply is one: llama.cpp's, vLLM's."""
 MARK = {"type": "ephemeral"}
 
+Stream = Callable[[list[AnyMessage]], AsyncIterator[AIMessage]]
+"""Streams a reply to a prompt."""
 ToolSchema = dict[str, Any]
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
 MOST_CHARACTERS = 200_000
@@ -242,8 +244,11 @@ class Model:
         most = THOUGHTFUL if is_thoughtful else FEW if is_word else room
         return min(most, self.window.reply or most)
 
-    def bound(self, tools: Sequence[ToolSchema], key: str) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model with its tools, and with the key under which the provider keeps a prompt's beginning."""
+    def bound(self, tools: Sequence[ToolSchema], key: str) -> Stream:
+        """Return what streams a reply: the model with its tools.
+
+        `key` is that under which the provider keeps a prompt's beginning.
+        """
         options: dict[str, Any] = {"prompt_cache_key": key} if self.caching == "key" and key else {}
         if self.caching == "marks":
             # The provider's client marks the end of the prompt.
@@ -254,7 +259,7 @@ class Model:
         # One client empties the parameters that it is given; they belong to all turns and models.
         own = [{**tool, "function": {**tool["function"]}} for tool in tools]
         runnable = self.chat.bind_tools(own, **options) if own else self.chat.bind(**options)
-        return Attempts(runnable, self.retries, self.gap_seconds)
+        return partial(attempts, runnable, self.retries, self.gap_seconds)
 
     def marked(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
         """Mark what the next turn repeats: the system message, and the last message before the newest user message.

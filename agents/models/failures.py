@@ -112,14 +112,15 @@ def diagnose(failure: Exception) -> Trouble:
         return "key_refused"
     if overflow_of(failure):
         return "too_long"
-    number, is_retryable = status(failure), getattr(failure, "is_retryable", False)
+    number = status(failure)
     if number in (400, 422) and FILTERED.search(refusal_of(failure).words):
         return "refused"
     if number in (401, 403) or (number in (None, 400, 422) and NO_KEY.search(f"{failure} {refusal_of(failure).words}")):
         return "key_refused"
-    if is_retryable:
-        return "busy" if is_retryable and not isinstance(failure, ModelConnectionError) else "unavailable"
-    return "busy" if number is not None and (number in BUSY or number >= 500) else "unavailable"
+    if isinstance(failure, ModelConnectionError):
+        return "unavailable"
+    is_busy = number is not None and (number in BUSY or number >= 500)
+    return "busy" if is_busy or getattr(failure, "is_retryable", False) else "unavailable"
 
 
 def is_passing(failure: Exception) -> bool:

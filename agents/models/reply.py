@@ -28,6 +28,7 @@ from agents.models.failures import (
     status,
     unsound_reply,
 )
+from agents.models.local_chat import LocalChat
 from agents.models.message_order import in_order
 from agents.models.refusal import refusal_of
 from agents.models.streamed_reply import StreamedReply
@@ -43,10 +44,8 @@ NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
 GIVEN = frozenset(["temperature", "reasoning_effort", "reasoning", "parallel_tool_calls", "id_slot", "grammar"])
 """What is in requests only if the operator says so."""
-TEACHING = (400, 422)
-"""The HTTP statuses of servers that do not take something in a request."""
 REFUSED = (400, 413, 415, 422)
-"""The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
+"""The HTTP statuses of servers that do not take something in a request, a picture of the wrong kind or size too."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,9 @@ async def _first_sound(
 
 
 def _names(model: Model, messages: Sequence[AnyMessage]) -> set[str]:
-    """Return the names of what a request has that its server may refuse."""
+    """Return the names of what a request has that its server may refuse; a model of this process refuses nothing."""
+    if isinstance(model.chat, LocalChat):
+        return set()
     has_calls = any(isinstance(message, AIMessage) and message.tool_calls for message in messages)
     form = {model.wire} if model.other else set()
     return model.extras((), model.form.without) | form | ({"calls"} if has_calls else set())
@@ -194,7 +195,7 @@ class _Tries:
             _learn(model, prompt, tools, overflow.prompt)
             return leaves_no_room(overflow) and self._learns(model, model.give_up_limit(before))
         learnt: Collection[str] = model.change_form() if is_other_form(failure, model.wire) else ()
-        if not learnt and status(failure) in TEACHING:
+        if not learnt and status(failure) in REFUSED:
             learnt = model.learn(refusal_of(failure), prompt, before)
         can_be_blind = model.sees and status(failure) in REFUSED and any(map(_pictures, messages))
         return self._learns(model, learnt) or can_be_blind
@@ -255,7 +256,7 @@ async def ask(
     silence = asyncio.timeout_at(first_word)
     chunks: AsyncIterator[object] | None = None
     try:
-        chunks = model.limited(listener.words).bound(tools, listener.cache_key).astream(prompt)
+        chunks = model.limited(listener.words).bound(tools, listener.cache_key)(prompt)
         async with silence:
             await _take_all(chunks, streamed, model, listener, silence, answered)
         if rest := streamed.end():

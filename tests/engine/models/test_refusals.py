@@ -13,7 +13,6 @@ from pydantic import BaseModel, Field, SecretStr
 
 from agents.errors import ModelUnavailable
 from agents.models import Model, Models
-from agents.models.attempts import Attempts
 from agents.models.factory import OBSERVER, Endpoint, Parameters, make_model, make_models
 from agents.models.local_chat import LocalChat
 from agents.models.reply import Listener, reply
@@ -345,7 +344,6 @@ async def test_no_class_is_given_a_time_whose_unit_it_may_take_otherwise(monkeyp
     model = make_model("openrouter:m", Endpoint(timeout=60))
     assert isinstance(model.chat, InMilliseconds)
     assert (model.chat.timeout, model.chat.max_retries) == (None, 0)
-    assert isinstance(model.bound([], ""), Attempts)
     assert (model.gap_seconds, model.retries) == (60, 2)
 
 

@@ -31,6 +31,8 @@ from benchmarks.provider_journal import Journal, Request
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """A picture of one point."""
+DATABASE = Path("talk.db")
+"""The database of a talk in its folder; what is trained of tools is kept beside it."""
 LONGEST_TURN = 120.0
 """Seconds for a turn with all that is tried again."""
 PLACES = ("image_url", "input_image", '"image"', "inlineData", '"images"')
@@ -105,7 +107,7 @@ def _enter(folder: Path, settings: dict[str, str]) -> None:
     logging.disable(logging.CRITICAL)
     os.chdir(folder)
     # A provider that refuses every turn shall refuse the last one, too.
-    database = f"sqlite:///{folder / 'talk.db'}"
+    database = f"sqlite:///{folder / DATABASE}"
     os.environ.update({**settings, "DATABASE_URL": database, "MODEL_FAILURES": "0", "TURNS_PER_HOUR": "0"})
 
 

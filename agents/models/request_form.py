@@ -72,24 +72,20 @@ class RequestForm:
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + TRIED_FOR
-        while (others := self._trial) and names() - self.taken and loop.time() < until:
+        while (others := self._trial) and not others.done() and names() - self.taken and loop.time() < until:
             await asyncio.wait([others], timeout=until - loop.time())
         had, own = names(), loop.create_future()
-
-        def end() -> None:
-            if not own.done():
-                own.set_result(None)
-            self._trial = None if self._trial is own else self._trial
+        if had - self.taken:
+            self._trial = own
 
         def answered() -> None:
             self.taken |= had
-            end()
+            own.cancel()
 
-        self._trial = own if had - self.taken else self._trial
         try:
             yield answered
         finally:
-            end()
+            own.cancel()
 
     def omitted(self, chat: BaseChatModel) -> dict[str, Any]:
         """Return the fields of a chat model that have to change, the limit of a reply apart."""

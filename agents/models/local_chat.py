@@ -33,6 +33,10 @@ class LocalChat(BaseChatModel):
         """Return the reply without holding up the event loop: while it is worked out, other chats go on."""
         return await asyncio.to_thread(self.answer, messages, tools)
 
+    def pieces(self, text: str) -> Sequence[str]:
+        """Return the pieces in which a text is streamed: its words."""
+        return re.findall(r"\s*\S+|\s+$", text)
+
     async def pause(self) -> None:
         """Give others their turn between two pieces, as a model behind a network does."""
         await asyncio.sleep(0)
@@ -65,7 +69,7 @@ class LocalChat(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         message = await self.answer_in_time(messages, kwargs.get("tools", ()))
-        for piece in re.findall(r"\s*\S+|\s+$", message.text):
+        for piece in self.pieces(message.text):
             yield ChatGenerationChunk(message=AIMessageChunk(content=piece, id=message.id))
             await self.pause()
         chunks = [

@@ -124,12 +124,13 @@ class StreamedReply:
         Raises:
             GarbledReply: it is nothing that a user could read.
         """
-        # What is longer than a whole reply is not read.
-        self._id, text = self._id or chunk.id, chunk.text[: self._longest]
+        self._id, text = self._id or chunk.id, str(chunk.text)
         self._take_metadata(chunk)
         thoughts = self._carried.take(chunk)
         self._size += thoughts + len(text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
         if self._size > self._longest:
+            # No piece is read that is longer than a whole reply.
+            text = text[: self._longest]
             self.cut()
         if thoughts and not self._has_text:
             # The server sends thinking in a field of its own, so the text has none.

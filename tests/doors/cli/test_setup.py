@@ -297,6 +297,18 @@ async def test_what_a_server_wants_in_replies_is_written(home: Path) -> None:
     assert written == {"default": {"wanted": ["reasoning_content"]}}
 
 
+async def test_a_call_that_the_model_did_not_make_may_be_refused(home: Path, capsys: Captured) -> None:
+    """A provider that wants its own signature back cannot take one that we made up; its own calls have theirs."""
+
+    def answer(body: dict[str, Any]) -> Sequence[Chunk] | bytes:
+        has_call = any(message.get("tool_calls") for message in body["messages"])
+        return refuse(400, {"message": "reasoning details must be preserved"}) if has_call else words("It is ten.")
+
+    async with Provider.open(answer) as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+    assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:tiny"
+
+
 async def test_parameters_of_the_environment_are_tried_and_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trial asks with them, as turns do, and what it learns stands beside them."""
     monkeypatch.setenv("LLM_PARAMETERS", '{"default": {"temperature": 0.5}}')

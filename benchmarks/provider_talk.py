@@ -31,6 +31,8 @@ from benchmarks.provider_journal import Journal, Request
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """A picture of one point."""
+DATABASE = Path("talk.db")
+"""The database of a talk in its folder; what is trained of tools is kept beside it."""
 LONGEST_TURN = 120.0
 """Seconds for a turn with all that is tried again."""
 PLACES = ("image_url", "input_image", '"image"', "inlineData", '"images"')
@@ -78,8 +80,9 @@ def talk_twice(form: Form, url: str, folder: Path, long: int) -> Talks:
 
 
 def talk_over_env(form: Form, url: str, folder: Path) -> Talks:
-    """Have the conversation with the model that the `.env` in this folder names."""
-    _enter(folder, form.environment(url))
+    """Have the conversation with the model and the parameters that the `.env` in this folder names."""
+    settings = {name: value for name, value in form.environment(url).items() if name != "LLM_PARAMETERS"}
+    _enter(folder, settings)
     return asyncio.run(_talk(form, url, [conversation()]))
 
 
@@ -104,7 +107,7 @@ def _enter(folder: Path, settings: dict[str, str]) -> None:
     logging.disable(logging.CRITICAL)
     os.chdir(folder)
     # A provider that refuses every turn shall refuse the last one, too.
-    database = f"sqlite:///{folder / 'talk.db'}"
+    database = f"sqlite:///{folder / DATABASE}"
     os.environ.update({**settings, "DATABASE_URL": database, "MODEL_FAILURES": "0", "TURNS_PER_HOUR": "0"})
 
 

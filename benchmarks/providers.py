@@ -52,12 +52,16 @@ PAGE = ROOT / "docs" / "models.md"
 COMMAND = "benchmarks.providers"
 
 
-async def tried(form: Form, url: str, long: int, journal: Journal | None) -> Tried:
-    """Try all with a form; `journal` is cleared before each step, if it is ours alone."""
+async def tried(form: Form, url: str, long: int, journal: Journal | None, rankers: Path) -> Tried:
+    """Try all with a form; `journal` is cleared before each step, if it is ours alone.
+
+    In `rankers` all talks keep what they train of tools: that is no provider's, and takes longer than a whole talk.
+    """
     with tempfile.TemporaryDirectory() as place:
         folders = [Path(place) / name for name in ("talks", "setup")]
         for folder in folders:
             folder.mkdir()
+            (folder / f"{provider_talk.DATABASE.stem}.rankers").symlink_to(rankers)
         if journal:
             await journal.clear()
         talks = await _in_process(provider_talk.talk_twice, form, url, folders[0], long)
@@ -107,14 +111,14 @@ async def served(url: str | None, *, own: bool) -> AsyncIterator[Servers]:
             yield Servers((await process.stdout.readline()).decode().strip(), forms(), is_ours=True)
 
 
-async def try_all(chosen: argparse.Namespace) -> list[Row]:
+async def try_all(chosen: argparse.Namespace, rankers: str) -> list[Row]:
     """Try the chosen forms, and tell of each as soon as it is done."""
     rows = []
     async with served(chosen.server, own=chosen.own) as servers, httpx.AsyncClient(timeout=60) as client:
         journal = Journal(servers.url, client) if servers.is_ours else None
         for form in servers.forms:
             if not chosen.only or any(word in form.name for word in chosen.only):
-                outcome = await tried(form, servers.url, chosen.long, journal)
+                outcome = await tried(form, servers.url, chosen.long, journal, Path(rankers))
                 for line in outcome.faults():
                     print(line, file=sys.stderr, flush=True)
                 rows.append(outcome.row())
@@ -140,7 +144,8 @@ def _parser() -> argparse.ArgumentParser:
 def main(options: Sequence[str] | None = None) -> int:
     """Try the forms; return the exit code."""
     chosen = _parser().parse_args(options)
-    rows = asyncio.run(try_all(chosen))
+    with tempfile.TemporaryDirectory() as rankers:
+        rows = asyncio.run(try_all(chosen, rankers))
     if chosen.publish:
         PAGE.write_text(marked(PAGE.read_text("utf-8"), "providers", markdown(rows), COMMAND), "utf-8")
     show(rows, as_json=chosen.json)

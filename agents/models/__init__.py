@@ -2,18 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 from agents.language.text.repetition import REPEATS
-from agents.models.attempts import Attempts
+from agents.models.attempts import attempts
 from agents.models.refusal import Refusal
 from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
 from agents.models.thinking import FIELDS
@@ -25,6 +25,8 @@ Choice = Literal["grammar", "guided_choice"]
 """The field in which a server takes the words of which a reply is one: llama.cpp's, vLLM's."""
 MARK = {"type": "ephemeral"}
 
+Stream = Callable[[list[AnyMessage]], AsyncIterator[AIMessage]]
+"""Streams a reply to a prompt."""
 ToolSchema = dict[str, Any]
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
 MOST_CHARACTERS = 200_000
@@ -161,17 +163,26 @@ class Model:
         if (wanted := wanted_field(refusal)) and wanted not in self.form.wanted:
             self.form.wanted.add(wanted)
             return {f"replies that lack {wanted}"}
-        spelling = next((name for name in self._spellings if name not in before), None)
-        names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | ({spelling} if spelling else set())
-        names |= (
-            {"prompt_cache_key"} if self.caching == "key" else {"cache_control"} if self.caching == "marks" else set()
-        )
-        names |= {"parallel_tool_calls"} if self.parallel_tool_calls is not None else set()
-        names |= {self.choice} if self.choice else set()
-        names |= {name for message in prompt for name in message.additional_kwargs.get(FIELDS, ())}
-        learnt = refused(refusal, names - {*before}) or refused_content(refusal, prompt, before)
+        names = self.extras(prompt, before)
+        learnt = refused(refusal, names) or refused_content(refusal, prompt, before)
         self.form.without |= learnt
         return learnt
+
+    def extras(self, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
+        """Return the names of what a request has beside the model, the messages and the tools.
+
+        `before` is what it does without. Of the names of a limit it has the first one that is left.
+        """
+        own = {
+            "prompt_cache_key": self.caching == "key",
+            "cache_control": self.caching == "marks",
+            "parallel_tool_calls": self.parallel_tool_calls is not None,
+            self.choice or "": self.choice is not None,
+            next((name for name in self._spellings if name not in before), ""): True,
+        }
+        names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | {name for name, is_sent in own.items() if is_sent}
+        names |= {name for message in prompt for name in message.additional_kwargs.get(FIELDS, ())}
+        return names - {*before, ""}
 
     def give_up_limit(self, before: Collection[str]) -> set[str]:
         """Do without any limit from now on; return its names if that is new to a request that did without `before`."""
@@ -233,8 +244,11 @@ class Model:
         most = THOUGHTFUL if is_thoughtful else FEW if is_word else room
         return min(most, self.window.reply or most)
 
-    def bound(self, tools: Sequence[ToolSchema], key: str) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model with its tools, and with the key under which the provider keeps a prompt's beginning."""
+    def bound(self, tools: Sequence[ToolSchema], key: str) -> Stream:
+        """Return what streams a reply: the model with its tools.
+
+        `key` is that under which the provider keeps a prompt's beginning.
+        """
         options: dict[str, Any] = {"prompt_cache_key": key} if self.caching == "key" and key else {}
         if self.caching == "marks":
             # The provider's client marks the end of the prompt.
@@ -245,7 +259,7 @@ class Model:
         # One client empties the parameters that it is given; they belong to all turns and models.
         own = [{**tool, "function": {**tool["function"]}} for tool in tools]
         runnable = self.chat.bind_tools(own, **options) if own else self.chat.bind(**options)
-        return Attempts(runnable, self.retries, self.gap_seconds)
+        return partial(attempts, runnable, self.retries, self.gap_seconds)
 
     def marked(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
         """Mark what the next turn repeats: the system message, and the last message before the newest user message.

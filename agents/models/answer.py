@@ -23,6 +23,10 @@ ECHO = 40
 """Characters in a row by which an answer is known to repeat our instructions."""
 LONGEST_FORMING = 200
 """Characters at the end of a text that are looked through for what may become a mark."""
+STEP = 2_000
+"""Characters of a piece that are read at once, so that a long piece costs no more than many short ones."""
+LONGEST_LINE = 1_000
+"""Characters of a line behind which the end of code within it is not waited for."""
 MOST_HIDDEN = 1000
 """Characters of a block of our own prompts; a model that goes on after them is not expected to close the block."""
 PROSE = re.compile(r"[\w \t.,;:!?'’\"()–-]*")
@@ -99,7 +103,7 @@ class AnswerText:
         self.is_headless = headless
         """Whether the text is inside thinking that it did not open: any closing tag ends it."""
         self._closing: str | None = None
-        self._hidden = 0
+        self._hidden = self._awaited = 0
         self._is_fence = self._is_inline = self._is_cut = False
 
     @property
@@ -113,8 +117,11 @@ class AnswerText:
         Raises:
             GarbledReply: it only looks like a call, or it repeats our instructions.
         """
-        self._buffer += piece
-        return self._read(is_last=False)
+        shown: list[str] = []
+        for start in range(0, len(piece), STEP):
+            self._buffer += piece[start : start + STEP]
+            shown.append(self._read(is_last=False))
+        return "".join(shown)
 
     def rest(self, *, is_cut: bool = False) -> str:
         """Return what was still held back at the end of the text; half a call of a text that was cut is dropped.
@@ -133,13 +140,19 @@ class AnswerText:
 
     def _read(self, *, is_last: bool) -> str:
         shown: list[str] = []
+        if len(self._buffer) < self._awaited and not is_last:
+            return ""
+        forming: int | None = None
         while self._buffer and not self.is_call and not self.is_over:
             if self.is_thinking:
                 if not self._skip(is_last):
                     break
+                forming = None
                 continue
             before = self.answer[-1:]
-            ready = len(self._buffer) - (0 if is_last else self._marks.forming(self._buffer, before))
+            if forming is None:
+                forming = 0 if is_last else self._marks.forming(self._buffer, before)
+            ready = len(self._buffer) - forming
             token = self._marks.token.search(before + self._buffer, len(before))
             if token is None or token.start() - len(before) >= ready:
                 shown.append(self._show(ready))
@@ -149,6 +162,9 @@ class AnswerText:
             if taken is None:
                 break
             shown.append(taken)
+            if not taken and token.lastgroup != "code" and len(self._buffer) <= LONGEST_FORMING:
+                # Behind a mark that is left out a line may begin.
+                forming = None
         self.is_over = self.is_over or bool(self.is_call and self._marks.end.search(self._buffer, -LONGEST_FORMING))
         return "".join(shown)
 
@@ -202,8 +218,9 @@ class AnswerText:
         """Tell whether the first `size` characters of the buffer stand in code; None if that shows only later."""
         if self._is_fence or not self._is_inline:
             return self._is_fence
-        end = re.search("[`\n]", self._buffer[size:])
-        return end[0] == "`" if end else None
+        line = self._buffer[size : size + LONGEST_LINE]
+        end = re.search("[`\n]", line)
+        return end[0] == "`" if end else None if len(line) < LONGEST_LINE else False
 
     def _take_call(self, opening: str, is_last: bool) -> str | None:
         """Take what begins as a call; return what is shown of it, None if it cannot be told yet."""
@@ -214,7 +231,10 @@ class AnswerText:
         end = self._buffer.find("```", 3) + 3 if is_fenced else (value_at(self._buffer) or ("", 0))[1]
         size = end if end > 2 else len(self._buffer)
         if end <= 2 and not is_last:
+            # A value that grows piece by piece is not read anew for each of them.
+            self._awaited = size + size // 8
             return None
+        self._awaited = 0
         text = self._buffer[:size]
         self.calls = self._offer.calls_in(text)
         is_call = self._offer.looks_like_call(text) and not self._offer.was_read(text)

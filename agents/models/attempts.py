@@ -3,12 +3,11 @@
 import asyncio
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any
 
 from langchain_core.exceptions import ModelTimeoutError
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import Runnable
 
 from agents.models.failures import is_passing, retry_after
 
@@ -18,50 +17,41 @@ PAUSE, LONGEST_PAUSE = 0.5, 8.0
 """Seconds before the second try, which double with each further one, and the most of them."""
 
 
-class Attempts(Runnable[LanguageModelInput, AIMessage]):
-    """A model with its tools, asked up to `retries` times again until a reply begins. It is streamed.
+async def attempts(
+    model: Runnable[LanguageModelInput, AIMessage], retries: int, timeout: float | None, prompt: list[AnyMessage]
+) -> AsyncIterator[AIMessage]:
+    """Stream the reply of a model, which is asked up to `retries` times again until one begins.
 
     A try that is silent for `timeout` seconds has failed, too. What a server says of the time to wait is heeded.
+    Raises what the model's client raises in the last try.
     """
-
-    def __init__(self, model: Runnable[LanguageModelInput, AIMessage], retries: int, timeout: float | None) -> None:
-        self.model, self.retries, self.timeout = model, retries, timeout
-
-    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **options: Any) -> AIMessage:
-        """Return a reply."""
-        return self.model.invoke(input, config, **options)
-
-    async def astream(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **options: Any
-    ) -> AsyncIterator[AIMessage]:
-        """Stream a reply. Raises what the model's client raises in the last try."""
-        now = asyncio.get_running_loop().time
-        begun, retry = now(), 0
-        while True:
-            pieces = self.model.astream(input, config, **options)
+    now = asyncio.get_running_loop().time
+    begun, retry = now(), 0
+    while True:
+        pieces = model.astream(prompt)
+        try:
             try:
-                try:
-                    async with asyncio.timeout(self.timeout) as silence:
-                        piece = await anext(pieces, None)
-                except TimeoutError as failure:
-                    if silence.expired():
-                        raise ModelTimeoutError("it says nothing") from failure
-                    raise
-                while piece is not None:
-                    yield piece
-                    retry = self.retries
+                async with asyncio.timeout(timeout) as silence:
                     piece = await anext(pieces, None)
-                return
-            except Exception as failure:
-                pause = retry_after(failure)
-                if pause is None:
-                    pause = min(PAUSE * 2**retry, LONGEST_PAUSE) * random.uniform(0.75, 1)
-                # Who asks for a reply says how long silence may last in all.
-                is_late = now() + pause - begun > RETRIED_FOR and not silence.expired()
-                if retry >= self.retries or is_late or not is_passing(failure):
-                    raise
-            finally:
-                if isinstance(pieces, AsyncGenerator):
-                    await pieces.aclose()
-            retry += 1
-            await asyncio.sleep(pause)
+            except TimeoutError as failure:
+                if silence.expired():
+                    raise ModelTimeoutError("it says nothing") from failure
+                raise
+            while piece is not None:
+                yield piece
+                retry = retries
+                piece = await anext(pieces, None)
+            return
+        except Exception as failure:
+            pause = retry_after(failure)
+            if pause is None:
+                pause = min(PAUSE * 2**retry, LONGEST_PAUSE) * random.uniform(0.75, 1)
+            # Who asks for a reply says how long silence may last in all.
+            is_late = now() + pause - begun > RETRIED_FOR and not silence.expired()
+            if retry >= retries or is_late or not is_passing(failure):
+                raise
+        finally:
+            if isinstance(pieces, AsyncGenerator):
+                await pieces.aclose()
+        retry += 1
+        await asyncio.sleep(pause)

@@ -80,6 +80,8 @@ class Parameters(BaseModel):
     """The slot of llama.cpp's server that keeps the role's prompts."""
     without: tuple[str, ...] = ()
     """What the model's server refuses, by the names of fields as they stand in requests; more is learnt."""
+    wanted: tuple[str, ...] = ()
+    """Fields of thinking that the model's server wants in each reply that it is sent; more is learnt."""
 
     def over(self, default: Self) -> Self:
         """Return these parameters, and the default's where nothing is said; `null` takes a default back."""
@@ -199,6 +201,7 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
     )
     form = FORMS.setdefault(model.place, RequestForm())
     form.without.update(parameters.without)
+    form.wanted.update(parameters.wanted)
     return replace(model, form=form)
 
 

@@ -9,7 +9,6 @@ import re
 import socket
 import sys
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
@@ -23,8 +22,8 @@ from langchain_core.exceptions import (
 )
 from pydantic import ValidationError
 
-from agents.errors import DialogSupervisorError, Overflow, Trouble
-from agents.models.refusal import refusal_of
+from agents.errors import BrokenReply, DialogSupervisorError, Overflow, Trouble, UselessReply
+from agents.models.refusal import BODIES, refusal_of
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
@@ -71,19 +70,18 @@ FILTERED = re.compile(
 """How servers say that a filter of theirs has read the request and does not let it pass."""
 LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")
 """Where a sentence may begin to repeat the request; lists of numbers and of names do not."""
-READS = re.compile(r"chunk|response|event|decod|delta|usage|loads|_iter|__stream__", re.IGNORECASE)
-"""What the functions are called in which clients read replies."""
 OURS = frozenset(("agents", "app", "dialogs", "observers", "prompts", "tests", "langchain", "langgraph", "pydantic"))
 """Packages whose exceptions come from no client of a provider."""
+WORD = re.compile(r"\w+")
+FIRST_FAULT = 400
+"""The first status that says that a request was not answered."""
 BUSY = (408, 409, 425, 429)
 """Statuses of a server that takes the same request later; so do all from 500 on."""
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
 """The packages that carry requests. Clients pass some of their exceptions on as they are: a connection was lost."""
-STREAMS = ("_astream", "_stream")
-"""The functions of LangChain's classes that make a request and read the reply."""
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
-STREAM = "openai._streaming"
-"""The module in which the OpenAI client reads streams."""
+ANSWERED = (*BODIES, "response")
+"""Where clients keep that a server has answered."""
 
 
 def is_failure(failure: Exception) -> bool:
@@ -91,11 +89,13 @@ def is_failure(failure: Exception) -> bool:
     return is_models(failure) or _is_transport(failure) or status(failure) is not None or bool(_clients(failure))
 
 
-def _is_transport(failure: Exception) -> bool:
-    return isinstance(failure, OSError) or bool(_clients(failure) & TRANSPORT)
+def _is_transport(failure: BaseException) -> bool:
+    """Tell whether a connection was lost; many clients say so by an exception of their own, with that as its cause."""
+    lost = failure.__cause__ if failure.__cause__ and _clients(failure) - TRANSPORT else failure
+    return status(failure) is None and (isinstance(lost, OSError) or bool(_clients(lost) & TRANSPORT))
 
 
-def _clients(failure: Exception) -> set[str]:
+def _clients(failure: BaseException) -> set[str]:
     """Return the packages that an exception is of, without those that are no client of a provider."""
     packages = {kind.__module__.partition(".")[0].removesuffix("_core") for kind in type(failure).__mro__}
     return packages - sys.stdlib_module_names - OURS
@@ -112,21 +112,22 @@ def diagnose(failure: Exception) -> Trouble:
         return "key_refused"
     if overflow_of(failure):
         return "too_long"
-    number, is_retryable = status(failure), getattr(failure, "is_retryable", False)
+    number = status(failure)
     if number in (400, 422) and FILTERED.search(refusal_of(failure).words):
         return "refused"
     if number in (401, 403) or (number in (None, 400, 422) and NO_KEY.search(f"{failure} {refusal_of(failure).words}")):
         return "key_refused"
-    if is_retryable:
-        return "busy" if is_retryable and not isinstance(failure, ModelConnectionError) else "unavailable"
-    return "busy" if number is not None and (number in BUSY or number >= 500) else "unavailable"
+    if isinstance(failure, ModelConnectionError):
+        return "unavailable"
+    is_busy = number is not None and (number in BUSY or number >= 500)
+    return "busy" if is_busy or getattr(failure, "is_retryable", False) else "unavailable"
 
 
 def is_passing(failure: Exception) -> bool:
     """Tell whether the same request may well be answered soon: the server is busy, or the connection was lost."""
-    if not is_failure(failure) or broke(failure, begun=False) or overflow_of(failure):
+    if not is_failure(failure) or _broke(failure, begun=False) or overflow_of(failure):
         return False
-    is_lost = isinstance(failure, ModelConnectionError) or (_is_transport(failure) and status(failure) is None)
+    is_lost = isinstance(failure, ModelConnectionError) or _is_transport(failure)
     return is_lost or diagnose(failure) == "busy"
 
 
@@ -159,33 +160,47 @@ def _count(wording: re.Pattern[str], words: str) -> int | None:
     return int(match["before"] or match["behind"]) if match else None
 
 
-def fault_of_ours(failure: Exception) -> str | None:
-    """Return why a client could not make a request, by the names of fields; None if the failure came with a reply.
+def unsound_reply(failure: Exception, request: str | None, *, begun: bool) -> DialogSupervisorError | None:
+    """Return what a failure makes of a reply that nobody has asked for again; None: that of a server is told as it is.
 
-    What is behind the client's own function says which: it was still writing the request, or already reading.
+    `request` is what the client was given; None: it did not even take that.
     """
-    is_told = isinstance(failure, DialogSupervisorError) or not isinstance(failure, NONSENSE)
-    if is_told or is_models(failure) or _is_transport(failure) or status(failure) is not None:
-        return None
-    names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(failure.__traceback__)]
-    writes = [place for place, name in enumerate(names) if name in STREAMS]
-    behind = names[writes[-1] + 1 :] if writes else []
-    is_written = bool(behind) and not any(map(READS.search, behind))
-    if not is_written and "bind_tools" not in names and not (writes and UNEXPECTED.search(str(failure))):
-        return None
-    errors = failure.errors(include_input=False) if isinstance(failure, ValidationError) else []
-    fields = [".".join(map(str, error["loc"])) for error in errors[:3]] or UNEXPECTED.findall(str(failure))
-    return f"the request could not be made: {type(failure).__name__}{f' of {chr(44).join(fields)}' if fields else ''}"
+    if not begun and (fault := _fault_of_ours(failure, request)):
+        return UselessReply("unavailable", fault)
+    return BrokenReply(type(failure).__name__) if _broke(failure, begun=begun) else None
 
 
-def broke(failure: Exception, *, begun: bool) -> bool:
+def _fault_of_ours(failure: Exception, request: str | None) -> str | None:
+    """Return what a client finds wrong in a request before it sends it, by the names of fields; None if it is no such.
+
+    An option that a client does not know can only be ours, and so is a value that it finds wrong if it stands in the
+    request. Anything else may be the reply.
+    """
+    if is_failure(failure) or not isinstance(failure, NONSENSE):
+        return None
+    fields = UNEXPECTED.findall(str(failure))
+    is_ours = request is None or bool(fields)
+    if isinstance(failure, ValidationError):
+        errors = failure.errors()
+        fields = [".".join(map(str, error["loc"])) for error in errors[:3]]
+        values = {*WORD.findall(repr([error["input"] for error in errors]))}
+        is_ours = is_ours or values <= {*WORD.findall(request or "")}
+    named = f" of {', '.join(fields)}" if fields else ""
+    return f"the request could not be made: {type(failure).__name__}{named}" if is_ours else None
+
+
+def _broke(failure: Exception, *, begun: bool) -> bool:
     """Tell whether a reply was garbled, or broke off once it had begun: nobody has asked again for that."""
-    if is_failure(failure) and overflow_of(failure):
-        return False
+    if not is_failure(failure):
+        return isinstance(failure, (*NONSENSE, TimeoutError))
     # A silence before the first piece of a stream is a `TimeoutError`.
-    in_stream = isinstance(failure, TimeoutError) or _was_streaming(failure)
-    is_nonsense = isinstance(failure, NONSENSE) and not is_failure(failure)
-    return is_nonsense or in_stream or (begun and is_failure(failure))
+    return not overflow_of(failure) and (begun or isinstance(failure, TimeoutError) or _stands_in_stream(failure))
+
+
+def _stands_in_stream(failure: Exception) -> bool:
+    """Tell whether a server sent an error in place of a piece: it answered, and not with a status of its own."""
+    is_refusal = isinstance(failure, ModelError) or (status(failure) or 0) >= FIRST_FAULT or _is_transport(failure)
+    return not is_refusal and any(getattr(failure, name, None) for name in ANSWERED)
 
 
 def is_other_form(failure: Exception, wire: str) -> bool:
@@ -210,7 +225,7 @@ def server_words(failure: Exception, heard: Sequence[str]) -> str:
     It ends before anything of the messages (`heard`), which a server may repeat, and it has no keys.
     """
     number = status(failure)
-    if number is None or number < 400 or number in (401, 403):
+    if number is None or number < FIRST_FAULT or number in (401, 403):
         return ""
     sentences = [" ".join(LISTED.split(sentence)[0].split()) for sentence in refusal_of(failure).sentences]
     words = "; ".join(dict.fromkeys(filter(None, sentences)))
@@ -260,16 +275,3 @@ def status(failure: BaseException) -> int | None:
 def _is_openai(failure: BaseException) -> bool:
     openai = sys.modules.get("openai")
     return openai is not None and isinstance(failure, openai.OpenAIError)
-
-
-def _was_streaming(failure: BaseException) -> bool:
-    """Tell whether a stream broke off after the headers; the type of the failure does not say so."""
-    if not (openai := sys.modules.get("openai")):
-        return False
-    if type(failure) is openai.APIError:
-        # Only a stream raises it as it is: an error that is sent in place of a piece.
-        return True
-    while isinstance(failure.__cause__, openai.APIError):
-        failure = failure.__cause__
-    frames = traceback.walk_tb(failure.__traceback__)
-    return any(frame.f_globals.get("__name__") == STREAM for frame, _ in frames)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -19,7 +19,7 @@ from agents.models import ToolSchema
 
 
 class LocalChat(BaseChatModel):
-    """Streams what `answer` returns, word by word and call by call."""
+    """Streams what `answer` returns, word by word, and then its calls."""
 
     @property
     def _llm_type(self) -> str:
@@ -69,22 +69,23 @@ class LocalChat(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         message = await self.answer_in_time(messages, kwargs.get("tools", ()))
-        for chunk in _chunks(message, self.pieces(message.text)):
-            yield ChatGenerationChunk(message=chunk)
+        for piece in self.pieces(message.text):
+            yield ChatGenerationChunk(message=AIMessageChunk(content=piece, id=message.id))
             await self.pause()
-
-
-def _chunks(message: AIMessage, pieces: Sequence[str]) -> Iterator[AIMessageChunk]:
-    for piece in pieces:
-        yield AIMessageChunk(content=piece, id=message.id)
-    for place, call in enumerate(message.tool_calls):
-        args = json.dumps(call["args"], ensure_ascii=False)
-        chunk = tool_call_chunk(name=call["name"], args=args, id=call["id"], index=place)
-        yield AIMessageChunk(content="", tool_call_chunks=[chunk], id=message.id)
-    yield AIMessageChunk(
-        content="",
-        additional_kwargs=message.additional_kwargs,
-        response_metadata=message.response_metadata,
-        usage_metadata=message.usage_metadata,
-        chunk_position="last",
-    )
+        chunks = [
+            tool_call_chunk(
+                name=call["name"], args=json.dumps(call["args"], ensure_ascii=False), id=call["id"], index=place
+            )
+            for place, call in enumerate(message.tool_calls)
+        ]
+        last = AIMessageChunk(
+            content="",
+            tool_call_chunks=chunks,
+            id=message.id,
+            additional_kwargs=message.additional_kwargs,
+            response_metadata=message.response_metadata,
+            usage_metadata=message.usage_metadata,
+            chunk_position="last",
+        )
+        yield ChatGenerationChunk(message=last)
+        await self.pause()

@@ -16,9 +16,13 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 from openai import APIError, AsyncAPIResponse
 
+from agents.errors import BrokenReply
+from agents.models import MOST_CHARACTERS
 from agents.models.finish_reason import ENDED, PRICED
 from agents.models.thinking import CALL_FIELDS, FIELDS
 
+MOST_BYTES = 8 * MOST_CHARACTERS
+"""Bytes that an event of a stream may have; a longer one is not read."""
 MESSAGE_KEYS = ("role", "content", "tool_calls", "refusal", "function_call", "name", "id", "annotations", "audio")
 CALL_KEYS = ("index", "id", "type", "function")
 """What OpenAI writes in a message and in a call. What a server writes besides, it may want back."""
@@ -86,21 +90,23 @@ def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
     """Yield the data of the events of a stream."""
-    rest, data = b"", list[bytes]()
+    rest, data, size = b"", list[bytes](), 0
     try:
         async for piece in response.iter_bytes():
             *lines, rest = (rest + piece).split(b"\n")
             for line in map(bytes.strip, lines):
                 if line.startswith(b"data:"):
                     data.append(line[5:].strip())
-                elif not line and data:
+                    size += len(line)
+                elif not line and data and size <= MOST_BYTES:
                     yield b"\n".join(data)
-                    data = []
+                    data, size = [], 0
+            if len(rest) + size > MOST_BYTES:
+                raise BrokenReply("an event of its stream is too long")
         if last := b"\n".join([*data, rest.strip().removeprefix(b"data:").strip()]).strip():
             yield last
     except Exception as lost:
-        # What carries requests has errors of its own; this one says that a stream broke off.
-        raise APIError("the stream broke off", response.http_request, body=None) from lost
+        raise BrokenReply("the stream broke off") from lost
 
 
 def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:

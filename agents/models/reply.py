@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -18,17 +18,17 @@ from agents.models import Model, ToolSchema
 from agents.models.answer import ECHO, AnswerText
 from agents.models.attempts import RETRIED_FOR
 from agents.models.failures import (
-    broke,
     cause_of,
     diagnose,
-    fault_of_ours,
     is_failure,
     is_other_form,
     leaves_no_room,
     overflow_of,
     server_words,
     status,
+    unsound_reply,
 )
+from agents.models.local_chat import LocalChat
 from agents.models.message_order import in_order
 from agents.models.refusal import refusal_of
 from agents.models.streamed_reply import StreamedReply
@@ -44,10 +44,8 @@ NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
 GIVEN = frozenset(["temperature", "reasoning_effort", "reasoning", "parallel_tool_calls", "id_slot", "grammar"])
 """What is in requests only if the operator says so."""
-TEACHING = (400, 422)
-"""The HTTP statuses of servers that do not take something in a request."""
 REFUSED = (400, 413, 415, 422)
-"""The HTTP statuses of servers that do not take a picture: broken, too large, of a wrong kind, or any at all."""
+"""The HTTP statuses of servers that do not take something in a request, a picture of the wrong kind or size too."""
 
 
 @dataclass(frozen=True)
@@ -107,27 +105,39 @@ async def _first_sound(
     for first in chain:
         left = TRIES
         while left:
-            asked = model = first.in_form
-            before = frozenset(model.form.without)
             if tries.troubles:
                 listener.emit(Error(code=RETRY, text=""))
-                # What fails late must not be waited for anew.
-                asked = replace(model, first_seconds=min(model.patience, tries.seconds_left), cold_seconds=0)
-            try:
-                return await ask(asked, messages, tools, listener)
-            except Exception as failure:
-                if not tries.again(model, failure, messages, tools, before):
-                    break
-                # Each refusal that teaches something leaves less to be refused.
-                left -= not tries.has_learnt
+            async with first.form.trial(partial(_names, first, messages)) as answered:
+                asked = model = first.in_form
+                before = frozenset(model.form.without)
+                if tries.troubles:
+                    # What fails late must not be waited for anew.
+                    asked = replace(model, first_seconds=min(model.patience, tries.seconds_left), cold_seconds=0)
+                try:
+                    return await ask(asked, messages, tools, listener, answered)
+                except Exception as failure:
+                    if not tries.again(model, failure, messages, tools, before):
+                        break
+                    is_blind = status(failure) in REFUSED and not tries.has_learnt
+            # Each refusal that teaches something leaves less to be refused.
+            left -= not tries.has_learnt
+            if is_blind:
                 lang = notes_of(messages[0]).get("lang", FALLBACK)
-                if status(failure) in REFUSED and not tries.has_learnt:
-                    messages = [_blind(message, lang) if _pictures(message) else message for message in messages]
+                messages = [_blind(message, lang) if _pictures(message) else message for message in messages]
     # This is the one trouble that the caller can do something about.
     trouble = "too_long" if "too_long" in tries.troubles else tries.troubles[-1]
     raise ModelUnavailable(
         trouble, chain[-1].name, "; ".join(dict.fromkeys(tries.causes)), tries.overflow
     ) from tries.failure
+
+
+def _names(model: Model, messages: Sequence[AnyMessage]) -> set[str]:
+    """Return the names of what a request has that its server may refuse; a model of this process refuses nothing."""
+    if isinstance(model.chat, LocalChat):
+        return set()
+    has_calls = any(isinstance(message, AIMessage) and message.tool_calls for message in messages)
+    form = {model.wire} if model.other else set()
+    return model.extras((), model.form.without) | form | ({"calls"} if has_calls else set())
 
 
 class _Tries:
@@ -185,7 +195,7 @@ class _Tries:
             _learn(model, prompt, tools, overflow.prompt)
             return leaves_no_room(overflow) and self._learns(model, model.give_up_limit(before))
         learnt: Collection[str] = model.change_form() if is_other_form(failure, model.wire) else ()
-        if not learnt and status(failure) in TEACHING:
+        if not learnt and status(failure) in REFUSED:
             learnt = model.learn(refusal_of(failure), prompt, before)
         can_be_blind = model.sees and status(failure) in REFUSED and any(map(_pictures, messages))
         return self._learns(model, learnt) or can_be_blind
@@ -216,9 +226,15 @@ def _now() -> float:
 
 
 async def ask(
-    model: Model, messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
+    model: Model,
+    messages: Sequence[AnyMessage],
+    tools: Sequence[ToolSchema],
+    listener: Listener,
+    answered: Callable[[], None] = lambda: None,
 ) -> AIMessage:
     """Return the reply of one model, which is asked once; it is told as a model call.
+
+    `answered` is called when the reply begins.
 
     Raises:
         BrokenReply: the reply is not sound.
@@ -240,9 +256,9 @@ async def ask(
     silence = asyncio.timeout_at(first_word)
     chunks: AsyncIterator[object] | None = None
     try:
-        chunks = model.limited(listener.words).bound(tools, listener.cache_key).astream(prompt)
+        chunks = model.limited(listener.words).bound(tools, listener.cache_key)(prompt)
         async with silence:
-            await _take_all(chunks, streamed, model, listener, silence)
+            await _take_all(chunks, streamed, model, listener, silence, answered)
         if rest := streamed.end():
             listener.hear(rest)
         if not listener.words:
@@ -257,10 +273,9 @@ async def ask(
         has_begun = silence.when() != first_word
         if silence.expired() and not has_begun:
             raise UselessReply("busy", "it says nothing") from failure
-        if isinstance(failure, Exception) and not has_begun and (fault := fault_of_ours(failure)):
-            raise UselessReply("unavailable", fault) from failure
-        if isinstance(failure, Exception) and broke(failure, begun=has_begun):
-            raise BrokenReply(type(failure).__name__) from failure
+        request = None if chunks is None else repr((prompt, tools))
+        if isinstance(failure, Exception) and (unsound := unsound_reply(failure, request, begun=has_begun)):
+            raise unsound from failure
         raise
     finally:
         if isinstance(chunks, AsyncGenerator):
@@ -285,7 +300,12 @@ def _learn(model: Model, prompt: Sequence[AnyMessage], tools: Sequence[ToolSchem
 
 
 async def _take_all(
-    chunks: AsyncIterator[object], streamed: StreamedReply, model: Model, listener: Listener, silence: asyncio.Timeout
+    chunks: AsyncIterator[object],
+    streamed: StreamedReply,
+    model: Model,
+    listener: Listener,
+    silence: asyncio.Timeout,
+    answered: Callable[[], None],
 ) -> None:
     """Take the chunks of a reply until it is over, or what still comes is of no use; each one ends a silence."""
     count, begun, loop = 0, time.perf_counter(), asyncio.get_running_loop()
@@ -294,6 +314,7 @@ async def _take_all(
     async for chunk in chunks:
         silence.reschedule(loop.time() + model.gap_seconds if model.gap_seconds else None)
         if not count:
+            answered()
             model.habits["slowest"] = max(time.perf_counter() - begun, model.habits.get("slowest", 0))
         if not isinstance(chunk, AIMessageChunk):
             raise BrokenReply(f"unexpected {type(chunk).__name__}")

@@ -1,7 +1,9 @@
 """What the server at an address takes in a request, as its refusals have taught it."""
 
+import asyncio
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +40,8 @@ WANTED = re.compile(
     re.IGNORECASE,
 )
 """How a server says that replies lack a field of thinking."""
+TRIED_FOR = 5.0
+"""Seconds that a request waits for what another one teaches."""
 BLANK = " "
 """What stands in such a field of a reply that another model made. An empty text counts as none."""
 ADVICE = re.compile(
@@ -56,6 +60,32 @@ class RequestForm:
     """Names of fields, as they stand in requests, and of contents and forms that are not taken."""
     wanted: set[str] = field(default_factory=set)
     """Names of fields that every reply in a request must have."""
+    taken: set[str] = field(default_factory=set)
+    """Names of what requests had that were answered."""
+    _trial: asyncio.Future[None] | None = None
+
+    @asynccontextmanager
+    async def trial(self, names: Callable[[], set[str]]) -> AsyncIterator[Callable[[], None]]:
+        """Let one request at a time have names that none has had before; yield what is called when it is answered.
+
+        The others wait: they need not be refused what it is refused.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + TRIED_FOR
+        while (others := self._trial) and not others.done() and names() - self.taken and loop.time() < until:
+            await asyncio.wait([others], timeout=until - loop.time())
+        had, own = names(), loop.create_future()
+        if had - self.taken:
+            self._trial = own
+
+        def answered() -> None:
+            self.taken |= had
+            own.cancel()
+
+        try:
+            yield answered
+        finally:
+            own.cancel()
 
     def omitted(self, chat: BaseChatModel) -> dict[str, Any]:
         """Return the fields of a chat model that have to change, the limit of a reply apart."""

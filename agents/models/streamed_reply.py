@@ -127,9 +127,14 @@ class StreamedReply:
         Raises:
             GarbledReply: it is nothing that a user could read.
         """
-        self._id, text = self._id or chunk.id, chunk.text
+        self._id, text = self._id or chunk.id, str(chunk.text)
         self._take_metadata(chunk)
         thoughts = self._carried.take(chunk)
+        self._size += thoughts + len(text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
+        if self._size > self._longest:
+            # No piece is read that is longer than a whole reply.
+            text = text[: self._longest]
+            self.cut()
         if thoughts and not self._has_text:
             # The server sends thinking in a field of its own, so the text has none.
             self.text.is_headless = False
@@ -137,14 +142,11 @@ class StreamedReply:
         for piece, fields in zip(chunk.tool_call_chunks, chain(beside, repeat({})), strict=False):
             _add(self._calls, piece, fields)
         # The end of an answer is mostly the end of the reply, which tells what it cost.
-        self.is_done = self.text.is_over and bool(text.strip())
+        self.is_done = self.is_done or (self.text.is_over and bool(text.strip()))
         shown = self.text.feed(self._characters(text))
         self._has_text = self._has_text or bool(text)
         is_thinking = self.text.is_thinking and self._has_text
         self.has_thoughts = bool(self.has_thoughts or thoughts or self.text.thought or is_thinking)
-        self._size += thoughts + len(text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
-        if self._size > self._longest:
-            self.cut()
         if self._repetition.feed(text):
             self.cut(LOOP)
         return shown

@@ -18,8 +18,8 @@ from agents.models import ToolSchema
 
 TextCall = tuple[str, Mapping[str, object]]
 """A tool's name, and its arguments."""
-MOST_BRACKETS, DEEPEST = 500, 4
-"""Brackets of a text behind which JSON is looked for, and levels of JSON on which there may be a call."""
+MOST_CALLED, MOST_BRACKETS, DEEPEST = 20_000, 500, 4
+"""Characters of a text in which there may be a call, its brackets, and levels of JSON behind one of them."""
 MOST_ENDS, FEW_WORDS = 50, 8
 """Brackets at which a value may end that is no JSON, and words of a text that calls a tool by its name alone."""
 NAME = re.compile(r"[\w-]+")
@@ -68,7 +68,7 @@ class Offer:
 
     def _values(self, text: str) -> Iterator[tuple[str, str, object]]:
         """Yield objects, lists, pairs of keys and values, arguments in Python; with each what stands before it."""
-        end, text = 0, regex.sub(any_of(forms()["quotes"]), '"', text)
+        end, text = 0, regex.sub(any_of(forms()["quotes"]), '"', text[:MOST_CALLED])
         for opening in islice(_openings(tuple(self.schemas)).finditer(text), MOST_BRACKETS):
             start, pairs = opening.start(), opening.capturesdict()
             if start < end:
@@ -140,7 +140,7 @@ def value_at(text: str, start: int = 0) -> tuple[object, int] | None:
     try:
         return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
-        is_yaml = _YAML.match(text, start)
+        is_yaml = _YAML.match(text, start, start + MOST_CALLED)
     return _read(text[: is_yaml.end()], start, "}", _yaml) if is_yaml else None
 
 

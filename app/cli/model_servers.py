@@ -91,9 +91,9 @@ async def verdict(models: Models) -> Verdict:
                     await reply(chain, history, offered, speaker)
                 except ModelUnavailable as failure:
                     # A model that has answered once may be short of words; what its server refuses stays refused.
-                    if failure.__cause__ is None:
-                        continue
-                    raise
+                    # But a call that we made up lacks what some providers write beside their own.
+                    if failure.__cause__ and (speaker is watching or answer.tool_calls):
+                        raise
         except ModelUnavailable as failure:
             cause = failure.__cause__
             is_rejected = failure.trouble == "unavailable" and cause is not None and status(cause) in (400, 422)

@@ -19,6 +19,7 @@ from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.models import Models
 from agents.models.factory import DEFAULT, KEYS, Parameters
+from agents.models.finish_reason import is_known
 from app.cli.model_servers import PLACES, Server, Verdict, models_of, servers_here, verdict
 from app.composition import discover
 from app.composition.windows import address_of, facts_of, fitting
@@ -42,7 +43,7 @@ KEY_OF: Mapping[str, str] = {
     "xai": "XAI_API_KEY",
 }
 """The variable of each provider's key, for those that need no other setting; empty: it needs none."""
-PARAMETERS, LEARNT = "LLM_PARAMETERS", ("without",)
+PARAMETERS, LEARNT = "LLM_PARAMETERS", ("without", "wanted")
 """The setting of the parameters, and those of them that a trial finds out."""
 SECRETS = ("ask_key", "ask_telegram")
 """The questions whose answers are not shown while they are typed."""
@@ -98,7 +99,7 @@ class Choice:
     @property
     def values(self) -> dict[str, str]:
         """The settings, by name."""
-        variable = "OPENAI_API_KEY" if self.provider == OPENAI else KEY_OF[self.provider]
+        variable = "OPENAI_API_KEY" if self.provider == OPENAI else KEY_OF.get(self.provider)
         key = {variable: self.key} if self.key and variable else {}
         place = {"OPENAI_BASE_URL": self.base_url} if self.provider == OPENAI else {}
         return {"LLM_MODEL": self.name, **place, **key}
@@ -189,10 +190,10 @@ async def _try_and_write(choice: Choice, settings: Settings, interview: _Intervi
 
 
 def _parameters(choice: Choice, before: Mapping[str, str]) -> dict[str, dict[str, object]]:
-    """Return the parameters of `.env`, without what was learnt of another model or address."""
-    parameters: dict[str, dict[str, object]] = json.loads(before.get(PARAMETERS) or "{}")
-    place = (before.get("LLM_MODEL"), before.get("OPENAI_BASE_URL") or "")
-    if place != (choice.name, choice.base_url):
+    """Return the parameters that are set, without what was learnt of another model or address."""
+    current = {**before, **os.environ}
+    parameters: dict[str, dict[str, object]] = json.loads(current.get(PARAMETERS) or "{}")
+    if (current.get("LLM_MODEL"), current.get("OPENAI_BASE_URL") or "") != (choice.name, choice.base_url):
         common = parameters.get(DEFAULT, {})
         parameters[DEFAULT] = {name: value for name, value in common.items() if name not in LEARNT}
     return parameters
@@ -222,6 +223,8 @@ async def _for_its_room(
     if without := sorted(model.form.without):
         interview.tell("learnt", names=", ".join(without))
         common["without"] = without
+    if wanted := sorted(model.form.wanted):
+        common["wanted"] = wanted
     if address := address_of(model):
         facts = await facts_of(address, model.name.partition(":")[2], model.key)
         _, misfits = await fitting(discover()[0], models, interview.lang)
@@ -310,8 +313,9 @@ def _write_unit() -> Path:
 def _preset(model: str, base_url: str, key: str | None) -> Choice:
     """Return what the options say; a model may be named with its provider."""
     provider, _, bare = model.partition(":")
-    if bare and provider in KEY_OF and not base_url:
-        return Choice(bare, "", os.environ.get(KEY_OF[provider]), provider)
+    if bare and provider != OPENAI and (provider in KEY_OF or is_known(provider)) and not base_url:
+        # The client of a provider that needs more than a key reads all of it from the environment.
+        return Choice(bare, "", os.environ.get(KEY_OF.get(provider, "")), provider)
     return Choice(bare if bare and provider == OPENAI else model, base_url, key)
 
 
@@ -334,7 +338,7 @@ async def _choose(preset: Choice, interview: _Interview) -> Choice:
 
 async def _key(provider: str, interview: _Interview) -> str | None:
     """Return the key of a provider, which may be set already; None if it needs none."""
-    variable = KEY_OF[provider]
+    variable = KEY_OF.get(provider)
     return await interview.answer("ask_key") or os.environ.get(variable) if variable else None
 
 

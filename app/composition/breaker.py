@@ -8,14 +8,12 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from functools import partial
 
 from langchain_core.exceptions import ModelError
-from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.messages import AIMessage, AnyMessage
 
-from agents.models import Model, Models, ToolSchema
+from agents.models import Model, Models, Stream, ToolSchema
 from agents.models.failures import diagnose, is_failure, status
 
 LOG = logging.getLogger(__name__)
@@ -70,32 +68,22 @@ class Breaker:
             self._failures = 0
 
 
-class _Guarded(Runnable[LanguageModelInput, AIMessage]):
-    """A model with its tools, behind a breaker. It is streamed; `invoke` passes the breaker by."""
-
-    def __init__(self, model: Runnable[LanguageModelInput, AIMessage], breaker: Breaker, patience: float) -> None:
-        self.model, self.breaker, self.patience = model, breaker, patience
-
-    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **options: Any) -> AIMessage:
-        """Return a reply."""
-        return self.model.invoke(input, config, **options)
-
-    async def astream(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **options: Any
-    ) -> AsyncIterator[AIMessage]:
-        """Stream a reply. Raises Resting."""
-        self.breaker.begin()
-        begun, has_begun = self.breaker.now(), False
-        try:
-            async for piece in self.model.astream(input, config, **options):
-                if not has_begun:
-                    has_begun = True
-                    self.breaker.end(None)
-                yield piece
-        except (Exception, asyncio.CancelledError, GeneratorExit) as failure:
+async def _guarded(
+    stream: Stream, breaker: Breaker, patience: float, prompt: list[AnyMessage]
+) -> AsyncIterator[AIMessage]:
+    """Stream a reply behind a breaker. Raises Resting."""
+    breaker.begin()
+    begun, has_begun = breaker.now(), False
+    try:
+        async for piece in stream(prompt):
             if not has_begun:
-                self.breaker.end(failure, is_silent=self.breaker.now() - begun >= SILENT * self.patience)
-            raise
+                has_begun = True
+                breaker.end(None)
+            yield piece
+    except (Exception, asyncio.CancelledError, GeneratorExit) as failure:
+        if not has_begun:
+            breaker.end(failure, is_silent=breaker.now() - begun >= SILENT * patience)
+        raise
 
 
 @dataclass(frozen=True)
@@ -104,9 +92,9 @@ class GuardedModel(Model):
 
     breaker: Breaker = field(default_factory=lambda: Breaker("", 1, 0), compare=False)
 
-    def bound(self, tools: Sequence[ToolSchema], key: str) -> Runnable[LanguageModelInput, AIMessage]:
+    def bound(self, tools: Sequence[ToolSchema], key: str) -> Stream:
         """See `Model`."""
-        return _Guarded(super().bound(tools, key), self.breaker, self.patience)
+        return partial(_guarded, super().bound(tools, key), self.breaker, self.patience)
 
 
 def guarded(models: Models, most: int, rest: float, now: Callable[[], float] = time.monotonic) -> Models:

@@ -29,6 +29,7 @@ from tests.support.odd_provider import HEAD, Chunk, Provider, call, refuse, word
 from tests.support.refusing_server import refusing
 from tests.support.small_window import SmallServer
 from tests.support.telegram_server import TOKEN, BotApi
+from tests.support.wire_forms import deepseek
 
 Captured = pytest.CaptureFixture[str]
 CALLS = call("current_time", "{}")
@@ -282,6 +283,57 @@ async def test_what_a_trial_learns_is_written(home: Path, capsys: Captured) -> N
     async with Server().open() as other:
         assert await run(model="tiny", base_url=other.url, yes=True) == 0
     assert "without" not in json.loads(read_env(home / ".env")["LLM_PARAMETERS"])["default"]
+
+
+async def test_what_a_server_wants_in_replies_is_written(home: Path) -> None:
+    """A field of thinking that it misses once is there from the first request of the next start."""
+    async with Provider.open(deepseek) as server:
+        for refused in (1, 0):
+            FORMS.clear()
+            asked = len(server.bodies)
+            assert await run(model="tiny", base_url=server.url, yes=True) == 0
+            assert len(server.bodies) == asked + 3 + refused
+    written = json.loads(read_env(home / ".env")["LLM_PARAMETERS"])
+    assert written == {"default": {"wanted": ["reasoning_content"]}}
+
+
+async def test_a_call_that_the_model_did_not_make_may_be_refused(home: Path, capsys: Captured) -> None:
+    """A provider that wants its own signature back cannot take one that we made up; its own calls have theirs."""
+
+    def answer(body: dict[str, Any]) -> Sequence[Chunk] | bytes:
+        has_call = any(message.get("tool_calls") for message in body["messages"])
+        return refuse(400, {"message": "reasoning details must be preserved"}) if has_call else words("It is ten.")
+
+    async with Provider.open(answer) as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+    assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:tiny"
+
+
+async def test_parameters_of_the_environment_are_tried_and_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trial asks with them, as turns do, and what it learns stands beside them."""
+    monkeypatch.setenv("LLM_PARAMETERS", '{"default": {"temperature": 0.5}}')
+    async with Provider.open(refusing("prompt_cache_key", text="stay")) as server:
+        assert await run(model="tiny", base_url=server.url, yes=True) == 0
+        assert {body["temperature"] for body in server.bodies} == {0.5}
+    written = json.loads(read_env(home / ".env")["LLM_PARAMETERS"])
+    assert written == {"default": {"temperature": 0.5, "without": ["prompt_cache_key"]}}
+
+
+@pytest.mark.parametrize("provider", ["azure_openai", "perplexity"])
+async def test_a_provider_that_needs_more_than_a_key_is_asked_itself(
+    home: Path, monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    """Its client reads all of it from the environment; a name that is only a model's goes to OpenAI."""
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_API_VERSION", "2025-04-01-preview")
+    async with Server().open() as server:
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
+        if provider == "azure_openai":
+            assert await run(model=f"{provider}:m", yes=True) == 0
+            assert dotenv_values(home / ".env") == {"LLM_MODEL": f"{provider}:m"}
+        else:
+            with pytest.raises(ConfigError, match=f"{provider}: models need a package"):
+                await run(model=f"{provider}:m", yes=True)
 
 
 @pytest.mark.needs("orders")

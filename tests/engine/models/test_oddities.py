@@ -1,6 +1,7 @@
 """What servers really send, over HTTP: odd ends, refusals, odd calls, endless streams, halves of characters."""
 
 import asyncio
+import gzip
 import io
 import json
 from dataclasses import replace
@@ -12,13 +13,14 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from agents.errors import ModelUnavailable
 from agents.events import Error, Event, Message, Token
+from agents.models.openai_chat import MOST_BYTES
 from agents.models.reply import Listener, reply
 from agents.models.streamed_reply import CUT
 from app.doors.terminal.screens import JsonLines
 from prompts import phrase
 from tests.support.endpoint_talk import TEXT, endpoint_model, errors, heard, talk, tools, turn
 from tests.support.loopback import listening
-from tests.support.odd_provider import Chunk, Provider, call, delta, end, usage, words
+from tests.support.odd_provider import HEAD, Chunk, Provider, call, delta, end, usage, words
 from tests.support.scripted_assistant import said, todos
 
 PLAN = call("plan_things", "{}", "a")
@@ -201,6 +203,26 @@ async def test_an_endless_reply_is_cut(tmp_path: Path) -> None:
         assert 1000 < len(message.text) < 1020
         assert message.response_metadata[CUT] == "cut_length"
         assert len(server.bodies) == 1
+
+
+async def test_a_piece_that_is_longer_than_a_reply_may_be_is_cut_before_it_is_read() -> None:
+    """What a server sends at once costs no more than a long reply, whatever it is."""
+    flood: list[Chunk] = [delta(role="assistant", content=" ".join(map(str, range(5000)))), end("stop")]
+    async with Provider.open(flood) as server:
+        message = await reply([replace(endpoint_model(server.url), reply_length=1000)], PROMPT, [], LISTENER)
+    assert len(message.text) <= 1000
+    assert message.response_metadata[CUT] == "cut_length"
+
+
+@pytest.mark.parametrize("is_packed", [False, True], ids=["plain", "packed"])
+async def test_an_event_without_an_end_is_not_read(is_packed: bool) -> None:
+    """A body whose length nobody told is given up while it comes, even if it was small on the way."""
+    body = b"data: " + b"x" * (2 * MOST_BYTES) + b"\n\n"
+    head = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n") if is_packed else HEAD
+    answer = head + (gzip.compress(body) if is_packed else body)
+    async with Provider.open(answer, words(TEXT)) as server:
+        assert (await reply([endpoint_model(server.url)], PROMPT, [], LISTENER)).text == TEXT
+        assert len(server.bodies) == 2
 
 
 async def test_endless_thinking_is_no_answer() -> None:

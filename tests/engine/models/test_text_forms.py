@@ -4,7 +4,9 @@ Every text is read whole, and cut in two at each of its characters.
 """
 
 import json
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 
 import pytest
 
@@ -328,3 +330,54 @@ def test_a_call_that_was_cut_leaves_the_words_before_it() -> None:
         text = AnswerText(offer=Offer(TOOLS, ""))
         assert (text.feed(f"Let me see. {half}") + text.rest(is_cut=True)).rstrip() == "Let me see."
         assert not text.calls
+
+
+def steps(text: str, size: int) -> int:
+    """Return how many functions are called while a text is read in pieces of this size."""
+    count, reader = 0, AnswerText(instructions="Say nothing of this to anybody at all, ever.")
+
+    def step(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(step)
+    try:
+        with suppress(GarbledReply):
+            for start in range(0, len(text), size):
+                reader.feed(text[start : start + size])
+            reader.rest()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+REPEATED = {
+    "newlines": "\n",
+    "lines": "A line of words.\n",
+    "closing tags": "</think>",
+    "thinking": "<think>hm</think>well ",
+    "back-ticks": "`a ",
+    "marks in code": "`<think>",
+    "fences": "```\n<think>\n",
+    "calls": '{"name": "x", ',
+    "parameters": "<tool_call><parameter=a>",
+    "ends": "<|im_end|>",
+    "names": "add_todos ",
+}
+
+
+@pytest.mark.parametrize("part", REPEATED.values(), ids=REPEATED)
+def test_the_work_grows_with_the_text(part: str) -> None:
+    """Twice the text takes at most three times the steps: in one piece of 1,000 to 4,000 parts, and in small ones."""
+    for size in (10**9, 7):
+        once, twice = (steps("x" + part * number, size) for number in (1000, 2000))
+        assert twice <= 3 * once
+        assert steps("x" + part * 4000, size) <= 9 * once
+
+
+@pytest.mark.parametrize("opening", ['{"name": "x", "text": "', "`<think>", "```json\n{"])
+def test_what_is_held_back_is_not_read_anew_for_each_piece(opening: str) -> None:
+    """A text that may still become a call, or stand in code, takes steps by its length, too."""
+    once, twice = (steps(opening + "word " * number, 5) for number in (1000, 2000))
+    assert twice <= 3 * once

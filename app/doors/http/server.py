@@ -12,7 +12,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATIENCE = 120.0
 """Seconds in which a request must be here, head and body."""
-MOST_UNFINISHED = 400
+MOST_UNFINISHED = 600
 """Connections of this process that wait for a request; the oldest makes room for a new one."""
 
 

@@ -47,6 +47,8 @@ class TranscriptLine:
     message_id: str
     at_ms: int
     metadata: dict[str, Any] = field(default_factory=dict)
+    row: int = field(default=0, compare=False)
+    """Its place among all lines; 0 for one that is not stored yet."""
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,9 @@ INSERT INTO inbox (thread, message_id, user, source, text, turn, status, receive
 VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?)
 """
 LINES = """
-SELECT role, speaker, text, turn, message_id, at_ms, metadata FROM (
+SELECT role, speaker, text, turn, message_id, at_ms, metadata, id FROM (
     SELECT * FROM transcript WHERE thread = ?1 AND (?2 IS NULL OR message_id = ?2) AND id >= coalesce(
-        (SELECT line FROM inbox WHERE thread = ?1 AND message_id = ?2), 0)
+        (SELECT line FROM inbox WHERE thread = ?1 AND message_id = ?2), 0) AND id > ?4
     ORDER BY id DESC LIMIT ?3) AS newest ORDER BY id
 """
 ADD_LINE = """
@@ -80,7 +80,7 @@ ON CONFLICT (letter) DO UPDATE SET record = records.record || '\n' || excluded.r
 RECORDS = """
 SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
 LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
-WHERE inbox.thread = ? ORDER BY inbox.turn = 0, inbox.turn, inbox.id
+WHERE inbox.thread = ?1 AND (?2 IS NULL OR inbox.message_id = ?2) ORDER BY inbox.turn = 0, inbox.turn, inbox.id
 """
 ERASE = (
     "DELETE FROM gate_log WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
@@ -145,14 +145,15 @@ def append_told(database: Session, thread: str, line: TranscriptLine) -> Transcr
         return lines[0]
     (turn,) = database.execute("SELECT coalesce(max(turn), 0) FROM transcript WHERE thread = ?", (thread,)).fetchone()
     line = replace(line, turn=turn)
-    _append(database, thread, line)
-    return line
+    return replace(line, row=_append(database, thread, line))
 
 
-def _lines_of(database: Session, thread: str, message_id: str | None, limit: int = sys.maxsize) -> list[TranscriptLine]:
-    """Return the last lines of a thread or of one message, oldest first."""
-    rows = database.execute(LINES, (thread, message_id, limit)).fetchall()
-    return [TranscriptLine(*[*row[:-1], json.loads(row[-1])]) for row in rows]
+def _lines_of(
+    database: Session, thread: str, message_id: str | None, limit: int = sys.maxsize, after: int = 0
+) -> list[TranscriptLine]:
+    """Return the last lines of a thread or of one message behind a row, oldest first."""
+    rows = database.execute(LINES, (thread, message_id, limit, after)).fetchall()
+    return [TranscriptLine(*[*row[:6], json.loads(row[6]), row[7]]) for row in rows]
 
 
 def _append(database: Session, thread: str, line: TranscriptLine) -> int:
@@ -284,16 +285,16 @@ class Transcript:
         return [(row, thread, at_ms) for row, thread, at_ms in await self._connection.execute(LATEST, (after,))]
 
     async def lines(
-        self, thread: str, *, message_id: str | None = None, limit: int | None = None
+        self, thread: str, *, message_id: str | None = None, limit: int | None = None, after: int = 0
     ) -> list[TranscriptLine]:
-        """Return the lines of a thread or of one message, oldest first; with `limit` only the last ones."""
+        """Return the lines of a thread or of one message behind a row, oldest first; with `limit` only the last."""
         message = None if message_id is None else storable(message_id)
         most = sys.maxsize if limit is None else limit
-        return await self._connection.read(lambda database: _lines_of(database, storable(thread), message, most))
+        return await self._connection.read(lambda database: _lines_of(database, storable(thread), message, most, after))
 
-    async def records(self, thread: str) -> list[tuple[str, str | None, str | None]]:
-        """Return id, text and record of a thread's messages; the record has a line for each try."""
-        rows = await self._connection.execute(RECORDS, (storable(thread),))
+    async def records(self, thread: str, message_id: str | None = None) -> list[tuple[str, str | None, str | None]]:
+        """Return id, text and record of a thread's messages, or of one; the record has a line for each try."""
+        rows = await self._connection.execute(RECORDS, (storable(thread), message_id))
         return [(id, text, record) for id, text, record in rows]
 
     async def guesses(self, model: str) -> list[gate_log.Logged]:

@@ -30,6 +30,7 @@ from app.assistant.closing import TERMINAL
 from app.assistant.endings import Endings
 from app.assistant.forgetter import Forgetter
 from app.assistant.run import Stamp, config_of
+from app.assistant.thread_events import number_of
 from app.assistant.thread_reader import ThreadReader, facts_of
 from app.assistant.turn import Turn
 from app.assistant.turn_player import TurnPlayer
@@ -269,7 +270,8 @@ class Assistant(ThreadReader):
         to = {TO: user} if user not in (None, thread) else {}
         line = TranscriptLine("assistant", SUPERVISOR, text, 0, id, now_ms(), {"source": source, **to})
         stored = await self.memory.transcript.tell(thread, line)
-        return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn)
+        seq = number_of(stored.row)
+        return Message(speaker=stored.speaker, text=stored.text, thread=thread, turn=stored.turn, seq=seq)
 
     async def speak(self, user: str, lang: str) -> None:
         """Speak a language with a user from now on, as if they had asked for it in words."""

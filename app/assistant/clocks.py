@@ -64,8 +64,9 @@ Deliver = Callable[[Ring], Awaitable[None]]
 class Clock(Beside):
     """Ring the notices that are due: those of one `user` or of all, in the threads of a GLOB pattern.
 
-    Threads of the pattern `without` are left to others. A user who could not be reached is tried again after `away`
-    seconds. Several clocks may ring the same database: each notice rings once, since its thread is held meanwhile.
+    Threads of the pattern `without`, and notices that `reaches` does not take, are left to others.
+    A user who could not be reached is tried again after `away` seconds. Several clocks may ring the same database: each
+    notice rings once, since its thread is held meanwhile.
 
     A notice rings when its thread is free, so that a turn that deletes or changes it is over by then.
     It counts as rung when `deliver` has returned: after a crash in between the same ring is delivered again.
@@ -82,12 +83,13 @@ class Clock(Beside):
         user: str | None = None,
         threads: str = "*",
         without: str = "",
+        reaches: Callable[[Due], bool] = lambda _: True,
         away: float = AWAY_SECONDS,
         speed: float = 1.0,
     ) -> None:
         self._locks, self._now, self._sources = memory.locks, memory.now, sources
         self._deliver, self._away_for, self._speed = deliver, away, speed
-        self._user, self._threads, self._without = user, threads, without
+        self._user, self._threads, self._without, self._reaches = user, threads, without, reaches
         self._delivery = asyncio.Lock()
         self._ringing: dict[str, asyncio.Task[None]] = {}
         self._delivering: set[str] = set()
@@ -104,6 +106,11 @@ class Clock(Beside):
         """Ring the waiting notices of a thread whose user has just written."""
         if waiting := self._away.pop(thread, None):
             waiting.set()
+
+    def look(self) -> None:
+        """Look at once for what is due."""
+        for source in self._sources:
+            source.changed.set()
 
     async def run(self) -> None:
         """Ring what becomes due until cancelled; a ring whose delivery then takes long is cut off and comes again."""
@@ -125,7 +132,7 @@ class Clock(Beside):
         for due in await source.due(int(now) + LONGEST_SLEEP_MS, self._user, self._threads, self._without):
             if due.at_ms > now:
                 waits.append(due.at_ms - now)
-            elif due.id not in self._ringing:
+            elif due.id not in self._ringing and self._reaches(due):
                 self._ringing[due.id] = asyncio.create_task(self._attempt(source, due))
         return min(waits)
 

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from agents.conversation.persons import lang_of, name_of, seen_by
-from agents.events import Interrupt
+from agents.events import Event, Interrupt
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, lines_of
 from agents.memory.preferences import Preferences
 from agents.state import State
 from agents.toolkit.questions import ask, fits
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.recording import Record, Step, read_record
+from app.assistant.thread_events import END, events_of, number_of, row_of
 from app.assistant.turn_player import TurnPlayer, sound_state
 from app.seat.seats import Seats
 from dialogs import Dialog
@@ -93,14 +94,22 @@ class ThreadReader:
         lines = await self.memory.transcript.lines(thread)
         return lines if user is None else lines_of(user, lines)
 
+    async def events(self, thread: str, after: int = 0) -> list[Event]:
+        """Return what was said in a thread as events with lasting numbers: those behind the number `after`."""
+        lines = await self.memory.transcript.lines(thread, after=row_of(after) - 1)
+        if not lines or number_of(lines[-1].row, END) <= after:
+            return []
+        told = events_of(lines, await self._values(thread))
+        return [event.model_copy(update={"thread": thread}) for event in told if event.seq > after]
+
     async def records(self, thread: str) -> list[Record]:
         """Return the turns of a thread as they can be played again, oldest first."""
         rows = await self.memory.transcript.records(thread)
         return [read_record(text, record or "") for _, text, record in rows]
 
-    async def steps(self, thread: str) -> Mapping[str, Sequence[Step]]:
-        """Return what happened in the turns of a thread, as far as it is recorded, by the ids of their messages."""
-        rows = await self.memory.transcript.records(thread)
+    async def steps(self, thread: str, id: str | None = None) -> Mapping[str, Sequence[Step]]:
+        """Return what is recorded of the turns of a thread, or of one, by the ids of their messages."""
+        rows = await self.memory.transcript.records(thread, id)
         return {id: read_record(text, record).steps for id, text, record in rows if record}
 
     async def threads(self, user: str | None = None) -> list[ThreadInfo]:

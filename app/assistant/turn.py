@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Self, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -48,6 +48,8 @@ class Turn:
     """The door through which the user speaks: "terminal", "telegram"."""
     door_lang: str | None = None
     """The language of the door's own sentences, where nothing else tells the user's."""
+    rings: bool = True
+    """Whether the door can tell the user something later, where nobody asks."""
     is_group: bool = False
     """Whether others read along: what is the user's alone is then not shown in the thread."""
     name: str = ""
@@ -188,6 +190,24 @@ def _caught_up(
         elif added := [*heard, *additions]:
             missed[name] = {"add": added}
     return missed
+
+
+LONGEST_LEFT = 200
+"""Characters of an unanswered message that are quoted to its user."""
+
+
+def left_unanswered(lines: Sequence[TranscriptLine], user: str) -> list[str]:
+    """Return a user's last messages whose answers were stopped before anything was said, oldest first."""
+    left: list[str] = []
+    untold = [line for line in reversed(lines) if line.metadata.get("source") not in TOLD]
+    for _, group in groupby(untold, lambda line: line.message_id):
+        *answers, heard = group
+        if heard.role != "user" or not answers:
+            break
+        if any(line.text.strip() or not line.metadata.get("interrupted") for line in answers):
+            break
+        left += [" ".join(heard.text.split())[:LONGEST_LEFT]] if heard.speaker == user else []
+    return left[::-1]
 
 
 MOST_LINES_ALOUD = 10

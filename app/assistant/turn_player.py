@@ -22,7 +22,7 @@ from agents.events.views import Notice
 from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
-from agents.memory.inbox import InboxEntry
+from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences, machine_zone
 from agents.models import Models
 from agents.sources.attachments import Contents
@@ -37,7 +37,7 @@ from app.assistant.closing import Closing
 from app.assistant.run import Run, Stamp, config_of
 from app.assistant.short_term_memory import message_of
 from app.assistant.system_messages import SystemMessages
-from app.assistant.turn import REMEMBERED, Languages, Turn, metadata_of, update_for
+from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, update_for
 from app.assistant.turn_queue import TurnQueue
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
@@ -161,15 +161,24 @@ class TurnPlayer(Equipment):
         run = Run(self.graph, context, snapshot, is_resumed=progress in RESUMED)
         self._runs[entry.thread] = run
         try:
-            update = None
+            update, left = None, list[str]()
             if progress is Progress.NEW:
-                update = await self._update(entry, snapshot, turn, context, preferences.lang)
+                lines = await self.memory.transcript.lines(entry.thread, limit=1)
+                update = await self._update(entry, snapshot, turn, context, preferences.lang, lines)
+                may_be_left = lines and (
+                    lines[0].metadata.get("interrupted") or lines[0].metadata.get("source") in TOLD
+                )
+                # Who steers wants both messages answered at once.
+                if may_be_left and preferences.busy != "steer":
+                    recent = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
+                    left = [text for text in left_unanswered(recent, entry.user) if text != entry.text]
                 if seats and not held_by and (notes := await seats.notes_for(entry.thread, entry.message_id)):
                     update["heard"]["quoted"] = [*update["heard"].get("quoted", []), *notes]
             lang = (update or run.state)["lang"]
             run.recording.begin(lang, resumed=progress in RESUMED)
             mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
-            for event in (_start(entry), *_as_shown(run.messages, run.state), *mended):
+            told = [Notice(message=phrase("left_unanswered", lang, text=text)) for text in left]
+            for event in (_start(entry), *_as_shown(run.messages, run.state), *mended, *told):
                 yield stamp(event, run.turn)
             async with aclosing(self._answer(run, entry, update, progress, is_held=bool(held_by))) as events:
                 async for event in events:
@@ -262,6 +271,7 @@ class TurnPlayer(Equipment):
         votes_before_crash = [votes for votes in written if isinstance(votes, list)]
         return replace(
             self.context(entry.thread, entry.user, preferences.zone, turn.device),
+            rings=turn.rings,
             has_failed=any(task.error for task in snapshot.tasks),
             is_interruptable=preferences.busy == "interrupt",
             is_shared=turn.is_group or bool(others_in(cast(State, snapshot.values), entry.user)),
@@ -272,15 +282,20 @@ class TurnPlayer(Equipment):
         )
 
     async def _update(
-        self, entry: InboxEntry, snapshot: StateSnapshot, turn: Turn, context: Context, set_lang: str | None
+        self,
+        entry: InboxEntry,
+        snapshot: StateSnapshot,
+        turn: Turn,
+        context: Context,
+        set_lang: str | None,
+        lines: Sequence[TranscriptLine],
     ) -> Update:
         """Return what a new message puts into the state; `set_lang` is the language that the user has set.
 
-        Of a transcript that is not ahead of the state, in a thread of one person, one line is read.
+        Of a transcript that is not ahead of the state, in a thread of one person, its last one of `lines` is enough.
         """
         before = lang_of(cast(State, snapshot.values), entry.user)
         chosen = self.languages.choose(entry, set_lang or turn.lang, before)
-        lines = await self.memory.transcript.lines(entry.thread, limit=1)
         if context.is_shared or (lines and lines[-1].message_id != snapshot.values.get("heard", {}).get("id")):
             lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
         name = turn.name if turn.owner == entry.user else ""

@@ -11,7 +11,7 @@ import psycopg
 
 from agents.errors import DatabaseError
 from agents.memory.locks import FIRST_WAIT, LONGEST_WAIT, ThreadLocks, number_of
-from app.postgres.session import Lease, patiently, reason
+from app.postgres.session import BROKEN, Lease, patiently, reason
 from app.process.tasks import Tasks, cancel
 
 BEAT = 1.0
@@ -150,7 +150,7 @@ class AdvisoryLocks(ThreadLocks):
         while True:
             try:
                 holder = await self._connected()
-            except psycopg.OperationalError as fault:
+            except BROKEN as fault:
                 raise DatabaseError(reason(fault)) from fault
             try:
                 if await self._tried(holder, key):
@@ -158,7 +158,7 @@ class AdvisoryLocks(ThreadLocks):
                 if time.monotonic() - looked > BEAT:
                     looked = time.monotonic()
                     await self._end_frozen(holder, key)
-            except psycopg.OperationalError:
+            except BROKEN:
                 # Its server has started again, perhaps long ago: the next connection will tell.
                 holder.lease.is_lost = True
             await asyncio.sleep(wait)

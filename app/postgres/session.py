@@ -25,6 +25,8 @@ SETTINGS = f"""
 SET timezone = 'UTC'; SET lock_timeout = {BUSY_MS}; SET idle_in_transaction_session_timeout = {FROZEN_MS};
 """
 IMMEDIATE = "BEGIN IMMEDIATE"
+BROKEN = (psycopg.OperationalError, psycopg.InternalError)
+"""What a lost connection raises: the second where it dies amid a query, whose answer then has no end."""
 
 
 class Lost(psycopg.OperationalError):
@@ -77,7 +79,7 @@ def conninfo_of(url: str, process: str) -> str:
 
 
 patiently = retry(
-    retry=retry_if_exception_type(psycopg.OperationalError),
+    retry=retry_if_exception_type(BROKEN),
     wait=wait_exponential(0.05, max=1),
     stop=stop_after_delay(PATIENCE),
     reraise=True,

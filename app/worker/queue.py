@@ -26,7 +26,7 @@ from agents.events import Event
 from agents.memory.connection import Values
 from agents.memory.locks import number_of
 from app.assistant import Turn
-from app.postgres.session import PATIENCE, conninfo_of, patiently, reason
+from app.postgres.session import BROKEN, PATIENCE, conninfo_of, patiently, reason
 from app.process.tasks import Beside
 from app.worker.wire import events_as_json, events_of, turn_as_json, turn_of
 
@@ -108,7 +108,7 @@ class Listener(Beside):
                     self._heard("")
                     async for notice in connection.notifies():
                         self._heard(notice.payload)
-            except psycopg.OperationalError as fault:
+            except BROKEN as fault:
                 LOG.warning("the queue cannot be heard (%s)", type(fault).__name__)
                 await asyncio.sleep(1)
 

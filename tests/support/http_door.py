@@ -34,6 +34,7 @@ async def served(
     held: tuple[Key, ...] = read_keys(keys)
     app = make_app(assistant, held, callbacks, settings=settings, reader=reader)
     server = make_server(app, "127.0.0.1", 0, patience=1)
+    await app.state.streams.__aenter__()
     serving = asyncio.create_task(server.serve())
     try:
         for _ in range(1000):
@@ -44,6 +45,7 @@ async def served(
     finally:
         server.should_exit = True
         await serving
+        await app.state.streams.__aexit__()
         for part in reversed(app.state.closing):
             await part.close()
 

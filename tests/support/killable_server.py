@@ -29,13 +29,14 @@ async def _serve(url: str, database: str) -> None:
         app = make_app(assistant, ())
         port = urlsplit(url).port or 0
         server = make_server(app, "127.0.0.1", port, patience=2)
-        serving = asyncio.create_task(server.serve())
-        with cancelled_by(signal.SIGTERM):
-            try:
-                await asyncio.shield(serving)
-            except asyncio.CancelledError:
-                server.should_exit = True
-                await serving
+        async with app.state.streams:
+            serving = asyncio.create_task(server.serve())
+            with cancelled_by(signal.SIGTERM):
+                try:
+                    await asyncio.shield(serving)
+                except asyncio.CancelledError:
+                    server.should_exit = True
+                    await serving
         await app.state.answers.close()
 
 

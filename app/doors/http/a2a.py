@@ -110,7 +110,7 @@ class TurnExecutor(AgentExecutor):
         updater = TaskUpdater(event_queue, task, thread_id)
         await updater.start_work()
         thread = _thread(context.call_context, thread_id)
-        turn = Turn(thread=thread, text=text, id=message.message_id, device=DEVICE)
+        turn = Turn(thread=thread, text=text, id=message.message_id, device=DEVICE, rings=False)
         try:
             key: Key = context.call_context.state[KEY]
             answer, writer = await self._answers.to(turn, key.holder), TaskWriter(turn.id, updater)

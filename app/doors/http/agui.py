@@ -49,7 +49,7 @@ async def run(
 ) -> StreamingResponse:
     """Play a turn as a run, whose id is the message's id; without any message the assistant speaks first."""
     thread, id = key.inside(body.thread_id), idempotency_key or body.run_id
-    turn = Turn(thread=thread, text=None, user=key.user(x_user_id), id=id, device=exchange.DEVICE)
+    turn = Turn(thread=thread, text=None, user=key.user(x_user_id), id=id, device=exchange.DEVICE, rings=False)
     heard, before = await _heard(body, turn, assistant, reader)
     answer = await answers.to(heard, key.holder) if heard else Answer.over(turn)
     return streamed(_frames(RunWriter(body), before, answer, assistant))

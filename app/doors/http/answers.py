@@ -110,6 +110,8 @@ class Answers:
         self._answers: dict[tuple[str, str], Answer] = {}
         self._tasks = Tasks()
         self._of_keys = HourlyCount(assistant.limits.key_turns_per_hour)
+        self.changed: Callable[[str], None] = lambda thread: None
+        """Is called with the thread when an answer begins and when it is over."""
 
     @property
     def running(self) -> int:
@@ -179,7 +181,9 @@ class Answers:
         for key in over[: max(0, len(over) - MOST_KEPT)]:
             del self._answers[key]
         answer = self._answers[turn.thread, turn.id] = Answer(turn, self._watch)
-        self._tasks.start(answer.play(self._assistant))
+        playing = self._tasks.start(answer.play(self._assistant))
+        playing.add_done_callback(lambda _: self.changed(turn.thread))
+        self.changed(turn.thread)
         self._watch(answer)
         return answer
 

@@ -168,7 +168,7 @@ async def complete(
     else:
         name = key.inside(thread) if thread else await histories.thread(spoken[:-1])
         id = idempotency_key or await _open(assistant, name, user, last.text) or uuid.uuid4().hex
-        turn = Turn(thread=name, text=last.text, user=user, id=id, device=exchange.DEVICE)
+        turn = Turn(thread=name, text=last.text, user=user, id=id, device=exchange.DEVICE, rings=False)
         reading = await with_uploads(reader, turn, last.pictures[:MOST_PICTURES], FALLBACK)
         answer = await answers.to(reading.turn, key.holder) if reading.turn else Answer.over(turn)
         # Nothing else tells such a client what a person has said since; it counts as shown.

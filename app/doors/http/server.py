@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from socket import socket
 from typing import ClassVar
 
 import uvicorn
+from fastapi import FastAPI
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -52,6 +54,12 @@ class _Connection(H11Protocol):
 
 class Server(uvicorn.Server):
     """Leaves signals to us: a second handler would stop the process before its answers have ended."""
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """End the streams that would never end by themselves, then wait for the rest."""
+        if isinstance(self.config.app, FastAPI):
+            await self.config.app.state.streams.close()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -29,7 +29,7 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
-from app.doors.http import agui, completions, exchange, peers, threads, turns
+from app.doors.http import agui, completions, event_paths, events, exchange, peers, threads, turns
 from app.doors.http.answers import Answers, Busy, TooMany
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
@@ -279,11 +279,13 @@ def make_app(
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
     app.state.wrong_keys = HourlyCount(MOST_WRONG_KEYS)
+    app.state.streams = streams = events.EventStreams(assistant)
+    answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
     for router in (turns.router, threads.router, seat_paths.router, completions.router, agui.router):
         app.include_router(router, dependencies=[allowed("talk", keys)])
     app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
-    for router in (page.router, seat_page.router, operations):
+    for router in (event_paths.router, page.router, seat_page.router, operations):
         app.include_router(router)
     if settings:
         lab.add_to(app, settings)
@@ -302,6 +304,7 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
             await stack.enter_async_context(callbacks)
         await stack.enter_async_context(seat_paths.clock_of(assistant))
         app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
+        await stack.enter_async_context(app.state.streams)
         for part in app.state.closing:
             stack.push_async_callback(part.close)
         yield app

@@ -22,6 +22,8 @@ Picks = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
 Scope = Literal["private", "group", "group_admin", "operator"]
 """Whose menu shows a command: in private chats, in groups, of a group's administrators, of the bot's."""
 PRIVATE: tuple[Scope, ...] = ("private",)
+SMALL = ("repl", "telegram")
+"""The doors that hand out what a page shows anyway."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Command:
 
     name: str
     run: Handler
-    doors: tuple[str, ...] = ("repl", "telegram")
+    doors: tuple[str, ...] = ("repl", "telegram", "page")
     scopes: tuple[Scope, ...] = ("private", "group")
     """The menus that show it, at a door that has several."""
     begins_turn: bool = False
@@ -154,9 +156,9 @@ LAST = (
     Command("person", talk.person, is_at_once=True),
     Command("dialogs", talk.dialogs, is_at_once=True),
     Command("state", own_data.state, is_at_once=True),
-    Command("history", own_data.history, is_at_once=True, picks=own_data.history_picks),
+    Command("history", own_data.history, doors=SMALL, is_at_once=True, picks=own_data.history_picks),
     Command("threads", talk.threads, is_at_once=True, picks=talk.thread_picks),
-    Command("export", own_data.export, is_at_once=True),
+    Command("export", own_data.export, doors=SMALL, is_at_once=True),
     Command("lang", own_data.lang, picks=own_data.lang_picks, choices=own_data.any_language),
     Command("busy", own_data.busy, doors=("telegram",), is_at_once=True, picks=own_data.busy_picks),
     Command("privacy", own_data.privacy, is_at_once=True),

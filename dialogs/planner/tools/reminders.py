@@ -82,10 +82,10 @@ class KeptReminders(KeptList):
 REMINDERS = KeptReminders()
 
 
-def reminders_of(runtime: Runtime) -> Reminders:
-    """Return the table of reminders. Raises Refused: nothing can ring here, so nothing may be promised."""
+def reminders_of(runtime: Runtime, *, promises: bool = False) -> Reminders:
+    """Return the table of reminders. Raises Refused: there is none, or it `promises` something where nothing rings."""
     reminders = runtime.context.services.find(Reminders)
-    if reminders is None or not runtime.context.rings:
+    if reminders is None or (promises and not runtime.context.rings):
         raise Refused(said("reminders_nowhere", runtime.state["lang"]))
     return reminders
 
@@ -109,7 +109,7 @@ async def stored(at: Moment, runtime: Runtime, call: str, *, text: str | None, k
     lang, context = runtime.state["lang"], runtime.context
     text = text or said("reminder_time_is_up", lang)
     try:
-        added = await reminders_of(runtime).add(
+        added = await reminders_of(runtime, promises=True).add(
             context.user, context.thread, call, text=text, lang=lang, moment=at, kind=kind
         )
     except UsageError:
@@ -122,8 +122,9 @@ async def stored(at: Moment, runtime: Runtime, call: str, *, text: str | None, k
 async def changed(reminder: Reminder, runtime: Runtime, *, text: str, moment: Moment | None) -> Reminder:
     """Change a reminder so that it can be taken back; return it as it is then."""
     new = replace(reminder, text=text, **(timing(moment) if moment else {}))
+    reminders = reminders_of(runtime, promises=moment is not None)
     await entered(runtime, REMINDERS, {reminder.added_by: (reminder.values(), new.values())})
-    return await reminders_of(runtime).change(reminder, runtime.tool_call_id or "", text=text, moment=moment)
+    return await reminders.change(reminder, runtime.tool_call_id or "", text=text, moment=moment)
 
 
 def chosen_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:

@@ -8,8 +8,10 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from agents.events import Message, ToolStart, TurnStart
+from agents.events.views import Notice
 from agents.models.script import Call, Script
 from app.assistant import Assistant, Turn
+from prompts import phrase
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
 from tests.support.stops import PLAN, messages, play_until, word
 from tests.support.user_words import spoken, user_words
@@ -130,6 +132,17 @@ async def test_a_stop_at_the_very_beginning_asks_no_model(assistant: Assistant, 
     heard = user_words(script.asked[-1].messages)
     assert heard == ["hi\n\nhi again\n\nnow?"]
     assert [event.turn for event in (first[-1], second[-1])] == [1, 2]
+
+
+async def test_what_a_stop_left_unanswered_is_told(assistant: Assistant, script: Script) -> None:
+    """The next turn begins with each message that was stopped before a word was said, once; none that is said again."""
+    script.add(supervisor=["Hello.", "Fine."])
+    for text in ("add milk", "add bread"):
+        await play_until(assistant, text, lambda event: isinstance(event, TurnStart))
+    events = await play(assistant, "add bread")
+    notice = phrase("left_unanswered", "en", text="add milk")
+    assert [event.message for event in events if isinstance(event, Notice)] == [notice]
+    assert [event for event in await play(assistant, "and you?") if isinstance(event, Notice)] == []
 
 
 async def test_a_stop_after_the_answer_takes_nothing_back(assistant: Assistant, script: Script) -> None:

@@ -28,7 +28,7 @@ THREAD = "trial"
 @router.get("/lab/agent")
 async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
     """Show an agent to be edited and tried; without a name a new one."""
-    log, mark = await (await conversation(visit, name)).log() if name else ("", "")
+    log = (await (await conversation(visit, name)).log())[0] if name else ""
     return visit.page(
         "agents/one",
         file=name,
@@ -36,7 +36,6 @@ async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
         tools=available_tools(),
         observers=sorted(observers.discover(languages())),
         log=log,
-        mark=mark,
     )
 
 

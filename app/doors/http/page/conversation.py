@@ -1,16 +1,17 @@
 """A conversation as the page shows it: what was said, and answers that are being made, as a stream of HTML."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import cast
+from urllib.parse import quote
 
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
 from agents.events import Error, Interrupt
-from agents.memory.inbox import TranscriptLine
+from agents.memory.inbox import TO, TranscriptLine, lines_of
 from agents.sources.attachments import MARKED, marks
 from agents.state.person import Quoted
 from agents.toolkit.questions import worded
@@ -20,9 +21,12 @@ from app.assistant.recording import Step
 from app.doors.http.answers import Answer, Answers
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.markup import draw
+from app.security.api_keys import Key
 
 DEVICE = "page"
 """The door, as tools and permissions know it."""
+PAGE = "page-"
+"""Begins the names of conversations that are begun on the page."""
 MOST_LINES = 400
 """Lines of a conversation that are shown; older ones are left out."""
 SLOW_AFTER = 15.0
@@ -46,6 +50,8 @@ class Conversation:
     lang: str
     key: str = ""
     """Who talks, as the holder of a key."""
+    visitor: Key | None = None
+    """Who may give commands and go to other conversations; None where there is only this one."""
 
     async def turn(self, id: str) -> Turn | None:
         """Return a message of the user that is known, to be played again; None if there is none."""
@@ -67,6 +73,10 @@ class Conversation:
         answer.remarks = answer.remarks or remarks
         return self.running(turn)
 
+    def told(self, id: str, text: str, answer: str) -> Markup:
+        """Return a command and what it has answered; neither is kept."""
+        return self._drawn(id, self._heard(text), draw("told", self.lang, text=answer))
+
     def left(self, id: str, remarks: Sequence[str]) -> Markup:
         """Return what the page shows of a message of which nothing can be understood: the remarks on its files."""
         answer = Answer.over(replace(self.new("", id, "message"), text=None))
@@ -74,28 +84,36 @@ class Conversation:
         self.answers.keep(answer)
         return self._past(id, [], None, ())
 
-    async def log(self, mark: str = "") -> tuple[Markup | None, str]:
-        """Return all that was said, unless `mark` is the present mark, and the mark, which changes with it."""
+    async def log(self, after: int = 0, shown: Collection[str] = ()) -> tuple[Markup, int]:
+        """Return what was said behind a row of the transcript, and the last row; what is `shown` runs already."""
         running = [answer.turn for answer in self.answers.running_in(self.thread) if answer.turn.owner == self.user]
         # A crash has left them; looking at them lets them be answered.
         waiting = [turn for turn in await self.assistant.unanswered(self.thread, DEVICE) if turn.owner == self.user]
         turns = {turn.id: turn for turn in (*running, *waiting)}
-        lines = (await self.assistant.history(self.thread, self.user))[-MOST_LINES:]
-        asked = await self.assistant.question(self.thread, self.user)
-        new_mark = f"{len(lines)}-{lines[-1].at_ms if lines else 0}-{len(turns)}-{asked.id if asked else ''}"
-        if mark == new_mark:
-            return None, mark
-        steps = await self.assistant.steps(self.thread)
-        drawn = [
-            self._past(id, [*spoken], asked, steps.get(id, ()))
-            for id, spoken in groupby(lines, lambda line: line.message_id)
-            if id not in turns
-        ]
+        new = await self.assistant.memory.transcript.lines(self.thread, after=after, limit=MOST_LINES)
+        # Where others write as well, each answer says to whom; lines behind a row do not show who else writes.
+        own = [line for line in lines_of(self.user, new) if line.metadata.get(TO, self.user) == self.user]
+        lines = [line for line in own if line.role == "assistant" or line.speaker == self.user]
+        asked = await self.assistant.question(self.thread, self.user) if lines else None
+        steps = {} if after else await self.assistant.steps(self.thread)
+        drawn = []
+        for id, spoken in groupby(lines, lambda line: line.message_id):
+            if id not in turns:
+                steps = steps if not after else await self.assistant.steps(self.thread, id)
+                drawn.append(self._past(id, [*spoken], asked, steps.get(id, ())))
         for answer in self.answers.kept_of(self.thread)[-1:]:
-            if answer.is_over and answer.turn.owner == self.user and _is_left(answer):
+            if not after and answer.is_over and answer.turn.owner == self.user and _is_left(answer):
                 drawn.append(self._past(answer.turn.id, [], asked, ()))
         question = Drawing(self.user, self.lang).question(asked) if asked and not running else Markup()
-        return Markup().join([*drawn, question, *map(self.running, turns.values())]), new_mark
+        begun = [self.running(turn) for id, turn in turns.items() if id not in shown]
+        return Markup().join([*drawn, question, *begun]), new[-1].row if new else after
+
+    async def news(self, place: "Place") -> AsyncIterator[bytes]:
+        """Yield what was said since a place, which moves on, for a page that shows the rest."""
+        drawn, place.row = await self.log(place.row, place.running)
+        place.running = {answer.turn.id for answer in self.answers.running_in(self.thread)}
+        if drawn:
+            yield format_sse_event(event="news", data_str=drawn, id=str(place.row))
 
     def running(self, turn: Turn) -> Markup:
         """Return a message of the user whose answer comes by its stream."""
@@ -108,9 +126,7 @@ class Conversation:
         drawing, name = Drawing(self.user, self.lang), "begin"
         async for news in answer.batches(SLOW_AFTER):
             parts = Markup().join(map(drawing.part, news))
-            if name == "begin":
-                parts = draw("parts", self.lang, parts=parts)
-            if parts:
+            if parts or name == "begin":
                 yield format_sse_event(event=name, data_str=parts, retry=RETRY)
             name = "part"
             if not answer.is_over:
@@ -149,6 +165,19 @@ class Conversation:
         answer = self.answers.of(self.thread, id)
         facts = {"heard": heard, "answer": parts, "remarks": answer.remarks if answer else ()}
         return draw("turn", self.lang, id=id, address=self.address, is_running=is_running, **facts)
+
+
+@dataclass
+class Place:
+    """How far a page shows a conversation: the last row of the transcript, and the messages whose answers it reads."""
+
+    row: int
+    running: set[str] = field(default_factory=set)
+
+
+def address_of(thread: str) -> str:
+    """Return the address of a conversation, by the name that its visitor gives it."""
+    return f"/talk/{quote(thread, safe='')}"
 
 
 def _is_left(answer: Answer) -> bool:

@@ -34,6 +34,11 @@ def visitor_of(request: Request, keys: Sequence[Key]) -> Key | None:
     return _holder(request.cookies.get(COOKIE, ""), keys) if keys else EVERYTHING
 
 
+def session_of(request: Request) -> str:
+    """Return by what a browser that has signed in is told from others."""
+    return f"session {request.cookies.get(COOKIE, '')}"
+
+
 def sign_in(request: Request, response: Response, key: Key) -> None:
     """Let the holder of a key stay signed in."""
     is_secure, value = request.url.scheme == "https", _signed(key, str(int(time.time()) + LASTS))

@@ -5,11 +5,11 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
@@ -19,9 +19,11 @@ from app.assistant.file_reader import FileReader
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.short_term_memory import COMMAND
 from app.doors.http.delivery import streamed
+from app.doors.http.events import MOST_TABS, EventStream
 from app.doors.http.exchange import PathName, Reader, Running, Served
-from app.doors.http.page.conversation import Conversation
-from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, sign_in, user_of
+from app.doors.http.page import commands
+from app.doors.http.page.conversation import PAGE, Conversation, Place, address_of
+from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, session_of, sign_in, user_of
 from app.doors.http.page.markup import draw
 from app.doors.http.questions import answer_message
 from app.doors.http.uploads import Upload, with_uploads
@@ -52,7 +54,7 @@ async def _talk(
     if users and user not in users:
         raise HTTPException(404)
     lang = (await assistant.preferences(user)).lang or lang
-    return Conversation(assistant, answers, name, user, address_of(thread), lang, visitor.holder)
+    return Conversation(assistant, answers, name, user, address_of(thread), lang, visitor.holder, visitor)
 
 
 @dataclass(frozen=True)
@@ -88,31 +90,44 @@ Sent = Annotated[Form, Depends(_form)]
 NewId = Annotated[str, Depends(_new_id)]
 
 
-def address_of(thread: str) -> str:
-    """Return the address of a conversation, by the name that its visitor gives it."""
-    return f"/talk/{quote(thread, safe='')}"
-
-
 @router.get("/")
 async def new() -> Response:
     """Lead to a conversation that nobody has begun."""
-    return Response(status_code=303, headers={"Location": address_of(f"page-{uuid.uuid4().hex[:12]}")})
+    return Response(status_code=303, headers={"Location": address_of(f"{PAGE}{uuid.uuid4().hex[:12]}")})
 
 
 @router.get("/talk/{thread}")
 async def page(talk: Talk, visitor: Visiting, reader: Reader) -> str:
     """Return the page with a conversation."""
-    log, mark = await talk.log()
+    log, row = await talk.log()
     listed, operates = await _listed(talk, visitor), visitor.allows("operate")
     facts = {"name": visitor.name, "operates": operates, "takes": reader.kinds, "version": VERSION}
     facts |= {"openings": openings(talk.assistant.speakers, talk.lang)}
-    return draw("page", talk.lang, log=log, mark=mark, listed=listed, address=talk.address, **facts)
+    return draw("page", talk.lang, log=log, row=row, listed=listed, address=talk.address, **facts)
 
 
 @router.get("/talk/{thread}/list")
 async def conversations(talk: Talk, visitor: Visiting) -> str:
     """Return the list of the visitor's conversations."""
     return await _listed(talk, visitor)
+
+
+@router.get("/talk/{thread}/events")
+async def events(
+    talk: Talk,
+    visitor: Visiting,
+    request: Request,
+    after: Annotated[int, Query(ge=0)] = 0,
+    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+) -> Response:
+    """Stream what comes into a conversation behind a row, as HTML; of many pages of a browser the oldest makes room."""
+    streams, session = request.app.state.streams, session_of(request)
+    tabs = streams.of(session)
+    for oldest in tabs[: max(0, len(tabs) - MOST_TABS + 1)]:
+        oldest.close(format_sse_event(event="over", data_str=""))
+    place = Place(after if last_event_id is None else last_event_id)
+    stream = EventStream(talk.thread, session, talk.user, family=visitor.inside(PAGE))
+    return streamed(streams.read(stream, partial(talk.news, place)))
 
 
 async def _begun(talk: Conversation, form: Form, id: str, reader: FileReader) -> Markup:
@@ -131,12 +146,6 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
     """Add the paths of a conversation below `path`; `conversation` gives it to a request."""
     Talking = Annotated[Conversation, Depends(conversation)]  # noqa: N806
 
-    @routes.get(f"{path}/log", response_model=None)
-    async def log(talk: Talking, mark: str = "") -> Response:
-        """Return all that was said, unless the page has it already."""
-        drawn, new_mark = await talk.log(mark)
-        return Response(status_code=204) if drawn is None else HTMLResponse(drawn, headers={"X-Mark": quote(new_mark)})
-
     @routes.get(f"{path}/answer")
     async def answer(talk: Talking, id: str) -> Response:
         """Stream an answer as HTML; whoever comes late gets it from its beginning."""
@@ -146,10 +155,11 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         # A page that connects again only reads: a failed answer is made again when somebody asks for it.
         return streamed(talk.frames(talk.answers.of(talk.thread, id) or await talk.answers.to(turn, talk.key)))
 
-    @routes.post(f"{path}/messages")
-    async def say(talk: Talking, form: Sent, id: NewId, reader: Reader) -> str:
-        """Take a message with the files beside it; its answer comes by a stream of its own."""
-        return await _begun(talk, form, id, reader)
+    @routes.post(f"{path}/messages", response_model=None)
+    async def say(talk: Talking, form: Sent, id: NewId, reader: Reader) -> str | Response:
+        """Take a message with the files beside it, whose answer comes by a stream of its own, or a command."""
+        ran = None if form.uploads else await commands.run(talk, form.fields.get("text", ""), id)
+        return ran or await _begun(talk, form, id, reader)
 
     @routes.post(f"{path}/undo")
     async def undo(talk: Talking, id: NewId) -> str:
@@ -205,8 +215,10 @@ async def take_key(request: Request, form: Sent, lang: Language) -> Response:
 
 
 @router.post("/sign-out")
-async def forget_key() -> Response:
-    """End the session of this browser."""
+async def forget_key(request: Request) -> Response:
+    """End the session of this browser, and its streams."""
+    for stream in request.app.state.streams.of(session_of(request)):
+        stream.close()
     response = Response(status_code=204, headers={"HX-Redirect": SIGN_IN})
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response

@@ -222,7 +222,7 @@ async def test_an_agent_belongs_to_its_maker(assistant: Assistant, settings: Set
         assert (await tutor.post("/lab/agent", data={**body, "tools[]": "no_tool"})).status_code == 409
     async with visiting(assistant, settings, OTHER_LAB) as other:
         assert "clerk" not in (await other.get("/lab/agents")).text
-        for path in ("/lab/agent?name=clerk", "/lab/trial/clerk/trace", "/lab/trial/clerk/log"):
+        for path in ("/lab/agent?name=clerk", "/lab/trial/clerk/trace", "/lab/trial/clerk/answer?id=message-1"):
             assert (await other.get(path)).status_code == 409
         for path in ("/lab/agent/share", "/lab/agent/delete"):
             assert (await other.post(path, data={"file": "clerk"})).status_code == 409

@@ -30,7 +30,7 @@ try:
 except ImportError:
     pytest.skip("playwright is missing: make install", allow_module_level=True)
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 if not CHROMIUM.exists():
     pytest.skip(f"{CHROMIUM} is missing: apt-get install chromium", allow_module_level=True)
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
@@ -357,3 +357,24 @@ async def test_a_person_in_the_assistants_place(assistant: Assistant, script: Sc
         await say(page, "when exactly?")
         await expect(page.locator("#log")).to_contain_text("On Monday.")
     assert "a lamp on Monday" in script.asked[-1].messages[-1].text
+
+
+async def test_what_comes_unasked_leaves_the_rest_alone(assistant: Assistant, script: Script) -> None:
+    """A notice rings at once and once, and neither what is typed nor what stands there is touched."""
+    script.add(supervisor=BEGIN, planner=["Which one shall it be?"])
+    async with browsing(assistant) as page:
+        await say(page, "hello")
+        await expect(page.locator("#log")).to_contain_text("Which one shall it be?")
+        first = await page.locator(".turn").element_handle()
+        await page.locator("#text").fill("half a sen")
+        thread = page.url.rpartition("/")[2]
+        await assistant.memory.notices.add("local", thread, "n", text="The pasta is done.", lang="en")
+        await expect(page.locator("#log")).to_contain_text("The pasta is done.")
+        await expect(page.locator("#log").get_by_text("The pasta is done.")).to_have_count(1)
+        # What was set in another conversation of the page is told in the one that is open.
+        await assistant.memory.notices.add("local", "page-other", "o", text="The bread is done.", lang="en")
+        await expect(page.locator("#log").get_by_text("The bread is done.")).to_have_count(1)
+        assert await page.locator(".turn").first.evaluate("(turn, before) => turn === before", first)
+        await page.keyboard.type("tence")
+        await expect(page.locator("#text")).to_have_value("half a sentence")
+        await expect(page.locator("#text")).to_be_focused()

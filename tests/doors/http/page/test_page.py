@@ -309,12 +309,35 @@ async def test_what_is_said_of_a_message_stays(tmp_path: Path, script: Script) -
     ):
         await client.post(f"{TALK}/messages", data={"id": "message-1", "text": "what is this?"}, files=broken)
         await client.get(f"{TALK}/answer?id=message-1")
-        assert "I could not read cat.bin" in (await client.get(f"{TALK}/log")).text
+        assert "I could not read cat.bin" in (await client.get(TALK)).text
         await client.post(f"{TALK}/messages", data={"id": "message-2"}, files=broken)
-        assert (await client.get(f"{TALK}/log")).text.count("I could not read cat.bin") == 2
+        assert (await client.get(TALK)).text.count("I could not read cat.bin") == 2
         assert "I take 16000 at most" in await said(client, text="x" * 20_000, id="message-3")
-        log = (await client.get(f"{TALK}/log")).text
+        log = (await client.get(TALK)).text
         assert ("I take 16000 at most" in log, "x" * 20_000 in log) == (True, True)
+
+
+@pytest.mark.needs("planner")
+async def test_slash_commands(assistant: Assistant, script: Script) -> None:
+    """The commands of the other doors: a person is called, an unknown one is told, one leads on, one begins a turn."""
+    script.add(supervisor=["Hello.", "Fine."])
+    assistant.seats.wait = 60
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+
+        async def shown(text: str, number: int) -> httpx.Response:
+            return await client.post(f"{TALK}/messages", data={"id": f"message-{number}", "text": text})
+
+        await said(client, text="hello")
+        assert "A person is called." in (await shown("/person my lamp", 2)).text
+        [seat] = await assistant.seats.all()
+        assert (seat.thread, seat.caller, seat.reason) == ("day", "user", "my lamp")
+        assert "/person" in (await shown("/help", 3)).text
+        assert "/quit" not in (await shown("/help", 3)).text
+        assert "/dance" in (await shown("/dance <b>", 4)).text
+        assert (await shown("/new", 5)).headers["hx-redirect"].startswith("/talk/page-")
+        assert (await shown("/new bob", 6)).headers["hx-redirect"] == "/talk/bob"
+        assert "Fine." in await said(client, text="/retry", id="message-7")
+    assert [message.text for message in script.asked[-1].messages][-1].endswith("hello")
 
 
 async def test_too_much_at_once(client: httpx.AsyncClient) -> None:
@@ -353,12 +376,12 @@ async def test_old_answers_after_a_restart(assistant: Assistant, script: Script)
     async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
         for place, text in enumerate(texts):
             await said(client, text=text, id=f"message-{place}")
-        drawn.append((await client.get(f"{TALK}/log")).text)
+        drawn.append((await client.get(TALK)).text)
     async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
-        drawn.append((await client.get(f"{TALK}/log")).text)
+        drawn.append((await client.get(TALK)).text)
     for log in drawn:
         assert "<strong>morning</strong>" in log
-        assert log.count("data-again") == log.count('role="alert"') == 1
+        assert log.count("data-again") == log.count('class="fault"') == 1
         assert log.count("<fieldset>") == 1
         assert "Noted." in log
 
@@ -385,9 +408,8 @@ async def test_old_cards_and_steps_after_a_restart(tmp_path: Path, script: Scrip
                 for place, text in enumerate(("send it back", "which ones are there?", "the ninth", "hello")):
                     if life == 0:
                         await said(client, text=text, id=f"message-{place}")
-                log = await client.get(f"{TALK}/log")
+                log = await client.get(TALK)
                 drawn.append(log.text)
-                assert (await client.get(f"{TALK}/log?mark={log.headers['x-mark']}")).status_code == 204
     first, second = drawn
     assert first == second
     for shown in ("Blue shoes</", "60 EUR", "<strong>morning</strong>"):
@@ -464,7 +486,7 @@ async def test_a_thread_of_somebody_else(assistant: Assistant, script: Script) -
     async with visiting(assistant, OTHER) as visitor:
         await said(visitor, text="keep it")
     async with visiting(assistant, OPERATOR) as operator:
-        for path in ("", "/log", "/list", "/answer?id=message-1"):
+        for path in ("", "/events", "/list", "/answer?id=message-1"):
             assert (await operator.get(f"/talk/other:day{path}")).status_code == 404
         sent = await operator.post("/talk/other:day/messages", data={"text": "hello", "id": "message-2"})
         assert sent.status_code == 404

@@ -3,8 +3,8 @@ const body = document.body, address = body.dataset.address;
 const log = document.getElementById("log"), scroller = log?.closest("[data-scroll]") ?? document.getElementById("scroll");
 const composer = document.getElementById("composer"), text = document.getElementById("text");
 const alertBox = document.getElementById("alert"), chosen = document.getElementById("chosen");
+const title = document.title, own = new Set();
 const files = composer?.elements.file, voice = composer?.elements.voice;
-const tabs = "BroadcastChannel" in window ? new BroadcastChannel("conversations") : null;
 
 function newId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -12,13 +12,13 @@ function newId() {
 function isAtEnd() { return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 120; }
 function toEnd() { scroller.scrollTop = scroller.scrollHeight; }
 function isRunning() { return log.querySelector(".turn.running") !== null; }
-function tellTabs() { tabs?.postMessage(address); }
 
 // An id stays with what is sent until it has arrived: sent again, it does nothing twice.
 body.addEventListener("htmx:configRequest", (event) => {
   if (event.detail.verb !== "post") return;
   const from = event.detail.elt;
   from.dataset.sent ||= newId();
+  own.add(from.dataset.sent);
   if (!event.detail.path.includes("/again")) event.detail.parameters.id = from.dataset.sent;
 });
 body.addEventListener("htmx:beforeRequest", () => { alertBox.textContent = ""; });
@@ -27,12 +27,11 @@ body.addEventListener("htmx:afterRequest", (event) => {
   if (status) delete from.dataset.sent;
   if (!event.detail.successful || !log || event.detail.requestConfig.verb !== "post") return;
   if (from === composer) { composer.reset(); showChosen(); text.focus(); }
-  tellTabs();
 });
 body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
 body.addEventListener("htmx:sendError", () => { alertBox.textContent = body.dataset.lost; });
 // Whoever signs out, or deletes the agent of the page, is to ask for nothing more until the other page is there.
-let isLeaving = false;
+let isLeaving = false, news = null;
 body.addEventListener("htmx:beforeRequest", (event) => {
   if (isLeaving) event.preventDefault();
   isLeaving ||= ["/sign-out", "/lab/agent/delete"].includes(event.detail.requestConfig.path);
@@ -41,12 +40,15 @@ body.addEventListener("htmx:afterRequest", (event) => { isLeaving &&= event.deta
 
 if (log) {
   let wasAtEnd = true;
-  body.addEventListener("htmx:sseBeforeMessage", () => { wasAtEnd = isAtEnd(); });
+  body.addEventListener("htmx:sseBeforeMessage", (event) => {
+    wasAtEnd = isAtEnd();
+    // A stream that is opened again tells its answer from the beginning.
+    if (event.detail.type === "begin") event.target.replaceChildren();
+  });
   body.addEventListener("htmx:sseMessage", () => { if (wasAtEnd) toEnd(); });
   body.addEventListener("htmx:sseClose", (event) => {
     event.target.closest(".turn")?.classList.remove("running");
     if (document.getElementById("conversations")) htmx.ajax("GET", `${address}/list`, { target: "#conversations", swap: "innerHTML" });
-    tellTabs();
   });
   body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === log) toEnd(); });
 
@@ -88,15 +90,17 @@ if (log) {
     }
   });
 
-  tabs?.addEventListener("message", (event) => { if (event.data === address) refresh(); });
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+  if (body.dataset.row) listen();
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    document.title = title;
+    if (body.dataset.row && news.readyState === EventSource.CLOSED) listen();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     if (body.classList.contains("drawer-open")) toggleDrawer();
     else if (isRunning()) document.querySelector(".stop").click();
   });
-  // A person in the assistant's place, or a reminder, says something unasked.
-  setInterval(() => { if (!document.hidden) refresh(); }, 4000);
   toEnd();
 }
 
@@ -151,16 +155,33 @@ async function record(button) {
 function send(path, values, source) {
   return htmx.ajax("POST", path, { source, target: log, swap: "beforeend", values });
 }
-// What another tab or device has added; the whole conversation is not read aloud again.
-async function refresh() {
-  if (isRunning() || isLeaving) return;
-  const response = await fetch(`${address}/log?mark=${encodeURIComponent(body.dataset.mark)}`, { headers: { "HX-Request": "true" } });
-  if (response.status !== 200 || isRunning()) return;
-  body.dataset.mark = decodeURIComponent(response.headers.get("X-Mark"));
-  log.setAttribute("aria-live", "off");
-  htmx.swap(log, await response.text(), { swapStyle: "innerHTML" });
-  toEnd();
-  setTimeout(() => log.setAttribute("aria-live", "polite"), 500);
+// What comes unasked, or by another tab or device, is added behind what stands there; nothing is drawn anew.
+function listen() {
+  news = new EventSource(`${address}/events?after=${body.dataset.row}`);
+  news.addEventListener("news", (event) => { body.dataset.row = event.lastEventId; add(event.data); });
+  // Another tab of this browser needs the place; this one comes back when it is looked at.
+  news.addEventListener("over", () => { news.close(); if (!document.hidden) setTimeout(listen, 2000); });
+}
+function add(html) {
+  const wasAtEnd = isAtEnd(), added = document.createElement("div");
+  added.innerHTML = html;
+  for (const turn of added.querySelectorAll(":scope > .turn")) {
+    const shown = log.querySelector(`.turn[data-id="${CSS.escape(turn.dataset.id)}"]`);
+    if (own.has(turn.dataset.id.split("#")[0])) turn.remove();
+    else if (shown?.querySelector("[data-again]") && !turn.querySelector("[data-again]")) shown.remove();
+    else if (shown) turn.remove();
+  }
+  // A question comes with its turn, which shows it itself where it is this tab's own.
+  const question = added.querySelector(":scope > form"), isElsewhere = added.querySelector(":scope > .turn:not(.running)");
+  if (!isElsewhere) question?.remove();
+  else for (const form of log.querySelectorAll("form.question:not(.answered)")) {
+    form.classList.add("answered");
+    form.querySelector("fieldset").disabled = true;
+  }
+  if (!added.firstElementChild) return;
+  if (document.hidden) document.title = `• ${title}`;
+  htmx.swap(log, [...added.children].map((part) => part.outerHTML).join(""), { swapStyle: "beforeend" });
+  if (wasAtEnd) toEnd();
 }
 function toggleDrawer() {
   const isOpen = body.classList.toggle("drawer-open");

@@ -1,0 +1,67 @@
+"""The path of what comes into a thread, for clients with a key and for the EventSource of a browser."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi.sse import format_sse_event
+
+from agents.language.text.clean import safe_json
+from app.assistant import Assistant
+from app.assistant.thread_events import END, number_of
+from app.doors.http.delivery import plain, streamed
+from app.doors.http.events import EventStream
+from app.doors.http.exchange import FAULTS, STREAMED, PathName, Served, having
+from app.doors.http.page.guard import session_of, visitor_of
+from app.security.api_keys import EVERYTHING, Key, holder_of
+
+
+def _listener(request: Request) -> tuple[Key, str]:
+    """Return who listens, by a key or by the session of a browser, which can send no key, and what to count them by."""
+    keys, header = request.app.state.keys, request.headers.get("authorization", "")
+    if not header:
+        return having(visitor_of(request, keys), "talk"), session_of(request)
+    kind, _, secret = header.partition(" ")
+    holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
+    key = having(holder if keys else EVERYTHING, "talk")
+    return key, f"key {key.name}"
+
+
+Listener = Annotated[tuple[Key, str], Depends(_listener)]
+router = APIRouter(responses=FAULTS)
+
+
+@router.get("/threads/{thread}/events", response_class=Response, responses=STREAMED)
+async def events(
+    thread: PathName,
+    listener: Listener,
+    assistant: Served,
+    request: Request,
+    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+) -> Response:
+    """Stream what comes into a thread from now on, or behind `Last-Event-ID`, also behind a restart."""
+    (key, holder), streams = listener, request.app.state.streams
+    name = key.inside(thread)
+    streams.admit(holder)
+    if (place := last_event_id) is None:
+        last = await assistant.memory.transcript.lines(name, limit=1)
+        place = number_of(last[0].row, END) if last else 0
+    stream = EventStream(name, holder)
+    return streamed(streams.read(stream, _Reading(assistant, stream, thread, place).frames))
+
+
+@dataclass
+class _Reading:
+    """How far a client has read a thread that it calls `name`."""
+
+    assistant: Assistant
+    stream: EventStream
+    name: str
+    place: int
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """Yield the events that are new."""
+        for event in await self.assistant.events(self.stream.thread, self.place):
+            self.place = event.seq
+            yield format_sse_event(data_str=safe_json(plain(event, self.name)), id=str(event.seq))

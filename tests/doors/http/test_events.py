@@ -1,0 +1,193 @@
+"""The stream of a thread's events: all that comes in, once, also behind a restart; who holds it, and its end."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from agents.models import Model, Models
+from agents.models.script import Call, Script
+from agents.toolkit.questions.options import YES
+from app.assistant import Assistant
+from app.doors.http import events as event_routes
+from app.doors.http.page.guard import COOKIE
+from app.standin import RulesModel
+from dialogs.planner.store import Reminders
+from prompts import sentence
+from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
+from tests.support.scripted_assistant import stage
+
+EVENTS, TURNS, SAY = (f"/threads/ann/{path}" for path in ("events", "turns", "say"))
+Reading = AsyncIterator[dict[str, Any]]
+
+
+@asynccontextmanager
+async def listening(client: httpx.AsyncClient, path: str = EVENTS, **headers: str) -> AsyncIterator[Reading]:
+    """Hold a stream open during the block."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    async with client.stream("GET", path, headers=named) as response:
+        assert response.status_code == 200, await response.aread()
+        lines = response.aiter_lines()
+        assert await anext(lines) == ": open"
+
+        async def events() -> Reading:
+            event: dict[str, Any] = {}
+            async for line in lines:
+                if line.startswith("data: "):
+                    event = json.loads(line.removeprefix("data: "))
+                elif line.startswith("id: "):
+                    assert int(line.removeprefix("id: ")) == event["seq"]
+                    yield event
+
+        yield events()
+
+
+async def next_of(events: Reading, count: int) -> list[str]:
+    """Return the next events of a stream, each in a word."""
+    got = [await asyncio.wait_for(anext(events), 20) for _ in range(count)]
+    return [f"{event['type']} {event.get('text', event.get('prompt', event.get('dialog')))}" for event in got]
+
+
+async def test_a_turn_and_what_is_said_unasked(client: httpx.AsyncClient, script: Script) -> None:
+    """A stream has the turns of its thread and the sentences between them, in their order."""
+    script.add(supervisor=["Hello.", "Fine."])
+    await client.post(TURNS, json={"text": "before"})
+    async with listening(client) as events:
+        told = (await client.post(SAY, json={"text": "The shop closes at six.", "id": "s"})).json()["event"]
+        said = await asyncio.wait_for(anext(events), 20)
+        assert said == told
+        assert (said["seq"] > 0, said["turn"]) == (True, 1)
+        await client.post("/threads/bob/say", json={"text": "Elsewhere."})
+        await client.post(TURNS, json={"text": "hello"})
+        assert await next_of(events, 3) == ["turn.start hello", "message Fine.", "turn.end None"]
+
+
+async def test_a_question_of_a_tool(client: httpx.AsyncClient, script: Script) -> None:
+    """A question comes with its options, before its words, and the turn ends waiting."""
+    planner = [Call("add_todos", {"items": ["milk", "tea"]}), Call("delete_todos", {"numbers": [1, 2]})]
+    script.add(supervisor=[Call("plan_things", {"brief": "list"})], planner=planner)
+    async with listening(client) as events:
+        await client.post(TURNS, json={"text": "no list"})
+        got = [await asyncio.wait_for(anext(events), 20)]
+        while got[-1]["type"] != "turn.end":
+            got.append(await asyncio.wait_for(anext(events), 20))
+    question = next(event for event in got if event["type"] == "interrupt")
+    assert [option["id"] for option in question["options"]][:1] == [YES]
+    assert got[got.index(question) + 1]["shown"]
+    assert (got[-1]["waiting"], got[-1]["dialog"]) == (True, "planner")
+
+
+async def test_nothing_is_lost_or_doubled_at_any_cut(assistant: Assistant, script: Script) -> None:
+    """Whoever comes back behind any event gets exactly the rest, from another process as well."""
+    script.add(supervisor=["Hello.", "Fine."])
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+        await client.post(TURNS, json={"text": "hello"})
+        await client.post(SAY, json={"text": "Between."})
+        await client.post(TURNS, json={"text": "how are you?"})
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+        async with listening(client, last_event_id="0") as events:
+            whole = [await asyncio.wait_for(anext(events), 20) for _ in range(7)]
+        assert [event["type"] for event in whole[:4]] == ["turn.start", "message", "turn.end", "message"]
+        for place, event in enumerate(whole[:-1]):
+            async with listening(client, last_event_id=str(event["seq"])) as events:
+                rest = [await asyncio.wait_for(anext(events), 20) for _ in whole[place + 1 :]]
+            assert rest == whole[place + 1 :]
+
+
+async def test_a_person_and_an_end(assistant: Assistant, script: Script) -> None:
+    """An operator's words come with their name; the stream ends when the thread is forgotten."""
+    script.add(supervisor=["Hello."])
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+        await client.post(TURNS, json={"text": "hi"}, headers=by(SHOP))
+        async with listening(client, **by(SHOP)) as events:
+            await client.put("/threads/shop:ann/seat", json={}, headers=by(OPERATOR))
+            await client.post("/threads/shop:ann/seat/messages", json={"text": "I am here."}, headers=by(OPERATOR))
+            taken = sentence("seat", "taken", "en", name="ops")
+            assert await next_of(events, 2) == [f"message {taken}", "message I am here."]
+            await client.delete("/threads/ann", headers=by(SHOP))
+            assert [event async for event in events] == []
+        assert await assistant.seats.due(10**15, None, "*") == []
+
+
+async def test_who_may_listen(assistant: Assistant, script: Script) -> None:
+    """A key or the session of a browser opens a stream of its own threads; signing out ends it, and others stay."""
+    script.add(supervisor=["Hello."])
+    page = {"HX-Request": "true"}
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+        assert (await client.get(EVENTS)).status_code == 401
+        assert (await client.get(EVENTS, headers=by("w" * 20))).status_code == 401
+        assert (await client.get(EVENTS, headers=by(SHOP) | {"Last-Event-ID": "x"})).status_code == 422
+        assert (await client.get(EVENTS, headers=by(SHOP) | {"Origin": "http://evil.example"})).status_code == 403
+        await client.post("/sign-in", data={"key": SHOP}, headers=page)
+        assert client.cookies[COOKIE]
+        async with listening(client) as events, listening(client, **by(OTHER)) as others:
+            await client.post(TURNS, json={"text": "hi"}, headers=by(SHOP))
+            assert await next_of(events, 2) == ["turn.start hi", "message Hello."]
+            await client.post("/sign-out", headers=page)
+            assert [event["type"] async for event in events] == ["turn.end"]
+            await client.post("/threads/other:ann/say", json={"text": "Still here."}, headers=by(OPERATOR))
+            assert await next_of(others, 1) == ["message Still here."]
+        assert (await client.get(EVENTS)).status_code == 401
+
+
+async def test_streams_are_bounded(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One holder has so many streams and no more; one that was closed makes room."""
+    monkeypatch.setattr(event_routes, "MOST_OF_HOLDER", 1)
+    async with listening(client):
+        refused = await client.get(EVENTS)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
+    for _ in range(200):
+        with suppress(AssertionError):
+            async with listening(client):
+                return
+        await asyncio.sleep(0.02)
+    raise TimeoutError
+
+
+async def test_what_is_due_rings_while_a_stream_is_open(assistant: Assistant, client: httpx.AsyncClient) -> None:
+    """A notice waits until somebody listens to its thread, rings there once, and is told to nobody else."""
+    notices = assistant.memory.notices
+    await notices.add("ann", "ann", "n1", text="The pasta is done.", lang="en")
+    await notices.add("bob", "bob", "n2", text="Tea.", lang="en")
+    for _ in "12":
+        async with listening(client, last_event_id="0") as events:
+            assert await next_of(events, 1) == ["message ⏰ The pasta is done."]
+            await client.post(SAY, json={"text": "Said.", "id": "s"})
+            assert await next_of(events, 1) == ["message Said."]
+    due = await notices.due(int(datetime.now(UTC).timestamp() * 1000), None, "*")
+    assert [notice.user for notice in due] == ["bob"]
+
+
+@pytest.mark.needs("planner")
+async def test_nothing_is_promised_where_nothing_rings(tmp_path: Path) -> None:
+    """Over the OpenAI form and AG-UI a reminder is refused beforehand; over HTTP it is set, and shown everywhere."""
+    text = "remind me of the tea in 20 minutes"
+    ag = {"threadId": "a", "runId": "r", "state": {}, "tools": [], "context": [], "forwardedProps": {}}
+    models = Models(default=Model("local:rules", RulesModel()))
+    async with (
+        stage(tmp_path / "rules.db", models) as assistant,
+        served(assistant) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
+    ):
+
+        async def completed(words: str) -> str:
+            body = {"model": "dialog-supervisor", "messages": [{"role": "user", "content": words}]}
+            answer = await client.post("/v1/chat/completions", json=body, headers={"X-Thread-Id": "ann"})
+            return str(answer.json()["choices"][0]["message"]["content"])
+
+        assert "Nothing can ring here" in await completed(text)
+        run = await client.post("/agui", json=ag | {"messages": [{"id": "m", "role": "user", "content": text}]})
+        assert "Nothing can ring here" in run.text
+        reminders = assistant.services.find(Reminders)
+        assert reminders
+        assert await reminders.due(10**15, None, "*") == []
+        set_here = (await client.post(TURNS, json={"text": text})).json()["message"]
+        assert [due.thread for due in await reminders.due(10**15, None, "*")] == ["ann"]
+        assert "tea" in set_here
+        assert "tea" in await completed("show my reminders")

@@ -13,6 +13,7 @@ import pytest
 
 from agents.errors import DatabaseError
 from agents.memory import Memory
+from agents.memory.inbox import TranscriptLine
 from app.composition.databases import open_database
 from app.postgres import locks
 from tests.support.postgres_server import PostgresServer
@@ -198,3 +199,21 @@ async def test_a_row_that_is_refused_is_not_quoted(memory: Memory) -> None:
     with pytest.raises(DatabaseError, match="null value in column") as refused:
         await memory.database.execute("INSERT INTO inbox (thread, text) VALUES (?, ?)", ("t", "my card is 4111 1111"))
     assert "4111" not in str(refused.value)
+
+
+async def test_a_connection_that_dies_in_a_query(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """psycopg calls it an internal fault; the lock is taken by the next connection, and nobody is told of a fault."""
+    works, faults = locks._Holder.does, [psycopg.InternalError("got no result from the query")]
+
+    async def does(holder: locks._Holder, sql: str, key: int) -> bool:
+        if faults and sql == locks.LOCK:
+            raise faults.pop()
+        return await works(holder, sql, key)
+
+    monkeypatch.setattr(locks._Holder, "does", does)
+    async with asyncio.timeout(30), memory.locks.hold("t"):
+        told = await memory.transcript.tell("t", TranscriptLine("assistant", "supervisor", "Said.", 0, "s", 1))
+    assert faults == []
+    assert [line.text for line in await memory.transcript.lines("t", after=told.row - 1)] == ["Said."]
+    assert await memory.transcript.lines("t", after=told.row) == []
+    assert await memory.transcript.records("t", "s") == []

@@ -11,7 +11,7 @@ from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
 from agents.events import Error, Interrupt
-from agents.memory.inbox import TO, TranscriptLine
+from agents.memory.inbox import TO, TranscriptLine, lines_of
 from agents.sources.attachments import MARKED, marks
 from agents.state.person import Quoted
 from agents.toolkit.questions import worded
@@ -94,7 +94,9 @@ class Conversation:
         waiting = [turn for turn in await self.assistant.unanswered(self.thread, DEVICE) if turn.owner == self.user]
         turns = {turn.id: turn for turn in (*running, *waiting)}
         new = await self.assistant.memory.transcript.lines(self.thread, after=after, limit=MOST_LINES)
-        lines = [line for line in new if self.user in (line.metadata.get(TO), line.speaker) or TO not in line.metadata]
+        # Where others write as well, each answer says to whom; lines behind a row do not show who else writes.
+        own = [line for line in lines_of(self.user, new) if line.metadata.get(TO, self.user) == self.user]
+        lines = [line for line in own if line.role == "assistant" or line.speaker == self.user]
         asked = await self.assistant.question(self.thread, self.user) if lines else None
         steps = {} if after else await self.assistant.steps(self.thread)
         drawn = []

@@ -33,6 +33,7 @@ NEEDED = {
     "GET /threads/{thread}": "talk",
     "DELETE /threads/{thread}": "talk",
     "GET /threads/{thread}/memory": "talk",
+    "GET /threads/{thread}/events": "talk",
     "GET /threads/{thread}/export": "talk",
     "GET /threads/{thread}/system_messages": "operate",
     "PUT /threads/{thread}/system_messages": "operate",

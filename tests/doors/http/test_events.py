@@ -117,13 +117,14 @@ async def test_a_person_and_an_end(assistant: Assistant, script: Script) -> None
 
 async def test_who_may_listen(assistant: Assistant, script: Script) -> None:
     """A key or the session of a browser opens a stream of its own threads; signing out ends it, and others stay."""
-    script.add(supervisor=["Hello."])
+    script.add(supervisor=["Hi.", "Hello."])
     page = {"HX-Request": "true"}
     async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         assert (await client.get(EVENTS)).status_code == 401
         assert (await client.get(EVENTS, headers=by("w" * 20))).status_code == 401
         assert (await client.get(EVENTS, headers=by(SHOP) | {"Last-Event-ID": "x"})).status_code == 422
         assert (await client.get(EVENTS, headers=by(SHOP) | {"Origin": "http://evil.example"})).status_code == 403
+        await client.post(TURNS, json={"text": "hello"}, headers=by(OTHER))
         await client.post("/sign-in", data={"key": SHOP}, headers=page)
         assert client.cookies[COOKIE]
         async with listening(client) as events, listening(client, **by(OTHER)) as others:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from agents.state.citations import Citation, Source
 from agents.state.person import Heard, Own, Person
 from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
-from agents.state.verdict import StoredVerdict, Vote
+from agents.state.verdict import StoredGuess, StoredVerdict, Vote
 
 SUPERVISOR = "supervisor"
 
@@ -35,15 +35,6 @@ class WaitingView(TypedDict):
     """Whether a write gave it; such a view is shown even if further tools are called first."""
     answers: bool
     """Whether it is the whole answer, and the words beside it are left out."""
-
-
-class StoredGuess(TypedDict):
-    """A guess of the gate's model, whether observers were asked, and the dialog that the message may leave."""
-
-    value: float
-    model: str
-    watched: bool
-    dialog: str
 
 
 class Plain(Own, total=False):

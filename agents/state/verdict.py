@@ -11,6 +11,15 @@ Kind = Literal["stay", "switch", "supervisor", "finished", "person"]
 By = Literal["free", "gate", "observer", "dialog"]
 
 
+class StoredGuess(TypedDict):
+    """A guess of the gate's model, whether observers were asked, and the dialog that the message may leave."""
+
+    value: float
+    model: str
+    watched: bool
+    dialog: str
+
+
 class StoredVerdict(TypedDict):
     """A verdict as plain data, for the state."""
 

@@ -42,7 +42,6 @@ class Plain(Own, total=False):
 
     heard: Heard
     lang: str
-    """The language of the turn, such as "en"."""
     turn: int
     """The number of the turn in the thread, from 1."""
     writer: str
@@ -74,7 +73,6 @@ class Plain(Own, total=False):
     shortcut: str | None
     """The tool that serves this message without a model."""
     guess: StoredGuess | None
-    """What the gate's model gave this message: a process that goes on with the turn did not hear it."""
 
 
 class State(Plain, total=False):

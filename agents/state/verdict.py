@@ -12,7 +12,7 @@ By = Literal["free", "gate", "observer", "dialog"]
 
 
 class StoredGuess(TypedDict):
-    """A guess of the gate's model, whether observers were asked, and the dialog that the message may leave."""
+    """What the gate gave a message, for a process that goes on with its turn; and the dialog that it may leave."""
 
     value: float
     model: str

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from agents.state.citations import Citation, Source
 from agents.state.person import Heard, Own, Person
 from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
-from agents.state.verdict import StoredVerdict, Vote
+from agents.state.verdict import StoredGuess, StoredVerdict, Vote
 
 SUPERVISOR = "supervisor"
 
@@ -37,21 +37,11 @@ class WaitingView(TypedDict):
     """Whether it is the whole answer, and the words beside it are left out."""
 
 
-class StoredGuess(TypedDict):
-    """A guess of the gate's model, whether observers were asked, and the dialog that the message may leave."""
-
-    value: float
-    model: str
-    watched: bool
-    dialog: str
-
-
 class Plain(Own, total=False):
     """The keys of the state that an update simply replaces."""
 
     heard: Heard
     lang: str
-    """The language of the turn, such as "en"."""
     turn: int
     """The number of the turn in the thread, from 1."""
     writer: str
@@ -83,7 +73,6 @@ class Plain(Own, total=False):
     shortcut: str | None
     """The tool that serves this message without a model."""
     guess: StoredGuess | None
-    """What the gate's model gave this message: a process that goes on with the turn did not hear it."""
 
 
 class State(Plain, total=False):

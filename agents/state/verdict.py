@@ -11,6 +11,15 @@ Kind = Literal["stay", "switch", "supervisor", "finished", "person"]
 By = Literal["free", "gate", "observer", "dialog"]
 
 
+class StoredGuess(TypedDict):
+    """What the gate gave a message, for a process that goes on with its turn; and the dialog that it may leave."""
+
+    value: float
+    model: str
+    watched: bool
+    dialog: str
+
+
 class StoredVerdict(TypedDict):
     """A verdict as plain data, for the state."""
 

@@ -15,8 +15,8 @@ from app.security.rates import HourlyCount
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 
 THREADS = "/threads/{thread}"
-BEGIN = ("POST /threads/{thread}/turns",)
-"""What begins a thread where there is none."""
+BEGIN = ("POST /threads/{thread}/turns", "GET /threads/{thread}/events")
+"""What begins a thread where there is none, and what may wait for its first turn."""
 BODIES: dict[str, object] = {
     "/answers": {"choose": "1"},
     "/say": {"text": "hi"},
@@ -32,7 +32,7 @@ async def paths_of(client: httpx.AsyncClient) -> dict[str, Any]:
 
 
 async def test_a_wrong_thread_is_told(assistant: Assistant) -> None:
-    """Every path of a thread but the one that begins it says that there is none, whoever asks."""
+    """Every path of a thread but those that may come first says that there is none, whoever asks."""
     async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         asked = [
             (method.upper(), path)

@@ -5,23 +5,18 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from agents.models import Model, Models
 from agents.models.script import Call, Script
 from agents.toolkit.questions.options import YES
 from app.assistant import Assistant
 from app.doors.http import events as event_routes
 from app.doors.http.page.guard import COOKIE
-from app.standin import RulesModel
-from dialogs.planner.store import Reminders
 from prompts import sentence
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
-from tests.support.scripted_assistant import stage
 
 EVENTS, TURNS, SAY = (f"/threads/ann/{path}" for path in ("events", "turns", "say"))
 Reading = AsyncIterator[dict[str, Any]]
@@ -68,6 +63,7 @@ async def test_a_turn_and_what_is_said_unasked(client: httpx.AsyncClient, script
         assert await next_of(events, 3) == ["turn.start hello", "message Fine.", "turn.end None"]
 
 
+@pytest.mark.needs("planner")
 async def test_a_question_of_a_tool(client: httpx.AsyncClient, script: Script) -> None:
     """A question comes with its options, before its words, and the turn ends waiting."""
     planner = [Call("add_todos", {"items": ["milk", "tea"]}), Call("delete_todos", {"numbers": [1, 2]})]
@@ -163,32 +159,3 @@ async def test_what_is_due_rings_while_a_stream_is_open(assistant: Assistant, cl
             assert await next_of(events, 1) == ["message Said."]
     due = await notices.due(int(datetime.now(UTC).timestamp() * 1000), None, "*")
     assert [notice.user for notice in due] == ["bob"]
-
-
-@pytest.mark.needs("planner")
-async def test_nothing_is_promised_where_nothing_rings(tmp_path: Path) -> None:
-    """Over the OpenAI form and AG-UI a reminder is refused beforehand; over HTTP it is set, and shown everywhere."""
-    text = "remind me of the tea in 20 minutes"
-    ag = {"threadId": "a", "runId": "r", "state": {}, "tools": [], "context": [], "forwardedProps": {}}
-    models = Models(default=Model("local:rules", RulesModel()))
-    async with (
-        stage(tmp_path / "rules.db", models) as assistant,
-        served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
-    ):
-
-        async def completed(words: str) -> str:
-            body = {"model": "dialog-supervisor", "messages": [{"role": "user", "content": words}]}
-            answer = await client.post("/v1/chat/completions", json=body, headers={"X-Thread-Id": "ann"})
-            return str(answer.json()["choices"][0]["message"]["content"])
-
-        assert "Nothing can ring here" in await completed(text)
-        run = await client.post("/agui", json=ag | {"messages": [{"id": "m", "role": "user", "content": text}]})
-        assert "Nothing can ring here" in run.text
-        reminders = assistant.services.find(Reminders)
-        assert reminders
-        assert await reminders.due(10**15, None, "*") == []
-        set_here = (await client.post(TURNS, json={"text": text})).json()["message"]
-        assert [due.thread for due in await reminders.due(10**15, None, "*")] == ["ann"]
-        assert "tea" in set_here
-        assert "tea" in await completed("show my reminders")

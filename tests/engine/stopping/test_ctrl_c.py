@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agents.models.script import Script
+from prompts import phrase
 from tests.support.odd_provider import Provider, words
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, THREAD, script_lines, stage
@@ -60,7 +61,8 @@ async def test_ctrl_c_in_mid_answer(tmp_path: Path, script: Script) -> None:
         async with stage(tmp_path / "talk.db", script.models(ROLES)) as assistant:
             assert await script_lines(assistant) == ["user: count", f"supervisor: {partial} ^C"]
             assert (await assistant.history(THREAD))[-1].metadata["interrupted"] is True
-        assert await ended(await ask(server, tmp_path, "go on")) == (0, "Gladly.\n", "")
+        unanswered = phrase("left_unanswered", "en", text="count")
+        assert await ended(await ask(server, tmp_path, "go on")) == (0, "Gladly.\n", f"{unanswered}\n")
         heard = [bare(message["content"]) for message in server.bodies[-1]["messages"] if message["role"] != "system"]
         assert heard == ["count", partial, "go on"]
 
@@ -85,10 +87,11 @@ async def test_ctrl_c_in_mid_answer_as_json(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_ctrl_c_before_the_first_word(tmp_path: Path, script: Script) -> None:
-    """Ctrl-C while the model still thinks leaves an empty answer and a thread that goes on."""
+    """Ctrl-C while the model still thinks leaves an empty answer, and a thread that goes on and tells it."""
     async with Provider.open(words(MANY), words("Gladly."), pace=1) as server:
         assert await interrupted(server, tmp_path, after=1) == (130, "", "⏹ stopped\n")
         async with stage(tmp_path / "talk.db", script.models(ROLES)) as assistant:
             assert await script_lines(assistant) == ["user: count", "supervisor:  ^C"]
         server.pace = 0
-        assert await ended(await ask(server, tmp_path, "go on")) == (0, "Gladly.\n", "")
+        unanswered = phrase("left_unanswered", "en", text="count")
+        assert await ended(await ask(server, tmp_path, "go on")) == (0, "Gladly.\n", f"{unanswered}\n")

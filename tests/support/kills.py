@@ -73,6 +73,8 @@ class Kills:
 
     def compare(self, shown: list[dict[str, Any]], stored: list[str]) -> None:
         """Hold what a chat shows against what memory has, in order; copies are those whose arrival nobody knew of."""
+        # What the door itself remarks on is nobody's answer.
+        shown = [message for message in shown if not message["text"].startswith("ℹ️")]
         # Texts may be equal, so several may be the copy: how many of what is stored may have been shown so far.
         places = {0}
         for message in shown:

@@ -8,6 +8,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
@@ -37,7 +38,8 @@ _BETWEEN_PARTS = re.compile(r"[-.]")
 TABLES = """
 CREATE TABLE IF NOT EXISTS folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS files (
-    id INTEGER PRIMARY KEY, folder INTEGER NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL, UNIQUE (folder, path));
+    id INTEGER PRIMARY KEY, folder INTEGER NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL,
+    day TEXT NOT NULL DEFAULT '', UNIQUE (folder, path));
 CREATE TABLE IF NOT EXISTS passages (
     id INTEGER PRIMARY KEY, file INTEGER NOT NULL, title TEXT NOT NULL, anchor TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS passages_of_file ON passages (file);
@@ -46,7 +48,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (title, body, tokenize = 'as
 CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab (words, row);
 """
 SEARCH = """
-SELECT passages.title, passages.anchor, passages.text, files.path, folders.url, hits.distance
+SELECT passages.title, passages.anchor, passages.text, files.path, folders.url, files.day, hits.distance
 FROM (
     SELECT rowid, bm25(words, ?, 1.0) AS distance FROM words WHERE words MATCH ? ORDER BY distance, rowid LIMIT ?
 ) AS hits
@@ -55,7 +57,7 @@ ORDER BY hits.distance, hits.rowid
 """
 KNOWN = "SELECT 1 FROM vocabulary WHERE term = ?"
 PASSAGES = """
-SELECT passages.id, passages.title, passages.anchor, passages.text, files.path, folders.url
+SELECT passages.id, passages.title, passages.anchor, passages.text, files.path, folders.url, files.day
 FROM passages JOIN files ON files.id = passages.file JOIN folders ON folders.id = folder
 """
 COUNTS = """
@@ -82,6 +84,8 @@ class Passage:
     title: str
     text: str
     url: str
+    day: str = ""
+    """The day on which the file was changed last, such as `2026-11-22`; empty if it is not known."""
 
 
 def index_file(database: Path) -> Path:
@@ -109,8 +113,8 @@ class DocumentIndex:
         # The same pages may be there in several languages, and names of programs are the same in all of them.
         rows.sort(key=lambda row: row[-1] * (1 if listening(row[2][:SAMPLE], asked_in) == asked_in else OTHERS))
         sections: dict[str, Passage] = {}
-        for title, anchor, text, path, url, _ in rows:
-            passage = _passage(title, anchor, text, path, url)
+        for *columns, _ in rows:
+            passage = _passage(*columns)
             sections.setdefault(passage.url, passage)
         return list(sections.values())[:limit]
 
@@ -197,22 +201,25 @@ class DocumentIndex:
                 self._remove_file(number)
             return len(numbers)
 
-    def put_file(self, folder: str, path: str, content: bytes, read: Callable[[], Iterable[DocumentSection]]) -> bool:
+    def put_file(
+        self, folder: str, path: str, content: bytes, read: Callable[[], Iterable[DocumentSection]], day: str = ""
+    ) -> bool:
         """Index a file of a folder that was entered; tell whether its content is new. Only then is it `read`."""
         state = hashlib.sha256(content).hexdigest()
         sql = "SELECT id, path, digest FROM files WHERE folder = (SELECT id FROM folders WHERE path = ?) AND path = ?"
         with self._lock:
             former = self._database.execute(sql, (folder, path)).fetchone()
-        if former and former[2] == state:
-            return False
+            if former and former[2] == state:
+                self._database.execute("UPDATE files SET day = ? WHERE id = ? AND day <> ?", (day, former[0], day))
+                return False
         cut = [(part, text) for part in read() for text in passages(part.text, LONGEST_PASSAGE)]
         tokens = [(_tokens(part.title), _tokens(text)) for part, text in cut]
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
             for number, *_ in self._database.execute(sql, (folder, path)).fetchall():
                 self._remove_file(number)
-            adding = "INSERT INTO files (folder, path, digest) SELECT id, ?, ? FROM folders WHERE path = ?"
-            file = self._database.execute(adding, (path, state, folder)).lastrowid
+            adding = "INSERT INTO files (folder, path, digest, day) SELECT id, ?, ?, ? FROM folders WHERE path = ?"
+            file = self._database.execute(adding, (path, state, day, folder)).lastrowid
             for (part, text), (title, body) in zip(cut, tokens, strict=True):
                 sql = "INSERT INTO passages (file, title, anchor, text) VALUES (?, ?, ?, ?)"
                 number = self._database.execute(sql, (file, part.title, part.anchor, text)).lastrowid
@@ -247,6 +254,8 @@ class DocumentIndex:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")
         database.executescript(TABLES)
+        if "day" not in [name for _, name, *_ in database.execute("PRAGMA table_info(files)")]:
+            database.execute("ALTER TABLE files ADD COLUMN day TEXT NOT NULL DEFAULT ''")
         return database
 
     def _remove_file(self, number: int) -> None:
@@ -255,8 +264,8 @@ class DocumentIndex:
         self._database.execute("DELETE FROM files WHERE id = ?", (number,))
 
 
-def _passage(title: str, anchor: str, text: str, path: str, url: str) -> Passage:
-    return Passage(title, text, f"{url}{path}{'#' if anchor else ''}{anchor}")
+def _passage(title: str, anchor: str, text: str, path: str, url: str, day: str) -> Passage:
+    return Passage(title, text, f"{url}{path}{'#' if anchor else ''}{anchor}", day)
 
 
 def _phrase(meant: Sequence[str]) -> str:
@@ -321,7 +330,8 @@ def index_folder(index: DocumentIndex, place: Path, url: str, tell: Tell) -> Rep
         tell(number, len(files), name)
         try:
             body = contents(file)
-            if index.put_file(folder, name, body, partial(sections_of, file.name, body)):
+            day = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
+            if index.put_file(folder, name, body, partial(sections_of, file.name, body), day):
                 report.added += 1
             else:
                 report.unchanged += 1

@@ -37,7 +37,9 @@ class Documents(Base):
         )
         passages = self.means.index.search(query, limit * (len(others) + 1), lang)
         own = [passage for passage in passages if not passage.url.startswith(others)]
-        return Results([FoundDocument(it.text, it.title, it.url, self.name, part=it.url) for it in own[:limit]])
+        return Results(
+            [FoundDocument(it.text, it.title, it.url, self.name, it.day or None, part=it.url) for it in own[:limit]]
+        )
 
 
 source = Source(make=Documents)

@@ -57,11 +57,12 @@ class Calls:
     def within(self) -> float | None:
         """Return the share of a speaker's earlier prompt that its next one in the same turn repeats from its start.
 
-        None if nobody was asked twice in a turn. Observers are left out: each is asked once, and about itself.
+        None if nobody was asked twice in a turn. Observers and summaries are left out: they are given no tools, and
+        their prompts are about themselves.
         """
         last, same, all = dict[tuple[str, int], str](), 0, 0
         for call, turn in zip(self.asked, self.turns, strict=True):
-            if call.role == OBSERVER:
+            if call.role == OBSERVER or not call.tools:
                 continue
             if former := last.get((call.role, turn)):
                 same, all = same + _shared(former, call.prefix), all + len(former)

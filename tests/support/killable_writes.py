@@ -28,6 +28,7 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.composition import dialogs_of, discover, open_services, tables_of
 from observers import Observer
+from prompts import phrase
 from tests.conftest import compose
 from tests.support.killable_process import Request, serve
 from tests.support.shop_tools import ask_address, choose_order
@@ -82,12 +83,20 @@ class Clerk(Script):
         if role == "supervisor":
             return "It is sunny." if "weather" in heard else Call("plan_things", {"brief": "money"})
         results = _last_results(spoken)
-        answers = [message.text for message in results if message.name in [tool.name for tool in ASKING]]
+        answers = [_returned(message) for message in results if message.name in [tool.name for tool in ASKING]]
         if answers:
             return [Call("note", {"text": text}) for text in answers]
         if results:
-            return "\n".join(message.text for message in results)
+            return "\n".join(map(_returned, results))
         return [call for name, call in CALLS.items() if name in heard] or "Well."
+
+
+def _returned(result: BaseMessage) -> str:
+    """Return what a tool returned, without what the prompt says of the user."""
+    text = result.text
+    for seen in ("nobody", "shown", "with_words", "as_answer"):
+        text = text.removesuffix(f"\n{phrase(f'seen_{seen}', 'en')}")
+    return text.partition(f"\n{phrase('user_asked', 'en', question='').partition('“')[0]}")[0]
 
 
 def _last_results(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -93,7 +93,7 @@ class Clerk(Script):
 
 def _returned(result: BaseMessage) -> str:
     """Return what a tool returned, without what the prompt says of the user."""
-    text = result.text
+    text: str = result.text
     for seen in ("nobody", "shown", "with_words", "as_answer"):
         text = text.removesuffix(f"\n{phrase(f'seen_{seen}', 'en')}")
     return text.partition(f"\n{phrase('user_asked', 'en', question='').partition('“')[0]}")[0]

@@ -87,6 +87,13 @@ class WebhookChaos(WorkerChaos):
             await self._shown(chat, number + 1 - AT_ONCE)
         await self._shown(chat, self.plan.turns)
 
+        async def is_stored() -> bool:
+            memory = self._door.memory
+            return not (await memory.transcript.open_entries(thread) or await memory.updates.open(door_of(BOT["id"])))
+
+        # An answer is shown before it is stored, and its update is done after that.
+        await self._world.until(is_stored)
+
     async def _post(self, update: dict[str, Any]) -> None:
         """Bring an update as Telegram does: one after the other, until it is taken, and now and then twice."""
         times = 2 if self._random.random() < AGAIN else 1

@@ -16,6 +16,21 @@ from tests.support.pages import page
 from tests.support.scripted_assistant import stage
 
 ADDRESS = "http://127.0.0.1:8000"
+BROWSER = f"""
+import {{ EventSource as Stream }} from "eventsource";
+globalThis.EventSource = class extends Stream {{
+  constructor(path) {{ super(new URL(path, "{ADDRESS}")); }}
+}};
+"""
+"""What a browser has and Node.js lacks: streams of events, by a path on the page's server."""
+ONE_TURN = f"""
+setTimeout(() => process.exit(1), 60_000).unref();
+events.addEventListener("message", ({{ data }}) => {{ if (JSON.parse(data).type === "turn.end") events.close(); }});
+await new Promise((opened) => {{ events.onopen = opened; }});
+const body = JSON.stringify({{ text: "add sugar to my list" }}), headers = {{ "Content-Type": "application/json" }};
+await (await fetch("{ADDRESS}/threads/ann/turns", {{ method: "POST", headers, body }})).text();
+"""
+"""Has a turn once the stream is open, and closes the stream, which is endless, behind it."""
 
 
 async def output_of(*command: str) -> str:
@@ -42,10 +57,11 @@ async def test_the_examples_of_the_page(tmp_path: Path) -> None:
 @needs_node
 @pytest.mark.slow
 async def test_the_examples_in_javascript(tmp_path: Path) -> None:
-    """The stream is read by `fetch` alone, and a run by the client of AG-UI."""
+    """An answer is read by `fetch` alone, a run by the client of AG-UI, and what comes unasked as in a browser."""
     models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
-    by_fetch, by_agent = re.findall(r"```javascript\n(.*?)```", page("docs/http.md"), re.DOTALL)
+    by_fetch, unasked, by_agent = re.findall(r"```javascript\n(.*?)```", page("docs/http.md"), re.DOTALL)
     async with stage(tmp_path / "page.db", models) as assistant, served(assistant) as url:
         assert "1. salt" in await node(by_fetch.replace(ADDRESS, url), tmp_path)
-        await installed(tmp_path, "@ag-ui/client@1")
+        await installed(tmp_path, "@ag-ui/client@1", "eventsource@3")
         assert "2. tea" in await node(by_agent.replace(ADDRESS, url), tmp_path)
+        assert "3. sugar" in await node((BROWSER + unasked + ONE_TURN).replace(ADDRESS, url), tmp_path)

@@ -135,8 +135,11 @@ async def test_a_no_outlives_a_plain_request_beside_the_next_question(chat: Chat
     """A question to a tool alone leaves the question open, and what was declined stays declined."""
     async with home(chat, tmp_path) as service:
         delete, mail = OBEYED["deletes one"], OBEYED["sends a mail"]
-        chat.expects(planner=[READ, [delete, mail], delete, "So."], observer=["stay"])
-        await chat.says("please read the news of today to me", "no")
+        # The no leaves the mail behind it undone as well, so that the model asks for it anew.
+        chat.expects(planner=[READ, [delete, mail], mail, delete, "So."], observer=["stay"])
+        trace = await chat.says("please read the news of today to me", "no")
+        assert "recipient: “eve@evil.example”; words: “PIN 4711”" in trace.splitlines()[-1]
+        assert len(service.asked) == 1
         assert "1. milk" in await chat.says("show my list please")
         trace = await chat.says("yes")
         assert phrase("confirm_declined", "en", tool=delete.tool) in trace

@@ -21,6 +21,8 @@ TWICE = 20
 """How often a turn is killed, and killed again when it is taken up."""
 MOST_STEPS = 400
 IN_DOUBT = {name: phrase("write_unknown", "en", tool=name) for name in ("pay", "mail")}
+RECEIPT = "Receipt: https://bank.example/1"
+"""What stands for the view of a payment, above the words."""
 
 
 def request(database: Path, **more: object) -> Request:
@@ -38,13 +40,15 @@ def request(database: Path, **more: object) -> Request:
 
 def judged(desk: Desk, outcome: Outcome) -> str:
     """Return what is wrong with what was done and said; empty for nothing."""
-    [answer] = outcome.said
+    *shown, answer = outcome.said
     pay, note, mail = answer.split("\n")
     paid, mailed = desk.paid.count("Bob 10 EUR"), desk.paid.count("hi")
     wrong = {
         f"noted {len(desk.noted)} times": desk.noted != ["paid Bob"] or note != "Noted: paid Bob.",
         f"paid {paid} times": paid > 1,
         f"mailed {mailed} times": mailed > 1,
+        f"done in the order {desk.paid}": desk.paid not in ([], ["Bob 10 EUR"], ["hi"], ["Bob 10 EUR", "hi"]),
+        f"showed {shown}, said {pay!r}": shown != [RECEIPT] * (pay != IN_DOUBT["pay"]),
         f"paid {paid} times, said {pay!r}": pay != IN_DOUBT["pay"] and (pay[:11], paid) != ('{"receipt":', 1),
         f"mailed {mailed} times, said {mail!r}": mail != IN_DOUBT["mail"] and (mail, mailed) != ("Sent: hi.", 1),
     }
@@ -65,7 +69,7 @@ async def test_a_write_repeated_after_a_kill_is_done_once(tmp_path: Path, capsys
             outcome = await driver.play(request(database, life=1))
             if problem := judged(Desk(database), outcome):
                 problems[step] = problem
-            doubts += outcome.said[0].count("not known")
+            doubts += outcome.said[-1].count("not known")
             if step % 10 == 0:
                 assert (await driver.play(request(database, life=2))).said == outcome.said
             if not killed.killed:
@@ -83,10 +87,10 @@ PAID = ("Pay him", "pay(to='Bob', amount=10)")
 TRACES = {
     NOTED: ["planner.$call = Noted: paid Bob.\nplanner: Noted: paid Bob.", "planner: Noted: paid Bob."],
     PAID: [
-        'planner.$call = {"receipt":1}\nview: link Receipt',
+        'planner.$call = {"receipt":1}\nview: link Receipt\nplanner: {"receipt":1}',
         "planner.$call ! $unknown\nplanner: $unknown",
-        "view: link Receipt",
-        "planner: Receipt: https://bank.example/1",
+        'view: link Receipt\nplanner: {"receipt":1}',
+        f'planner: {RECEIPT}\nplanner: {{"receipt":1}}',
     ],
 }
 
@@ -155,8 +159,10 @@ async def test_two_processes_at_the_same_write(tmp_path: Path) -> None:
                 for driver, thread in ((driver_a, "a"), (driver_b, "b"))
             ]
             first, second = await asyncio.gather(*turns)
-            pay, note, _ = first.said[0].split("\n")
+            shown, answer = first.said
+            pay, note, _ = answer.split("\n")
+            assert shown == second.said[0] == RECEIPT
             assert (pay, note) == (f'{{"receipt":{pay[11:-1]}}}', "Noted: paid Bob.")
-            assert second.said[0].split("\n")[:2] == [pay, note]
+            assert [said.split("\n")[:2] for said in second.said[1:]] == [[pay, note]]
             assert (desk := Desk(database)).paid.count("Bob 10 EUR") == round_ + 1
             assert len(desk.noted) == round_ + 1

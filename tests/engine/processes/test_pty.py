@@ -16,6 +16,7 @@ from app.cli import command_line
 from app.cli import talk
 from tests.support.fake_assistant import StandIn, line, says
 count = says(" ".join(f"word{number}" for number in range(100)))
+StandIn.speakers = ()
 talk.open_assistant = StandIn(count, says("Fine"), lines=[line("user", "hi")], pace=0.03).open
 sys.exit(command_line.main(["chat"]))
 """

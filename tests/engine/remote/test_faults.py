@@ -32,7 +32,7 @@ FAULTS = {
 async def test_a_failing_service_does_not_end_the_turn(chat: Chat, service: Open, fault: str) -> None:
     """Whatever a service does, the model is told that the tool failed, and nothing of what it said."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "The shop is closed."])
-    async with service(FAULTS[fault], timeout=60):
+    async with service(FAULTS[fault], timeout=50):
         trace = await chat.says("What did I buy here?")
     assert phrase("tool_failed", "en", tool="find_orders") in trace
     assert [event.text for event in chat.events if isinstance(event, Message)] == ["The shop is closed."]

@@ -64,6 +64,7 @@ async def test_a_result_is_shown(chat: Chat, tmp_path: Path, library_port: int) 
             user: What is new?
             supervisor.new_books() = [{"id":1,"title":"The Odyssey"},{"id":2,"title":"Emma"}]
             view: cards New books
+            supervisor: Two.
         """) == await chat.says("What is new?")
     [cards] = [event for event in chat.events if isinstance(event, CardList)]
     assert [entry.id for entry in cards.entries] == ["urn:isbn:9780140449136", "urn:isbn:9780141439518"]

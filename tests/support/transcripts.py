@@ -43,7 +43,7 @@ SAID: dict[str, Sequence[Line]] = {
     "what is on my list now": [("list_todos", {}), "These three."],
     "what did I buy lately": [("list_orders", {}), "These four."],
     "cancel the rain jacket order": [
-        ("cancel_pending_order", {"order_id": 3, "reason": "no longer needed"}),
+        ("cancel_pending_order", {"order_id": "D1003", "reason": "no longer needed"}),
         "It is cancelled, and the money is on its way.",
     ],
     "yes": ["Done."],

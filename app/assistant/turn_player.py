@@ -177,8 +177,8 @@ class TurnPlayer(Equipment):
             lang = (update or run.state)["lang"]
             run.recording.begin(lang, resumed=progress in RESUMED)
             mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
-            told = [Notice(message=phrase("left_unanswered", lang, text=text)) for text in left]
-            for event in (_start(entry), *_as_shown(run.messages, run.state), *mended, *told):
+            remarks = [Notice(message=phrase("left_unanswered", lang, text=text)) for text in left]
+            for event in (_start(entry), *_as_shown(run.messages, run.state), *mended, *remarks):
                 yield stamp(event, run.turn)
             async with aclosing(self._answer(run, entry, update, progress, is_held=bool(held_by))) as events:
                 async for event in events:

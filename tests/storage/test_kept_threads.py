@@ -73,7 +73,7 @@ async def test_an_export_is_a_thread_again(chat: Chat, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("house")
 def test_import_reads_what_export_wrote(tmp_path: Path, capsys: Captured) -> None:
-    """The same export comes of it; a file that is none, or a thread that is there, is one line and changes nothing."""
+    """The copy exports the same. A file in another form and a thread that exists are refused in one line."""
     assert main(["ask", "add milk to my list", "--thread", "me"]) == 0
     capsys.readouterr()
     assert main(["export", "--thread", "me", "--format", "json"]) == 0

@@ -25,8 +25,8 @@ def subject(refusal: TelegramError) -> Subject:
     """Return what a refusal is about. What is read wrongly as a text's is tried in other forms, and not believed."""
     if isinstance(refusal, Forbidden | ChatMigrated):
         return "address"
-    said = refusal.message.lower().replace("_", " ")
-    return next((about for about, pattern in SUBJECTS if re.search(pattern, said)), "text")
+    reason_words = refusal.message.lower().replace("_", " ")
+    return next((about for about, pattern in SUBJECTS if re.search(pattern, reason_words)), "text")
 
 
 def reason(failure: BaseException | None) -> str:

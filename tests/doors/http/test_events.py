@@ -17,6 +17,7 @@ from app.doors.http import events as event_routes
 from app.doors.http.page.guard import COOKIE
 from prompts import sentence
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
+from tests.support.until import until
 
 EVENTS, TURNS, SAY = (f"/threads/ann/{path}" for path in ("events", "turns", "say"))
 Reading = AsyncIterator[dict[str, Any]]
@@ -139,12 +140,14 @@ async def test_streams_are_bounded(client: httpx.AsyncClient, monkeypatch: pytes
     async with listening(client):
         refused = await client.get(EVENTS)
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
-    for _ in range(200):
+
+    async def has_room() -> bool:
         with suppress(AssertionError):
             async with listening(client):
-                return
-        await asyncio.sleep(0.02)
-    raise TimeoutError
+                return True
+        return False
+
+    await until(has_room)
 
 
 async def test_what_is_due_rings_while_a_stream_is_open(assistant: Assistant, client: httpx.AsyncClient) -> None:

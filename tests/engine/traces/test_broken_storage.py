@@ -50,7 +50,7 @@ ROWS: dict[str, tuple[str, bytes] | dict[str, object]] = {
     "a list": (MSGPACK, zlib.compress(ormsgpack.packb([1, 2]))),
     "bytes that are cut off": (MSGPACK, zlib.compress(b"x" * 99)[:-5]),
     "bytes that are not packed": ("msgpack", b"\xc1\xff\x00"),
-    "blocks that are none": ("blocks msgpack", ormsgpack.packb([[1], b"digest", b""])),
+    "blocks in another form": ("blocks msgpack", ormsgpack.packb([[1], b"digest", b""])),
     "no list of blocks": ("blocks msgpack", ormsgpack.packb({"a": 1})),
     "other values": {"talks": 5, "turn": "many"},
     "messages that are none": {"talks": {"supervisor": {"messages": ["hi"]}}, "turn": 1, "lang": "en"},

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
+from agents.events.views import MOST_ENTRIES
 from agents.language.identifiers import spelled
 from agents.toolkit import Answer, Option, Runtime, choice, request, traits
 from dialogs.orders import records, wording
@@ -36,7 +37,12 @@ async def choose_order(
     lang = runtime.state["lang"]
 
     def fitting(shop: ShopRecords) -> Sequence[Order]:
-        called_orders = _called(shop.own_orders(), words, lambda order, words: _is_order(order, words, lang))
+        called_orders = _called(
+            shop.own_orders(),
+            words,
+            lambda order, words: _is_order(order, words, lang),
+            lambda order: f"{order['order_id']} ({wording.items_line(order['items'], lang)})",
+        )
         with_status = [order for order in called_orders if order["status"].startswith(status or "")]
         if words and called_orders and not with_status:
             raise ShopError("wrong_status", status=called_orders[0]["status"], wanted=status)
@@ -64,7 +70,12 @@ async def choose_item(order_id: OrderId, runtime: Runtime, words: Words | None =
 
     def fitting(shop: ShopRecords) -> Sequence[Item]:
         items = {item["item_id"]: item for item in shop.order(order_id)["items"]}
-        return _called([*items.values()], words, lambda item, words: _is_item(item, words, lang))
+        return _called(
+            [*items.values()],
+            words,
+            lambda item, words: _is_item(item, words, lang),
+            lambda item: item_label(item, lang),
+        )
 
     def option(item: Item) -> Option:
         value = {name: item[name] for name in ("item_id", "product_id", "name", "price")}
@@ -114,7 +125,12 @@ async def choose_payment_method(
         order = shop.order(order_id)
         methods = shop.user(order["user_id"])["payment_methods"]
         usable = [methods[id] for id in (refundable(shop, order) if purpose == "return" else methods)]
-        methods_called = _called(usable, words, lambda method, words: wording.is_called(words, labels(method), lang))
+        methods_called = _called(
+            usable,
+            words,
+            lambda method, words: wording.is_called(words, labels(method), lang),
+            lambda method: wording.method_label(method, lang),
+        )
         # "My card" is no gift card.
         first = [it for it in methods_called if words and wording.begins(words, labels(it), lang)]
         return first or methods_called
@@ -192,13 +208,19 @@ def _is_item(item: Item, words: str, lang: str) -> bool:
     return wording.is_called(words, (item_label(item, lang), item_label(item, FALLBACK)), lang)
 
 
-def _called(entries: Sequence[T], words: str | None, fits: Callable[[T, str], bool]) -> Sequence[T]:
-    """Return the entries that fit the user's words, all entries without words. Raises ShopError if no entry fits."""
+def _called(
+    entries: Sequence[T], words: str | None, fits: Callable[[T, str], bool], label: Callable[[T], str]
+) -> Sequence[T]:
+    """Return the entries that fit the user's words, all entries without words.
+
+    Raises ShopError if no entry fits; it names those that there are.
+    """
     if words is None:
         return entries
     fitting = [entry for entry in entries if fits(entry, words)]
     if not fitting:
-        raise ShopError("nothing_called", words=words)
+        names = "; ".join(label(entry) for entry in entries[:MOST_ENTRIES])
+        raise ShopError("only_called", words=words, names=names or "–")
     return fitting
 
 

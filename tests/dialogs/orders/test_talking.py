@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agents.events import ToolEnd
 from agents.memory import open_memory
 from agents.models.script import Call, Line
 from app.assistant.clocks import Ring
@@ -72,6 +73,22 @@ async def test_a_return_with_both_selectors(chat: Chat, ann: Ann) -> None:
         "view: cards Order D1001, return requested, €143.50\norders: It is on its way."
     )
     assert ann.changed == ["D1001"]
+
+
+async def test_a_name_that_fits_nothing_is_answered_with_what_there_is(chat: Chat, ann: Ann) -> None:
+    """The model gets the names to choose from, of payments as of items and orders."""
+    chat.expects(
+        orders=[
+            Call("choose_payment_method", {"order_id": "D1001", "words": "the card I paid with"}),
+            Call("choose_item", {"order_id": "D1001", "words": "kettle"}),
+            "Which of them?",
+        ]
+    )
+    await ann.says("Something in D1001 is no good")
+    payment, item = [event.object for event in chat.events if isinstance(event, ToolEnd)][-2:]
+    assert payment.startswith("Nothing here is called “the card I paid with”. There is: ")
+    assert "gift card" in payment
+    assert "Water Bottle, 0.5 l, blue" in item
 
 
 async def test_a_no_leaves_the_order(chat: Chat, ann: Ann) -> None:

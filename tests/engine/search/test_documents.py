@@ -6,6 +6,7 @@ import os
 import random
 import stat
 from collections.abc import Mapping
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,15 @@ def test_a_folder_is_indexed_step_by_step(index: DocumentIndex, manual: Path) ->
     assert found(index, "наличные") == []
     assert found(index, "come back") == []
     assert found(index, "exchange") == ["guide.md#shop"]
+
+
+def test_a_hit_has_the_day_of_its_file(index: DocumentIndex, manual: Path) -> None:
+    """The day follows the file, also where its words stayed as they were."""
+    guide = manual / "guide.md"
+    for day in (20_000, 20_001):
+        os.utime(guide, (day * 86_400, day * 86_400))
+        index_folder(index, manual, "", silent)
+        assert index.search("what goods come back?", 1, "en")[0].day == str(date(1970, 1, 1) + timedelta(day))
 
 
 def test_a_damaged_file_is_named_and_the_rest_is_read(index: DocumentIndex, manual: Path) -> None:

@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
@@ -34,11 +33,7 @@ class CompatibleChat(ChatOpenAI):
     """Chat completions of a server. Only the client and the parameters are LangChain's."""
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **options: Any,
+        self, messages: list[BaseMessage], stop: object = None, run_manager: object = None, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         set_options = {name: value for field, name in OPTIONS.items() if (value := getattr(self, field)) is not None}
         usage_option = {"stream_options": {"include_usage": True}} if self.stream_usage else {}

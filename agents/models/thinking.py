@@ -1,9 +1,8 @@
 """What a provider gives a client to carry: kept with a reply, and given back to the model that it came from.
 
-Anthropic refuses the results of a call whose thinking is missing, Gemini a call without its signature, DeepSeek a call
-without its thinking; OpenAI wants its items of reasoning. A reply with calls therefore carries all that, packed, as a
-note. The prompts of the same turn send it back. Thinking that is plain text goes on being sent in later turns: some
-servers want it, and the others leave it out themselves. No text of it is shown.
+Providers refuse calls without the thinking, the signature or the items of reasoning that came with them. A reply with
+calls therefore carries these, packed, as a note. The prompts of the same turn send it back. Thinking that is plain text
+is sent in later turns, too: some servers want it, and the others leave it out themselves. No text of it is shown.
 """
 
 import base64
@@ -49,13 +48,6 @@ class Carried(TypedDict):
     """Google's signatures of calls, by their place."""
 
 
-def thoughts_in(chunk: AIMessageChunk) -> Mapping[str, Any]:
-    """Return the fields of a chunk that hold thinking, or anything else that a server writes beside a message."""
-    extras = chunk.additional_kwargs
-    fields = {name: value for name, value in extras.items() if value and name.startswith(THINKING_FIELDS)}
-    return {**fields, **extras.get(FIELDS, {})}
-
-
 class CarriedParts:
     """Gathers what a reply's provider wants back while the reply streams."""
 
@@ -66,8 +58,9 @@ class CarriedParts:
 
     def take(self, chunk: AIMessageChunk) -> int:
         """Add the parts that stand in a chunk; return how many characters of thinking they have."""
-        size, fields = 0, thoughts_in(chunk) if chunk.additional_kwargs else {}
-        for name, value in fields.items():
+        size, extras = 0, chunk.additional_kwargs
+        fields = {name: value for name, value in extras.items() if value and name.startswith(THINKING_FIELDS)}
+        for name, value in (fields | extras.get(FIELDS, {})).items():
             self._fields.setdefault(name, []).append(value)
             size += len(str(value)) if name.startswith(THINKING_FIELDS) else 0
         for block in chunk.content if isinstance(chunk.content, list) else ():
@@ -77,16 +70,13 @@ class CarriedParts:
             piece = {"type": CALL} if is_call else {key: part for key, part in block.items() if key != "index"}
             self._blocks.setdefault(place, []).append(piece)
             size += 0 if is_call else len(str(piece))
-        self._signatures |= chunk.additional_kwargs.get(SIGNATURES) or {}
+        self._signatures |= extras.get(SIGNATURES) or {}
         return size
 
     def noted(
         self, message: AIMessage, model: str, ids: Sequence[str | None], call_fields: Sequence[Mapping[str, Any]]
     ) -> AIMessage:
-        """Return the reply with what its calls will need as a note.
-
-        `ids` are those that the provider gave to them, `call_fields` what it wrote beside them.
-        """
+        """Return the reply with a note of what its calls need; `ids` and `call_fields` are the provider's for them."""
         blocks = [_whole(pieces) for pieces in self._blocks.values()]
         wanted = [block for block in blocks if any(map(block.get, SEALS)) or isinstance(block.get("thinking"), list)]
         carried: Carried = {

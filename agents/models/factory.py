@@ -29,7 +29,7 @@ SPELLINGS: Mapping[str, Sequence[str]] = {
     "choice": ("extra_body",),
 }
 """How LangChain's classes call the parameters that they take; the first name that they know counts."""
-PER_REQUEST = ("parallel_tool_calls", "choice")
+PER_REQUEST = frozenset(("parallel_tool_calls", "choice"))
 """Those of them that stand in a request, and not in the making of a class."""
 KEYS: Mapping[str, Sequence[str]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
@@ -92,7 +92,7 @@ class Parameters(BaseModel):
         """Return the set parameters as the class of `chat` calls them. Raises ConfigError: it takes no such one."""
         fields = type(chat).model_fields
         bound = inspect.signature(type(chat).bind_tools).parameters
-        names_taken = {*fields, *(field.alias for field in fields.values()), *bound}
+        names_taken = {*fields, *(field.alias for field in fields.values()), *(PER_REQUEST & bound.keys())}
         options: dict[str, object] = {}
         for parameter, spellings in SPELLINGS.items():
             if (value := getattr(self, parameter)) is not None:

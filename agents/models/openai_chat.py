@@ -84,7 +84,6 @@ def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
-    """Yield the data of the events of a stream."""
     rest, data, size = b"", list[bytes](), 0
     try:
         async for piece in response.iter_bytes():
@@ -105,7 +104,6 @@ async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
 
 
 def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
-    """Return a piece of a reply as LangChain knows it."""
     calls, extras = delta.get("tool_calls") or (), dict[str, Any]()
     if fields := _beside(delta, MESSAGE_KEYS):
         extras[FIELDS] = fields
@@ -118,7 +116,6 @@ def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
 
 
 def _beside(written: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """Return what a server wrote beside the keys that all know."""
     others = {key: value for key, value in written.items() if key not in known}
     return {key: value for key, value in others.items() if value and isinstance(value, str | list | dict)}
 

@@ -34,8 +34,6 @@ LOOP: Literal["loop"] = "loop"
 
 @dataclass
 class _Call:
-    """A tool call while its pieces come."""
-
     name: str
     id: str | None
     index: int | str | None

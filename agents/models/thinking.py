@@ -143,7 +143,6 @@ def _content(message: AIMessage, blocks: Sequence[dict[str, Any]]) -> list[str |
 
 
 def _whole(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the pieces of a block as one."""
     keys = dict.fromkeys(key for piece in pieces for key in piece)
     values = {key: [piece[key] for piece in pieces if piece.get(key) is not None] for key in keys}
     return {key: _joined(parts) if key in PIECES else parts[-1] for key, parts in values.items() if parts}

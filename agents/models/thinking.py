@@ -59,8 +59,7 @@ class CarriedParts:
     def take(self, chunk: AIMessageChunk) -> int:
         """Add the parts that stand in a chunk; return how many characters of thinking they have."""
         size, extras = 0, chunk.additional_kwargs
-        fields = {name: value for name, value in extras.items() if value and name.startswith(THINKING_FIELDS)}
-        for name, value in (fields | extras.get(FIELDS, {})).items():
+        for name, value in ({**_thinking_in(extras), **extras.get(FIELDS, {})} if extras else {}).items():
             self._fields.setdefault(name, []).append(value)
             size += len(str(value)) if name.startswith(THINKING_FIELDS) else 0
         for block in chunk.content if isinstance(chunk.content, list) else ():
@@ -107,14 +106,22 @@ def with_thoughts(message: AIMessage, model: str, *, is_past: bool = False) -> A
     calls, fields = message.tool_calls, carried["fields"]
     own = {CALL_FIELDS: {calls[int(place)]["id"]: beside for place, beside in carried["calls"].items()}}
     signatures = {calls[int(place)]["id"]: signature for place, signature in carried["signatures"].items()}
-    # LangChain's classes look for thinking beside the message, and nothing else there is the server's to write.
-    thinking = {name: value for name, value in fields.items() if name.startswith(THINKING_FIELDS)}
     return AIMessage(
         _content(message, carried["blocks"]) if carried["blocks"] else message.text,
         tool_calls=calls,
         id=message.id,
-        additional_kwargs={**thinking, **own, FIELDS: fields, **({SIGNATURES: signatures} if signatures else {})},
+        # LangChain's classes look for thinking beside the message, and nothing else there is the server's to write.
+        additional_kwargs={
+            **_thinking_in(fields),
+            **own,
+            FIELDS: fields,
+            **({SIGNATURES: signatures} if signatures else {}),
+        },
     )
+
+
+def _thinking_in(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value and name.startswith(THINKING_FIELDS)}
 
 
 @lru_cache(maxsize=256)

@@ -67,9 +67,7 @@ class Instant(ScriptModel):
 
     tools: Any = Field(default=(), repr=False)
 
-    def bind_tools(
-        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
-    ) -> Runnable[LanguageModelInput, AIMessage]:
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
         """Remember the tools, for the record; what they are is worked out when it is asked for."""
         return self.model_copy(update={"tools": tools})
 

@@ -26,7 +26,6 @@ Choice = Literal["grammar", "guided_choice"]
 MARK = {"type": "ephemeral"}
 
 Stream = Callable[[list[AnyMessage]], AsyncIterator[AIMessage]]
-"""Streams a reply to a prompt."""
 ToolSchema = dict[str, Any]
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
 MOST_CHARACTERS = 200_000
@@ -43,14 +42,8 @@ HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECA
 
 def _marked(message: AnyMessage) -> AnyMessage:
     """Return the message with a mark at its end; a message without text cannot carry one."""
-    if not message.text:
-        return message
-    return message.model_copy(update={"content": [{"type": "text", "text": message.text, "cache_control": MARK}]})
-
-
-def _choice(field: Choice, words: Sequence[str]) -> dict[str, object]:
-    rule = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
-    return {field: f"root ::= {rule}" if field == "grammar" else [*words]}
+    blocks = [{"type": "text", "text": message.text, "cache_control": MARK}]
+    return message.model_copy(update={"content": blocks}) if message.text else message
 
 
 @dataclass(frozen=True)
@@ -157,8 +150,7 @@ class Model:
     def learn(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
         """Return the names of what a refusal is about and the request had, and do without it from now on.
 
-        `before` is what that request did without. Of the names of a limit one is given up at a time: the server may
-        know another.
+        `before` is what that request did without.
         """
         if (wanted := wanted_field(refusal)) and wanted not in self.form.wanted:
             self.form.wanted.add(wanted)
@@ -169,18 +161,10 @@ class Model:
         return learnt
 
     def extras(self, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
-        """Return the names of what a request has beside the model, the messages and the tools.
-
-        `before` is what it does without. Of the names of a limit it has the first one that is left.
-        """
-        own = {
-            "prompt_cache_key": self.caching == "key",
-            "cache_control": self.caching == "marks",
-            "parallel_tool_calls": self.parallel_tool_calls is not None,
-            self.choice or "": self.choice is not None,
-            next((name for name in self._spellings if name not in before), ""): True,
-        }
-        names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | {name for name, is_sent in own.items() if is_sent}
+        """Return the names of what a request has beside the model, the messages and the tools, and without `before`."""
+        # One name of a limit is given up at a time: the server may know another.
+        limit = next((name for name in self._spellings if name not in before), "")
+        names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | {*self._options("some"), self.choice or "", limit}
         names |= {name for message in prompt for name in message.additional_kwargs.get(FIELDS, ())}
         return names - {*before, ""}
 
@@ -192,18 +176,25 @@ class Model:
 
     def limited(self, words: Sequence[str]) -> Self:
         """Return the model as its server takes it, with the limits of a reply; `words`: one of them is wanted."""
-        update = self.form.omitted(self.chat)
-        if limit := self._most(is_word=bool(words)):
-            update |= self._limit(limit, self._body(update))
+        update, extra, field = self.form.omitted(self.chat), dict[str, object](), self._field
+        if field and (limit := self._most(is_word=bool(words))):
+            name = next((name for name in self._spellings if name not in self.form.without), None)
+            if name is None:
+                update |= {field: None} if self.most_tokens is None else {}
+            elif name == (type(self.chat).model_fields[field].alias or field) or len(self._spellings) == 1:
+                # The class writes it so.
+                update[field] = limit
+            else:
+                update[field], extra[name] = None, limit
         if self.window.size and self.sends_window:
             # Ollama would load less, and cut a longer prompt without a word.
             update["num_ctx"] = self.window.size
         if words and self.choice and self.choice not in self.form.without:
-            update["extra_body"] = {**self._body(update), **_choice(self.choice, words)}
+            rule = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
+            extra[self.choice] = f"root ::= {rule}" if self.choice == "grammar" else [*words]
+        if extra:
+            update["extra_body"] = {**(update.get("extra_body", getattr(self.chat, "extra_body", None)) or {}), **extra}
         return replace(self, chat=self.chat.model_copy(update=update)) if update else self
-
-    def _body(self, update: Mapping[str, Any]) -> Mapping[str, object]:
-        return update.get("extra_body", getattr(self.chat, "extra_body", None)) or {}
 
     @property
     def _field(self) -> str | None:
@@ -222,17 +213,6 @@ class Model:
         is_foreign = self.most_tokens is not None and self.address and "api.openai.com" not in self.address
         return SPELLINGS if is_foreign or fields[field].alias is None else SPELLINGS[::-1]
 
-    def _limit(self, limit: int, body: Mapping[str, object]) -> dict[str, Any]:
-        """Return the limit of a reply under a name that the server takes."""
-        field = self._field or ""
-        spelling = next((name for name in self._spellings if name not in self.form.without), None)
-        if spelling is None:
-            return {field: None} if self.most_tokens is None else {}
-        if spelling == (type(self.chat).model_fields[field].alias or field) or len(self._spellings) == 1:
-            # The class writes it so.
-            return {field: limit}
-        return {field: None, "extra_body": {**body, spelling: limit}}
-
     def _most(self, *, is_word: bool) -> int | None:
         """Return how many tokens a reply may have; None: no limit."""
         if self.most_tokens is None:
@@ -245,27 +225,28 @@ class Model:
         return min(most, self.window.reply or most)
 
     def bound(self, tools: Sequence[ToolSchema], key: str) -> Stream:
-        """Return what streams a reply: the model with its tools.
-
-        `key` is that under which the provider keeps a prompt's beginning.
-        """
-        options: dict[str, Any] = {"prompt_cache_key": key} if self.caching == "key" and key else {}
-        if self.caching == "marks":
-            # The provider's client marks the end of the prompt.
-            options["cache_control"] = MARK
-        if tools and self.parallel_tool_calls is not None:
-            options["parallel_tool_calls"] = self.parallel_tool_calls
-        options = {name: option for name, option in options.items() if name not in self.form.without}
+        """Return what streams a reply, with these tools; the provider keeps a prompt's beginning under `key`."""
+        omitted = self.form.without if tools else {*self.form.without, "parallel_tool_calls"}
+        options = {name: option for name, option in self._options(key).items() if name not in omitted}
         # One client empties the parameters that it is given; they belong to all turns and models.
         own = [{**tool, "function": {**tool["function"]}} for tool in tools]
         runnable = self.chat.bind_tools(own, **options) if own else self.chat.bind(**options)
         return partial(attempts, runnable, self.retries, self.gap_seconds)
 
-    def marked(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
-        """Mark what the next turn repeats: the system message, and the last message before the newest user message.
+    def _options(self, key: str) -> dict[str, Any]:
+        """Return what a request with tools has beside them, as the provider's client calls it."""
+        options: dict[str, Any] = {
+            "prompt_cache_key": key if self.caching == "key" and key else None,
+            # The provider's client marks the end of the prompt.
+            "cache_control": MARK if self.caching == "marks" else None,
+            "parallel_tool_calls": self.parallel_tool_calls,
+        }
+        return {name: option for name, option in options.items() if option is not None}
 
-        Files beside the newest user message stand in the prompts of this turn only. Nothing is marked for a provider
-        that wants no marks.
+    def marked(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
+        """Mark what the next turn repeats, if the provider wants marks.
+
+        That is the system message, and the last message before the newest user message, whose files are not repeated.
         """
         if self.caching != "marks" or "cache_control" in self.form.without:
             return prompt

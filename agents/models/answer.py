@@ -1,13 +1,11 @@
 """The answer in a reply's text while it streams: what the user may be shown of it, and the calls that it really is.
 
-Servers without the right parser leave thinking, marks of the chat template and calls of tools in the text, and weak
-models write them themselves. `forms.toml` is the table of it all. Only what may become one of its marks is held back.
-Thinking and blocks of a prompt are left out. An answer ends where a turn ends, or somebody else's begins. A text that
-is a call is the call; one that only looks like a call makes the reply a broken one.
+Servers and weak models leave thinking, marks of the chat template and calls of tools in the text: `forms.toml` is their
+table. Only what may become one of its marks is held back. Thinking and blocks of a prompt are left out. An answer ends
+where a turn ends. A text that is a call is the call; one that only looks like a call makes the reply a broken one.
 
-In code, between backticks, marks are text: so a model can speak of them. A block of our own prompts is text there only
-if the user or a tool spoke of it. A mark that one of them wrote is text everywhere, with `‹` for its first character.
-Some chat templates open the thinking in the prompt; a text then begins inside it and only has the closing tag.
+In code, marks are text. A block of our own prompts is text there only if the user or a tool spoke of it. A mark that
+one of them wrote is text everywhere, with `‹` for its first character.
 """
 
 import re
@@ -112,11 +110,7 @@ class AnswerText:
         return self.is_headless or self._closing is not None
 
     def feed(self, piece: str) -> str:
-        """Return what may be shown now that this piece has come.
-
-        Raises:
-            GarbledReply: it only looks like a call, or it repeats our instructions.
-        """
+        """Return what may be shown now. Raises GarbledReply: it is no sound call, or repeats our instructions."""
         shown: list[str] = []
         for start in range(0, len(piece), STEP):
             self._buffer += piece[start : start + STEP]

@@ -1,7 +1,4 @@
-"""Make chat models from their names: "local:rules", "openai:<name>", or "<provider>:<name>" of another provider.
-
-`Parameters` are what an operator may say about how a role's model answers.
-"""
+"""Make chat models from their names: "local:rules", "openai:<name>", or "<provider>:<name>" of another provider."""
 
 import importlib
 import inspect
@@ -28,8 +25,12 @@ SPELLINGS: Mapping[str, Sequence[str]] = {
     "max_tokens": LIMITS,
     "base_url": ("base_url",),
     "slot": ("extra_body",),
+    "parallel_tool_calls": ("parallel_tool_calls",),
+    "choice": ("extra_body",),
 }
-"""How LangChain's classes call the parameters that they take when they are made; the first one they know counts."""
+"""How LangChain's classes call the parameters that they take; the first name that they know counts."""
+PER_REQUEST = frozenset(("parallel_tool_calls", "choice"))
+"""Those of them that stand in a request, and not in the making of a class."""
 KEYS: Mapping[str, Sequence[str]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "mistralai": ("MISTRAL_API_KEY",),
@@ -53,7 +54,7 @@ FORMS: dict[str, RequestForm] = {}
 
 
 class Parameters(BaseModel):
-    """The parameters of a role's model."""
+    """What an operator may say about how a role's model answers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -88,33 +89,25 @@ class Parameters(BaseModel):
         return default.model_copy(update=self.model_dump(exclude_unset=True))
 
     def options(self, chat: BaseChatModel, name: str) -> dict[str, object]:
-        """Return the parameters that are set, as the class of `chat` calls them when it is made.
-
-        Raises:
-            ConfigError: models of this class take no such parameter.
-        """
+        """Return the set parameters as the class of `chat` calls them. Raises ConfigError: it takes no such one."""
         fields = type(chat).model_fields
-        names_taken = {*fields, *(field.alias for field in fields.values())}
+        bound = inspect.signature(type(chat).bind_tools).parameters
+        names_taken = {*fields, *(field.alias for field in fields.values()), *(PER_REQUEST & bound.keys())}
         options: dict[str, object] = {}
         for parameter, spellings in SPELLINGS.items():
             if (value := getattr(self, parameter)) is not None:
                 option = next((spelling for spelling in spellings if spelling in names_taken), None)
                 if option is None:
                     raise ConfigError(f"LLM_PARAMETERS: {name} takes no {parameter}")
-                options[option] = {"id_slot": value} if parameter == "slot" else value
-        bound = inspect.signature(type(chat).bind_tools).parameters
-        if self.parallel_tool_calls is not None and "parallel_tool_calls" not in bound:
-            raise ConfigError(f"LLM_PARAMETERS: {name} takes no parallel_tool_calls")
-        if self.choice is not None and "extra_body" not in names_taken:
-            raise ConfigError(f"LLM_PARAMETERS: {name} takes no choice")
+                if parameter not in PER_REQUEST:
+                    options[option] = {"id_slot": value} if parameter == "slot" else value
         return options
 
 
 def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
     """Return the chat model `name` of the provider `kind`; its key comes from the provider's own variable.
 
-    Raises:
-        ConfigError: the provider is unknown, or its package or its key is missing.
+    Raises ConfigError: the provider is unknown, or its package or its key is missing.
     """
     try:
         init_chat_model = importlib.import_module("langchain.chat_models").init_chat_model
@@ -163,8 +156,7 @@ class Endpoint:
 def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = None) -> Model:
     """Return the model of that name.
 
-    Raises:
-        ConfigError: the name is of no known kind, its package or its key is missing, or it takes no such parameter.
+    Raises ConfigError: the name is of no known kind, its package or its key is missing, or it takes no such parameter.
     """
     kind, _, bare = name.partition(":")
     if name == LOCAL and endpoint.rules:
@@ -178,7 +170,6 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
     make, *other = _forms(kind, bare, endpoint, {}, parameters.wire)
     if options := parameters.options(make(), name):
         make, *other = _forms(kind, bare, endpoint, options, parameters.wire)
-    caching = CACHING.get(kind, "none") if endpoint.caching else "none"
     model = Model(
         name,
         make(),
@@ -189,7 +180,7 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         window=Window(parameters.window, parameters.history),
         aside_seconds=parameters.patience,
         choice=parameters.choice,
-        caching=caching,
+        caching=CACHING.get(kind, "none") if endpoint.caching else "none",
         reply_length=endpoint.reply_length,
         reply_seconds=endpoint.reply_seconds,
         reply_repeats=endpoint.reply_repeats,

@@ -1,7 +1,6 @@
 """Tell what a provider's failure means: whether to ask again, and what an operator should know.
 
-LangChain's own exceptions are asked first, then the OpenAI client's, then the attributes that all clients share. No
-client is imported for that: the OpenAI client takes a second to load, and what was never loaded cannot have failed.
+No client is imported for that: the OpenAI client takes a second to load, and what was never loaded cannot have failed.
 """
 
 import os
@@ -80,8 +79,6 @@ BUSY = (408, 409, 425, 429)
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
 """The packages that carry requests. Clients pass some of their exceptions on as they are: a connection was lost."""
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
-ANSWERED = (*BODIES, "response")
-"""Where clients keep that a server has answered."""
 
 
 def is_failure(failure: Exception) -> bool:
@@ -103,7 +100,8 @@ def _clients(failure: BaseException) -> set[str]:
 
 def is_models(failure: Exception) -> bool:
     """Tell whether only a model's client raises such an exception, and no tool."""
-    return isinstance(failure, ModelError) or _is_openai(failure)
+    openai = sys.modules.get("openai")
+    return isinstance(failure, ModelError) or (openai is not None and isinstance(failure, openai.OpenAIError))
 
 
 def diagnose(failure: Exception) -> Trouble:
@@ -152,12 +150,10 @@ def overflow_of(failure: Exception) -> Overflow | None:
     refusal = refusal_of(failure)
     if not is_known and not OVERFLOW.search(refusal.words):
         return None
-    return Overflow(*(refusal.counts.get(name) or _count(wording, refusal.words) for name, wording in COUNTS))
-
-
-def _count(wording: re.Pattern[str], words: str) -> int | None:
-    match = wording.search(words)
-    return int(match["before"] or match["behind"]) if match else None
+    counted = [(refusal.counts.get(name), wording.search(refusal.words)) for name, wording in COUNTS]
+    return Overflow(
+        *(count or (int(match["before"] or match["behind"]) if match else None) for count, match in counted)
+    )
 
 
 def unsound_reply(failure: Exception, request: str | None, *, begun: bool) -> DialogSupervisorError | None:
@@ -200,7 +196,7 @@ def _broke(failure: Exception, *, begun: bool) -> bool:
 def _stands_in_stream(failure: Exception) -> bool:
     """Tell whether a server sent an error in place of a piece: it answered, and not with a status of its own."""
     is_refusal = isinstance(failure, ModelError) or (status(failure) or 0) >= FIRST_FAULT or _is_transport(failure)
-    return not is_refusal and any(getattr(failure, name, None) for name in ANSWERED)
+    return not is_refusal and any(getattr(failure, name, None) for name in (*BODIES, "response"))
 
 
 def is_other_form(failure: Exception, wire: str) -> bool:
@@ -212,11 +208,6 @@ def is_other_form(failure: Exception, wire: str) -> bool:
         return RESPONSES.search(words) is not None
     is_no_path = status(failure) in (404, 405) and "model" not in words.lower()
     return is_no_path or COMPLETIONS.search(words) is not None
-
-
-def leaves_no_room(overflow: Overflow) -> bool:
-    """Tell whether the prompt would fit, and the limit of the reply beside it does not."""
-    return bool(overflow.window and overflow.prompt and overflow.prompt < overflow.window)
 
 
 def server_words(failure: Exception, heard: Sequence[str]) -> str:
@@ -241,10 +232,7 @@ def server_words(failure: Exception, heard: Sequence[str]) -> str:
 
 
 def cause_of(failure: BaseException) -> str:
-    """Return in a few words what happened: the status, the operating system's reason, else the kind of failure.
-
-    Nothing of what the other side said is quoted.
-    """
+    """Return in a few words what happened, without any of the other side: a status, a system's reason, or a kind."""
     if (number := status(failure)) is not None:
         return f"HTTP {number}"
     kind, visited = type(failure).__name__, set[int]()
@@ -270,8 +258,3 @@ def status(failure: BaseException) -> int | None:
                 if isinstance(number, int) and not isinstance(number, bool):
                     return number
     return None
-
-
-def _is_openai(failure: BaseException) -> bool:
-    openai = sys.modules.get("openai")
-    return openai is not None and isinstance(failure, openai.OpenAIError)

@@ -31,19 +31,14 @@ def ending_in(metadata: Mapping[str, Any], kind: str) -> Ending | None:
         if value:
             word = str(value).lower()
             if word not in words and len(words) > 1:
-                _tell(kind, f"{path} is {word[:40]!r}, which is taken for {words[OTHER]!r}")
+                log_once(kind, f"{path} is {word[:40]!r}, which is taken for {words[OTHER]!r}")
             return words.get(word, words[OTHER])
     return None
 
 
-def accept(kind: str) -> None:
-    """Say that replies of a kind of provider count although they do not say why they ended."""
-    _tell(kind, "a reply does not say why it ended; it counts, since its stream ended without an error")
-
-
 @cache
-def _tell(kind: str, text: str) -> None:
-    """Write a line into the log, once in a process."""
+def log_once(kind: str, text: str) -> None:
+    """Log what replies of a kind of provider are like, once in a process."""
     LOG.warning("%s: %s", kind, text)
 
 

@@ -1,15 +1,12 @@
 """A chat model that runs in this process: it knows its whole reply at once, and streams it as a provider would."""
 
 import asyncio
-import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
@@ -42,50 +39,23 @@ class LocalChat(BaseChatModel):
         await asyncio.sleep(0)
 
     def bind_tools(
-        self,
-        tools: Sequence[ToolSchema | type | Callable[..., object] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: object,
+        self, tools: Sequence[ToolSchema | type | Callable[..., object] | BaseTool], **kwargs: object
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Offer these tools; which to use is always the model's choice."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: object = None, run_manager: object = None, **kwargs: Any
     ) -> ChatResult:
-        message = self.answer(messages, kwargs.get("tools", ()))
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        return ChatResult(generations=[ChatGeneration(message=self.answer(messages, kwargs.get("tools", ())))])
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: object = None, run_manager: object = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         message = await self.answer_in_time(messages, kwargs.get("tools", ()))
         for piece in self.pieces(message.text):
             yield ChatGenerationChunk(message=AIMessageChunk(content=piece, id=message.id))
             await self.pause()
-        chunks = [
-            tool_call_chunk(
-                name=call["name"], args=json.dumps(call["args"], ensure_ascii=False), id=call["id"], index=place
-            )
-            for place, call in enumerate(message.tool_calls)
-        ]
-        last = AIMessageChunk(
-            content="",
-            tool_call_chunks=chunks,
-            id=message.id,
-            additional_kwargs=message.additional_kwargs,
-            response_metadata=message.response_metadata,
-            usage_metadata=message.usage_metadata,
-            chunk_position="last",
-        )
-        yield ChatGenerationChunk(message=last)
+        rest = message.model_dump(exclude={"type", "content"})
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last", **rest))
         await self.pause()

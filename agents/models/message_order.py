@@ -1,9 +1,7 @@
 """The order of roles that every chat template takes.
 
-Chat templates differ in what they refuse: a second system message, two user messages in a row, a user message
-straight after a tool result, several calls in one message. `in_order` brings a stored history into the one form
-that all of them take: system, user, then assistant and tool results in turns, user, and so on.
-Nothing is lost on the way, and a history that only grows gives a prompt that only grows.
+Templates refuse a second system message, two user messages in a row, a user message straight after a tool result, or
+several calls in one message. Nothing is lost on the way, and a history that only grows gives a prompt that only grows.
 """
 
 import hashlib

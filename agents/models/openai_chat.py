@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
@@ -34,11 +33,7 @@ class CompatibleChat(ChatOpenAI):
     """Chat completions of a server. Only the client and the parameters are LangChain's."""
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **options: Any,
+        self, messages: list[BaseMessage], stop: object = None, run_manager: object = None, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         set_options = {name: value for field, name in OPTIONS.items() if (value := getattr(self, field)) is not None}
         usage_option = {"stream_options": {"include_usage": True}} if self.stream_usage else {}
@@ -89,7 +84,6 @@ def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
-    """Yield the data of the events of a stream."""
     rest, data, size = b"", list[bytes](), 0
     try:
         async for piece in response.iter_bytes():
@@ -110,7 +104,6 @@ async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
 
 
 def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
-    """Return a piece of a reply as LangChain knows it."""
     calls, extras = delta.get("tool_calls") or (), dict[str, Any]()
     if fields := _beside(delta, MESSAGE_KEYS):
         extras[FIELDS] = fields
@@ -123,7 +116,6 @@ def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
 
 
 def _beside(written: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """Return what a server wrote beside the keys that all know."""
     others = {key: value for key, value in written.items() if key not in known}
     return {key: value for key, value in others.items() if value and isinstance(value, str | list | dict)}
 

@@ -6,18 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-SENTENCES = (
-    "message",
-    "msg",
-    "detail",
-    "details",
-    "error",
-    "errors",
-    "error_description",
-    "description",
-    "title",
-    "raw",
-)
+SENTENCES = re.compile("message|msg|details?|errors?|(?:error_)?description|title|raw")
 CODES = ("code", "type", "status")
 FIELDS = ("param", "loc", "field", "parameter")
 ECHOES = ("input", "ctx", "url", "failed_generation")
@@ -44,7 +33,7 @@ class Refusal:
         """All that it says in words and codes."""
         return "\n".join([*self.sentences, *self.codes])
 
-    def take(self, value: object, key: str = SENTENCES[0], depth: int = DEEPEST) -> None:
+    def take(self, value: object, key: str = "message", depth: int = DEEPEST) -> None:
         """Add what an answer says, or a part of it under its key."""
         self._left -= 1
         if depth < 0 or self._left < 0 or key in ECHOES:
@@ -68,7 +57,7 @@ class Refusal:
             self.codes.append(text)
         elif key in FIELDS:
             self.fields.append(text)
-        elif key in SENTENCES:
+        elif SENTENCES.fullmatch(key):
             inner = _json_in(text)
             if inner is None or not text.lstrip().startswith(("{", "[")):
                 words = " ".join((_MARKUP.sub(" ", text) if text.lstrip().startswith("<") else text).split())

@@ -22,7 +22,6 @@ from agents.models.failures import (
     diagnose,
     is_failure,
     is_other_form,
-    leaves_no_room,
     overflow_of,
     server_words,
     status,
@@ -78,12 +77,8 @@ async def reply(
     """Return the first sound reply of the models in `chain`.
 
     A broken reply is asked for again, up to 3 times in all (2 if it was garbled) and within `RETRIED_FOR` seconds. A
-    request that was refused for something that it can do without is made again without it. A provider's failure, which
-    was tried again by then, passes on to the next model. Until the first piece of a reply all that takes the first
-    model's patience and `RETRIED_FOR` at most.
-
-    Raises:
-        ModelUnavailable: no model of the chain answered.
+    refused request is made again without what it can do without. Any other failure passes on to the next model. The
+    first piece comes within the first model's patience and `RETRIED_FOR`. Raises ModelUnavailable: no model answered.
     """
     outcome = Replied(speaker=listener.speaker, role=listener.role or listener.speaker)
     try:
@@ -101,7 +96,7 @@ async def reply(
 async def _first_sound(
     chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
 ) -> AIMessage:
-    tries = _Tries(chain[0].patience)
+    tries = _Tries(chain[0].patience, messages, tools)
     for first in chain:
         left = TRIES
         while left:
@@ -114,16 +109,12 @@ async def _first_sound(
                     # What fails late must not be waited for anew.
                     asked = replace(model, first_seconds=min(model.patience, tries.seconds_left), cold_seconds=0)
                 try:
-                    return await ask(asked, messages, tools, listener, answered)
+                    return await ask(asked, tries.messages, tools, listener, answered)
                 except Exception as failure:
-                    if not tries.again(model, failure, messages, tools, before):
+                    if not tries.again(model, failure, before):
                         break
-                    is_blind = status(failure) in REFUSED and not tries.has_learnt
             # Each refusal that teaches something leaves less to be refused.
             left -= not tries.has_learnt
-            if is_blind:
-                lang = notes_of(messages[0]).get("lang", FALLBACK)
-                messages = [_blind(message, lang) if _pictures(message) else message for message in messages]
     # This is the one trouble that the caller can do something about.
     trouble = "too_long" if "too_long" in tries.troubles else tries.troubles[-1]
     raise ModelUnavailable(
@@ -143,7 +134,8 @@ def _names(model: Model, messages: Sequence[AnyMessage]) -> set[str]:
 class _Tries:
     """What went wrong so far, and whether a model is asked again. The user waits since `_begun`."""
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, messages: Sequence[AnyMessage], tools: Sequence[ToolSchema]) -> None:
+        self.messages, self._tools = messages, tools
         self.troubles: list[Trouble] = []
         self.causes: list[str] = []
         self.overflow: Overflow | None = None
@@ -157,28 +149,21 @@ class _Tries:
     def seconds_left(self) -> float:
         return max(RETRIED_FOR, self._patience - (_now() - self._begun))
 
-    def again(
-        self,
-        model: Model,
-        failure: Exception,
-        messages: Sequence[AnyMessage],
-        tools: Sequence[ToolSchema],
-        before: Collection[str],
-    ) -> bool:
+    def again(self, model: Model, failure: Exception, before: Collection[str]) -> bool:
         """Note a failure; tell whether the model is asked again, once it is known to be no error of ours.
 
         `before` is what the request did without.
         """
-        self.has_learnt = False
+        self.has_learnt, waited = False, _now() - self._begun
         if isinstance(failure, GarbledReply):
             self._note("garbled", model, str(failure))
-            return self.troubles[-2:] != ["garbled", "garbled"] and _now() - self._begun <= RETRIED_FOR
+            return self.troubles[-2:] != ["garbled", "garbled"] and waited <= RETRIED_FOR
         if isinstance(failure, BrokenReply):
             self._note("busy", model, f"a broken reply ({cause_of(failure.__cause__ or failure)})")
             # A server that reads a long prompt for the first time keeps what it has read, and goes on with it.
             is_cold = model.cold_seconds and not model.has_begun
-            return _now() - self._begun <= (self._patience if is_cold else RETRIED_FOR)
-        prompt = in_order(messages, model.name)
+            return waited <= (self._patience if is_cold else RETRIED_FOR)
+        prompt = in_order(self.messages, model.name)
         if isinstance(failure, UselessReply):
             self._note(failure.trouble, model, str(failure))
             if failure.trouble == "unavailable" and failure.__cause__:
@@ -186,19 +171,27 @@ class _Tries:
             return failure.wants_room and model.outgrow()
         if not is_failure(failure):
             raise failure
-        heard = [text for message in messages[1:] for text in (message.text, *notes_of(message).get("context", []))]
+        spoken = self.messages[1:]
+        heard = [text for message in spoken for text in (message.text, *notes_of(message).get("context", []))]
         self._note(diagnose(failure), model, f"{cause_of(failure)}{server_words(failure, heard)}")
         self.failure = failure
         if overflow := overflow_of(failure):
             self.overflow = self.overflow or overflow
             model.window.size = overflow.window or model.window.size
-            _learn(model, prompt, tools, overflow.prompt)
-            return leaves_no_room(overflow) and self._learns(model, model.give_up_limit(before))
+            _learn(model, prompt, self._tools, overflow.prompt)
+            # The prompt would fit, but not with the limit of the reply beside it.
+            is_limit = overflow.window and overflow.prompt and overflow.prompt < overflow.window
+            return bool(is_limit) and self._learns(model, model.give_up_limit(before))
         learnt: Collection[str] = model.change_form() if is_other_form(failure, model.wire) else ()
         if not learnt and status(failure) in REFUSED:
             learnt = model.learn(refusal_of(failure), prompt, before)
-        can_be_blind = model.sees and status(failure) in REFUSED and any(map(_pictures, messages))
-        return self._learns(model, learnt) or can_be_blind
+        if self._learns(model, learnt):
+            return True
+        can_be_blind = model.sees and status(failure) in REFUSED and any(map(_pictures, self.messages))
+        if can_be_blind:
+            lang = notes_of(self.messages[0]).get("lang", FALLBACK)
+            self.messages = [_blind(message, lang) if _pictures(message) else message for message in self.messages]
+        return can_be_blind
 
     def _learns(self, model: Model, names: Collection[str]) -> bool:
         """Tell the operator what is left out from now on; tell whether there is anything."""
@@ -241,7 +234,7 @@ async def ask(
         UselessReply: the model refuses, says nothing, or does not come to an end.
         Exception: the provider's client raised it, and there is no reply.
     """
-    prompt = model.form.fitted(model.form.filled(model.marked(in_order(messages, model.name))))
+    prompt = model.form.fitted(model.marked(in_order(messages, model.name)))
     prompt = [*map(_showing, prompt)] if model.sees else prompt
     listener.emit(ModelStart(speaker=listener.speaker, model=model.name))
     begun = time.perf_counter()

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,11 +70,11 @@ class RequestForm:
 
         The others wait: they need not be refused what it is refused.
         """
-        loop = asyncio.get_running_loop()
-        until = loop.time() + TRIED_FOR
-        while (others := self._trial) and not others.done() and names() - self.taken and loop.time() < until:
-            await asyncio.wait([others], timeout=until - loop.time())
-        had, own = names(), loop.create_future()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TRIED_FOR):
+                while (others := self._trial) and not others.done() and names() - self.taken:
+                    await asyncio.wait([others])
+        had, own = names(), asyncio.get_running_loop().create_future()
         if had - self.taken:
             self._trial = own
 
@@ -102,25 +102,21 @@ class RequestForm:
             update["stream_usage"] = False
         return update
 
-    def filled(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
-        """Return the prompt with something in the place of contents that are empty, if the server refuses these."""
-        filler = next((FILLERS[name] for name in reversed(FILLERS) if name in self.without), "")
-        if not filler:
-            return prompt
-        return [message if message.content else message.model_copy(update={"content": filler}) for message in prompt]
-
     def fitted(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
-        """Return the prompt with the fields of replies that the server wants, and without those that it refuses."""
-        blank = dict.fromkeys(self.wanted, BLANK)
-        fitted = list[AnyMessage]()
+        """Return the prompt without empty contents and fields that the server refuses, and with those that it wants."""
+        if not (self.without or self.wanted):
+            return prompt
+        filler = next((FILLERS[name] for name in reversed(FILLERS) if name in self.without), "")
+        blank, fitted = dict.fromkeys(self.wanted, BLANK), list[AnyMessage]()
         for message in prompt:
-            given = message.additional_kwargs.get(FIELDS, {})
-            if isinstance(message, AIMessage) and (blank or self.without & given.keys()):
-                fields = {name: value for name, value in {**blank, **given}.items() if name not in self.without}
-                message = message.model_copy(
-                    update={"additional_kwargs": {**message.additional_kwargs, FIELDS: fields}}
-                )
-            fitted.append(message)
+            extras, update = message.additional_kwargs, dict[str, object]()
+            if filler and not message.content:
+                update["content"] = filler
+            fields = {**blank, **extras.get(FIELDS, {})}
+            if isinstance(message, AIMessage) and (blank or self.without & fields.keys()):
+                own = {name: value for name, value in fields.items() if name not in self.without}
+                update["additional_kwargs"] = {**extras, FIELDS: own}
+            fitted.append(message.model_copy(update=update) if update else message)
         return fitted
 
 

@@ -1,7 +1,4 @@
-"""One reply while it streams: what may be shown of it at once, and the checked message that it makes in the end.
-
-Servers differ in what they send. All that is known to differ is evened out here, for every provider alike.
-"""
+"""One reply of any provider while it streams: what may be shown of it at once, and the checked message in the end."""
 
 import json
 import re
@@ -20,7 +17,7 @@ from agents.errors import BrokenReply, GarbledReply, UselessReply
 from agents.language.text.repetition import REPEATS, Repetition
 from agents.models import MOST_CHARACTERS
 from agents.models.answer import AnswerText
-from agents.models.finish_reason import ENDED, PRICED, Ending, accept, ending_in, is_known
+from agents.models.finish_reason import ENDED, PRICED, Ending, ending_in, is_known, log_once
 from agents.models.text_calls import decoded
 from agents.models.thinking import CALL_FIELDS, FIELDS, SIGNATURES, THINKING_FIELDS, CarriedParts
 
@@ -37,8 +34,6 @@ LOOP: Literal["loop"] = "loop"
 
 @dataclass
 class _Call:
-    """A tool call while its pieces come."""
-
     name: str
     id: str | None
     index: int | str | None
@@ -122,11 +117,7 @@ class StreamedReply:
         self._has_text = self._has_ended = self._is_priced = False
 
     def take(self, chunk: AIMessageChunk) -> str:
-        """Return what may be shown now that this chunk has come.
-
-        Raises:
-            GarbledReply: it is nothing that a user could read.
-        """
+        """Return what may be shown now that this chunk has come. Raises GarbledReply: no user could read it."""
         self._id, text = self._id or chunk.id, str(chunk.text)
         self._take_metadata(chunk)
         thoughts = self._carried.take(chunk)
@@ -156,24 +147,16 @@ class StreamedReply:
         self.ending, self.is_done = ending, True
 
     def end(self) -> str:
-        """Return what was held back, now that the last chunk has come.
-
-        Raises:
-            GarbledReply: the reply is nothing that a user could read.
-        """
+        """Return what was held back, now that the last chunk has come. Raises GarbledReply: no user could read it."""
         # A limit that is met inside the thinking leaves no answer.
         return "" if self._is_cut and self.text.is_thinking else self.text.rest(is_cut=self._is_cut)
 
     def message(self, *, may_be_silent: bool = False) -> AIMessage:
-        """Return the reply as a message, once it is certain that it is complete.
+        """Return the reply as a message, once it is certain that it is complete; a silent one may be empty.
 
-        With `may_be_silent` a reply that ended as one should may be empty.
-
-        LangChain repairs cut JSON in streamed tool calls and would run a tool with half its arguments; so
-        the raw arguments must be whole JSON objects, and the provider must have said why the reply ended. A form that
-        nobody knows, or a server that never says why, may end its stream without an error instead.
-
-        A call that was cut is left out; the message says that it is not whole.
+        LangChain repairs cut JSON and would run a tool with half its arguments. So the raw arguments must be whole JSON
+        objects, and the provider must have said why the reply ended. If its form is not known, or it never says why,
+        the end of its stream is enough. A call that was cut is left out; the message says that it is not whole.
 
         Raises:
             BrokenReply: the reply broke off, is empty, or carries arguments that are not a JSON object.
@@ -221,7 +204,9 @@ class StreamedReply:
         """Whether the reply counts although nothing says why it ended; the log tells it once."""
         is_taken = not self.says_why and (self._has_ended or not is_known(self._kind))
         if is_taken:
-            accept(self._kind)
+            log_once(
+                self._kind, "a reply does not say why it ended; it counts, since its stream ended without an error"
+            )
         return is_taken
 
     def _take_metadata(self, chunk: AIMessageChunk) -> None:

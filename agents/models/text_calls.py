@@ -102,16 +102,11 @@ class Offer:
         if name and (arguments is not None or name in self.schemas):
             arguments = decoded(arguments)
             yield name, arguments if isinstance(arguments, dict) else {} if arguments is None else {"": arguments}
-            return
-        if (
-            len(value) == 1
-            and self.schemas.keys() & value
-            and isinstance(arguments := next(iter(value.values())), dict)
-        ):
-            yield next(iter(value)), arguments
-            return
-        for key in forms()["wrapped"]:
-            yield from self.shaped(value.get(key), depth - 1)
+        elif len(value) == 1 and (key := next(iter(value))) in self.schemas and isinstance(value[key], dict):
+            yield key, value[key]
+        else:
+            for key in forms()["wrapped"]:
+                yield from self.shaped(value.get(key), depth - 1)
 
     def looks_like_call(self, text: str) -> bool:
         """Tell whether a text that begins as a call is meant as one, sound or not."""

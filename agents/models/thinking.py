@@ -1,9 +1,8 @@
 """What a provider gives a client to carry: kept with a reply, and given back to the model that it came from.
 
-Anthropic refuses the results of a call whose thinking is missing, Gemini a call without its signature, DeepSeek a call
-without its thinking; OpenAI wants its items of reasoning. A reply with calls therefore carries all that, packed, as a
-note. The prompts of the same turn send it back. Thinking that is plain text goes on being sent in later turns: some
-servers want it, and the others leave it out themselves. No text of it is shown.
+Providers refuse calls without the thinking, the signature or the items of reasoning that came with them. A reply with
+calls therefore carries these, packed, as a note. The prompts of the same turn send it back. Thinking that is plain text
+is sent in later turns, too: some servers want it, and the others leave it out themselves. No text of it is shown.
 """
 
 import base64
@@ -49,13 +48,6 @@ class Carried(TypedDict):
     """Google's signatures of calls, by their place."""
 
 
-def thoughts_in(chunk: AIMessageChunk) -> Mapping[str, Any]:
-    """Return the fields of a chunk that hold thinking, or anything else that a server writes beside a message."""
-    extras = chunk.additional_kwargs
-    fields = {name: value for name, value in extras.items() if value and name.startswith(THINKING_FIELDS)}
-    return {**fields, **extras.get(FIELDS, {})}
-
-
 class CarriedParts:
     """Gathers what a reply's provider wants back while the reply streams."""
 
@@ -66,8 +58,8 @@ class CarriedParts:
 
     def take(self, chunk: AIMessageChunk) -> int:
         """Add the parts that stand in a chunk; return how many characters of thinking they have."""
-        size, fields = 0, thoughts_in(chunk) if chunk.additional_kwargs else {}
-        for name, value in fields.items():
+        size, extras = 0, chunk.additional_kwargs
+        for name, value in ({**_thinking_in(extras), **extras.get(FIELDS, {})} if extras else {}).items():
             self._fields.setdefault(name, []).append(value)
             size += len(str(value)) if name.startswith(THINKING_FIELDS) else 0
         for block in chunk.content if isinstance(chunk.content, list) else ():
@@ -77,16 +69,13 @@ class CarriedParts:
             piece = {"type": CALL} if is_call else {key: part for key, part in block.items() if key != "index"}
             self._blocks.setdefault(place, []).append(piece)
             size += 0 if is_call else len(str(piece))
-        self._signatures |= chunk.additional_kwargs.get(SIGNATURES) or {}
+        self._signatures |= extras.get(SIGNATURES) or {}
         return size
 
     def noted(
         self, message: AIMessage, model: str, ids: Sequence[str | None], call_fields: Sequence[Mapping[str, Any]]
     ) -> AIMessage:
-        """Return the reply with what its calls will need as a note.
-
-        `ids` are those that the provider gave to them, `call_fields` what it wrote beside them.
-        """
+        """Return the reply with a note of what its calls need; `ids` and `call_fields` are the provider's for them."""
         blocks = [_whole(pieces) for pieces in self._blocks.values()]
         wanted = [block for block in blocks if any(map(block.get, SEALS)) or isinstance(block.get("thinking"), list)]
         carried: Carried = {
@@ -117,14 +106,22 @@ def with_thoughts(message: AIMessage, model: str, *, is_past: bool = False) -> A
     calls, fields = message.tool_calls, carried["fields"]
     own = {CALL_FIELDS: {calls[int(place)]["id"]: beside for place, beside in carried["calls"].items()}}
     signatures = {calls[int(place)]["id"]: signature for place, signature in carried["signatures"].items()}
-    # LangChain's classes look for thinking beside the message, and nothing else there is the server's to write.
-    thinking = {name: value for name, value in fields.items() if name.startswith(THINKING_FIELDS)}
     return AIMessage(
         _content(message, carried["blocks"]) if carried["blocks"] else message.text,
         tool_calls=calls,
         id=message.id,
-        additional_kwargs={**thinking, **own, FIELDS: fields, **({SIGNATURES: signatures} if signatures else {})},
+        # LangChain's classes look for thinking beside the message, and nothing else there is the server's to write.
+        additional_kwargs={
+            **_thinking_in(fields),
+            **own,
+            FIELDS: fields,
+            **({SIGNATURES: signatures} if signatures else {}),
+        },
     )
+
+
+def _thinking_in(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value and name.startswith(THINKING_FIELDS)}
 
 
 @lru_cache(maxsize=256)
@@ -153,7 +150,6 @@ def _content(message: AIMessage, blocks: Sequence[dict[str, Any]]) -> list[str |
 
 
 def _whole(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the pieces of a block as one."""
     keys = dict.fromkeys(key for piece in pieces for key in piece)
     values = {key: [piece[key] for piece in pieces if piece.get(key) is not None] for key in keys}
     return {key: _joined(parts) if key in PIECES else parts[-1] for key, parts in values.items() if parts}

@@ -11,6 +11,7 @@ from langchain_core.tools import BaseTool, tool
 from agents.events import ToolEnd
 from agents.models.script import Call, Line
 from agents.state.history import dangling
+from agents.state.talk import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Option, choice
 from agents.toolkit.traits import traits
@@ -40,6 +41,25 @@ async def sign(line: str) -> str:
     return f"{line} is signed"
 
 
+SEALED = {"Ann", "Bob"}
+"""Whose letters nobody was asked about yet."""
+
+
+async def _break_seal(args: Json, runtime: Runtime) -> str | None:
+    """Ask about each seal once: by the next time there is nothing to be careful of."""
+    was_sealed = args["name"] in SEALED
+    SEALED.discard(args["name"])
+    return f"break the seal of {args['name']}" if was_sealed else None
+
+
+@traits(confirm="always", question=_break_seal)
+@tool
+async def open_letter(name: str) -> str:
+    """Open a letter, once the user has agreed."""
+    BOOK.append(name)
+    return f"{name} is open"
+
+
 @tool
 async def read() -> str:
     """Read all lines."""
@@ -61,7 +81,7 @@ async def choose_line(runtime: Runtime) -> Answer:
     return choice("Which line?", [Option("first", "one"), Option("second", "two")])
 
 
-TOOLS: Sequence[BaseTool] = [write, sign, read, meet, choose_line]
+TOOLS: Sequence[BaseTool] = [write, sign, open_letter, read, meet, choose_line]
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +152,15 @@ async def test_two_questions_are_asked_one_after_the_other(chat: Chat) -> None:
     trace = await chat.says("sign both", "yes", "yes")
     assert BOOK == ["a", "b"]
     assert trace.index("a is signed") < trace.index("confirm: sign (line: “b”)?")
+
+
+async def test_a_yes_covers_no_other_question_that_waits(chat: Chat) -> None:
+    """Two reads ask side by side; the second question stays as it was put, whatever has changed meanwhile."""
+    calls = [Call("open_letter", {"name": "Ann"}), Call("open_letter", {"name": "Bob"})]
+    chat.expects(supervisor=BEGIN, planner=[calls, "Both are open."])
+    trace = await chat.says("open both letters", "yes")
+    assert (BOOK, trace.count("confirm: ")) == (["Ann"], 2)
+    assert "Bob is open" in await chat.says("yes")
 
 
 async def test_the_same_call_twice_in_a_reply_is_done_once(chat: Chat) -> None:

@@ -480,6 +480,19 @@ async def test_what_was_written_long_ago_is_not_a_models_to_take_back(chat: Chat
 
 
 @pytest.mark.needs("planner")
+async def test_a_question_before_a_write_is_no_write(chat: Chat) -> None:
+    """While a write waits for its yes, an earlier one is still long ago, and stays."""
+    milk, delete = Call("add_todos", {"items": ["milk", "bread"]}), Call("delete_todos", {"numbers": [1, 2]})
+    chat.expects(supervisor=[Call("plan_things")], planner=[milk, "Noted.", delete])
+    assert "confirm: " in await chat.says("note milk and bread", "take both off the list again for me")
+    chat.expects(planner=[ASK, Call("list_todos"), "They stay."], observer=["stay"])
+    trace = await chat.says("well, is there anything to undo here")
+
+    assert "planner.list_todos() = 1. milk" in trace
+    assert "There is nothing to take back" in chat.script.asked[-1].prefix
+
+
+@pytest.mark.needs("planner")
 async def test_a_model_that_others_told_to_undo_asks_first(chat: Chat) -> None:
     """After text from outside nothing is taken back without a yes."""
     chat.expects(supervisor=[Call("plan_things")], planner=[Call("add_todos", {"items": ["milk"]}), "Noted."])

@@ -192,21 +192,20 @@ def _caught_up(
     return missed
 
 
-LONGEST_LEFT = 200
-"""Characters of an unanswered message that are quoted to its user."""
+def left_unanswered(lines: Sequence[TranscriptLine], user: str) -> list[TranscriptLine]:
+    """Return a user's last messages whose answers were stopped before their last words, oldest first.
 
-
-def left_unanswered(lines: Sequence[TranscriptLine], user: str) -> list[str]:
-    """Return a user's last messages whose answers were stopped before anything was said, oldest first."""
-    left: list[str] = []
+    A stop in the middle of a text is seen there. One after an introduction, while a tool was at work, is not.
+    """
+    left: list[TranscriptLine] = []
     untold = [line for line in reversed(lines) if line.metadata.get("source") not in TOLD]
     for _, group in groupby(untold, lambda line: line.message_id):
         *answers, heard = group
         if heard.role != "user" or not answers:
             break
-        if any(line.text.strip() or not line.metadata.get("interrupted") for line in answers):
+        if answers[0].text.strip() or not answers[0].metadata.get("interrupted"):
             break
-        left += [" ".join(heard.text.split())[:LONGEST_LEFT]] if heard.speaker == user else []
+        left += [heard] if heard.speaker == user else []
     return left[::-1]
 
 

@@ -39,6 +39,7 @@ from app.assistant.short_term_memory import message_of
 from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, update_for
 from app.assistant.turn_queue import TurnQueue
+from app.presentation.texts import shortened
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
 from app.usage import FREE
@@ -70,6 +71,8 @@ def untraced(run: Run, entry: InboxEntry) -> AbstractContextManager[None]:
 
 LONG_WAIT = 3.0
 """Seconds after which a user whose turn may not run yet is told."""
+LONGEST_LEFT = 200
+"""Characters of an unanswered message that are quoted to its user."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -161,7 +164,7 @@ class TurnPlayer(Equipment):
         run = Run(self.graph, context, snapshot, is_resumed=progress in RESUMED)
         self._runs[entry.thread] = run
         try:
-            update, left = None, list[str]()
+            update, remarks = None, list[Notice]()
             if progress is Progress.NEW:
                 lines = await self.memory.transcript.lines(entry.thread, limit=1)
                 update = await self._update(entry, snapshot, turn, context, preferences.lang, lines)
@@ -170,14 +173,12 @@ class TurnPlayer(Equipment):
                 )
                 # Who steers wants both messages answered at once.
                 if may_be_left and preferences.busy != "steer":
-                    recent = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
-                    left = [text for text in left_unanswered(recent, entry.user) if text != entry.text]
+                    remarks = await self._left(entry, update["lang"])
                 if seats and not held_by and (notes := await seats.notes_for(entry.thread, entry.message_id)):
                     update["heard"]["quoted"] = [*update["heard"].get("quoted", []), *notes]
             lang = (update or run.state)["lang"]
             run.recording.begin(lang, resumed=progress in RESUMED)
             mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
-            remarks = [Notice(message=phrase("left_unanswered", lang, text=text)) for text in left]
             for event in (_start(entry), *_as_shown(run.messages, run.state), *mended, *remarks):
                 yield stamp(event, run.turn)
             async with aclosing(self._answer(run, entry, update, progress, is_held=bool(held_by))) as events:
@@ -226,6 +227,19 @@ class TurnPlayer(Equipment):
                     is_call = isinstance(event, Observed) and event.verdict == "person"
                     if is_call and (called := await self._called(run.context.thread, begun_ms)):
                         yield called
+
+    async def _left(self, entry: InboxEntry, lang: str) -> list[Notice]:
+        """Return what to tell of messages before this one that a stop left unanswered."""
+        recent = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
+        left = [line for line in left_unanswered(recent, entry.user) if line.text != entry.text]
+        writes = await self.memory.undo.writes(entry.thread, entry.user) if left else []
+        begun = {write.message for write in writes if not write.is_undone}
+
+        def remark(line: TranscriptLine) -> str:
+            key = "left_half_done" if line.message_id in begun else "left_unanswered"
+            return phrase(key, lang, text=shortened(" ".join(line.text.split()), LONGEST_LEFT))
+
+        return [Notice(message=remark(line)) for line in left]
 
     async def budget(self, user: str, zone: ZoneInfo | None = None) -> Spent:
         """Return what a turn of a user may use of the day's limits."""

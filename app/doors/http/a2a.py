@@ -22,7 +22,7 @@ from starlette.authentication import SimpleUser
 
 from agents import events
 from agents.errors import UsageError
-from agents.events.views import View
+from agents.events.views import Notice, View
 from agents.memory.inbox import storable
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answers, Busy
@@ -179,6 +179,8 @@ class TaskWriter:
             case events.Message(text=text):
                 await self._finish(text)
                 self._is_stopped = event.interrupted
+            case Notice(message=text):
+                await self._finish(text)
             case events.Sources() | events.Images() | View():
                 await self._add(new_data_part(event.body()), name=event.type)
                 self._count += 1

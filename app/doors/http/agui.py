@@ -11,6 +11,7 @@ from fastapi.sse import format_sse_event
 from pydantic import Field
 
 from agents import events
+from agents.events.views import Notice
 from agents.language.text.clean import safe_json
 from agents.state import SUPERVISOR
 from agents.toolkit.questions import CHOICE
@@ -148,6 +149,9 @@ class RunWriter:
                 yield from self._say(event.text, event.speaker)
             case events.Message():
                 yield from self._finish(event)
+            case Notice(message=text):
+                yield from self._end_message()
+                yield from self._finish(events.Message(speaker=SUPERVISOR, text=text))
             case events.Error():
                 yield from self._fail(event)
             case events.ToolStart() | events.ToolEnd():

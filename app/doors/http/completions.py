@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.errors import ModelUnavailable
 from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, PrivateMessage, Sources, Token, TurnEnd
+from agents.events.views import Notice
 from agents.language.text.clean import safe_json
 from agents.memory.inbox import storable
 from agents.memory.store import link, namespace_of
@@ -315,7 +316,7 @@ class Reply:
         for delta in self._add(self._remarks):
             yield delta
         async for event in self._answer.read():
-            for delta in self._deltas(event):
+            for delta in self._add(event.message) if isinstance(event, Notice) else self._deltas(event):
                 yield delta
         for delta in self._add("", is_last=True):
             yield delta

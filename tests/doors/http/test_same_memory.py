@@ -1,5 +1,7 @@
 """The memory of a talk is the same through whichever door it went, and for whoever reads it."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -9,12 +11,13 @@ import pytest
 
 from agents.memory.preferences import Preferences
 from agents.models.script import Call, Script
-from app.assistant import Assistant
+from app.assistant import Assistant, Turn
 from app.cli.threads import history
 from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.updates import incoming
 from app.settings import Settings
+from prompts import phrase
 from tests.support.telegram_people import ANN
 from tests.support.telegram_server import BotApi
 
@@ -65,3 +68,37 @@ async def test_every_door_keeps_the_same_memory(
         assert result.object == {"thread": name, "contents": memories[name]}
     assert comparable(memories[thread]) == comparable(memories["ann"])
     assert [content["content"] for content in memories["ann"]] == [TALK[0], "Noted.", TALK[1], "You are welcome."]
+
+
+async def test_every_door_tells_what_a_stop_left_unanswered(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script
+) -> None:
+    """A client that knows only texts reads it before the answer, like everybody else."""
+
+    async def leave(thread: str, user: str | None = None) -> None:
+        script.add(supervisor=["Fine."])
+        async for _ in assistant.play(Turn(thread=thread, text="what is\nnew", user=user)):
+            await assistant.stop(thread)
+
+    async def heard(body: dict[str, Any], path: str, **headers: str) -> str:
+        await leave("ann")
+        return (await client.post(path, json=body, headers=headers)).text
+
+    remark = phrase("left_unanswered", "en", text="what is new")
+    message = {"role": "user", "content": "and you?"}
+    completion = {"model": "dialog-supervisor", "messages": [message]}
+    run = {"threadId": "ann", "runId": "r1", "messages": [{"id": "m1", **message}]}
+    parts = {"messageId": "m2", "contextId": "ann", "role": "ROLE_USER", "parts": [{"text": "and you?"}]}
+    rpc = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": parts}}
+
+    assert remark in json.loads(await heard({"text": "and you?"}, "/threads/ann/turns"))["events"][1]["message"]
+    answer = json.loads(await heard(completion, "/v1/chat/completions", **{"X-Thread-Id": "ann"}))
+    assert answer["choices"][0]["message"]["content"] == f"{remark}\n\nFine."
+    frames = [json.loads(frame) for frame in re.findall("data: (.*)", await heard(run, "/agui"))]
+    assert next(frame["delta"] for frame in frames if frame["type"] == "TEXT_MESSAGE_CONTENT") == remark
+    task = json.loads(await heard(rpc, "/a2a", **{"A2A-Version": "1.0"}))["result"]["task"]
+    assert [artifact["parts"][0]["text"] for artifact in task["artifacts"]] == [remark, "Fine."]
+    await leave("day", "local")
+    said = {"text": "and you?", "id": "message-1"}
+    assert (await client.post("/talk/day/messages", data=said, headers={"HX-Request": "true"})).status_code == 200
+    assert remark in (await client.get("/talk/day/answer", params={"id": "message-1"})).text

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from langchain_core.messages import ToolMessage
 
-from agents.events import Message, ToolStart, TurnStart
+from agents.events import Message, ToolEnd, ToolStart, TurnStart
 from agents.events.views import Notice
 from agents.models.script import Call, Script
 from app.assistant import Assistant, Turn
@@ -143,6 +143,21 @@ async def test_what_a_stop_left_unanswered_is_told(assistant: Assistant, script:
     notice = phrase("left_unanswered", "en", text="add milk")
     assert [event.message for event in events if isinstance(event, Notice)] == [notice]
     assert [event for event in await play(assistant, "and you?") if isinstance(event, Notice)] == []
+
+
+@pytest.mark.needs("planner")
+async def test_what_was_begun_is_not_offered_as_undone(assistant: Assistant, script: Script) -> None:
+    """After an introduction nothing shows that the stop came first; what was written by then is not said to be open."""
+    script.add(
+        supervisor=[PLAN],
+        planner=[["Let me see.", Call("list_todos")], Call("add_todos", {"items": ["milk"]}), "On it."],
+    )
+    script.add(observer=["stay", "stay"])
+    for text in ("what is there", "add milk"):
+        await play_until(assistant, text, lambda event: isinstance(event, ToolEnd) and "todo" in event.tool)
+    remarks = [event.message for event in await play(assistant, "and now?") if isinstance(event, Notice)]
+    keys = {"left_unanswered": "what is there", "left_half_done": "add milk"}
+    assert remarks == [phrase(key, "en", text=text) for key, text in keys.items()]
 
 
 async def test_a_stop_after_the_answer_takes_nothing_back(assistant: Assistant, script: Script) -> None:

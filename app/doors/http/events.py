@@ -105,13 +105,18 @@ class EventStreams(Beside):
         self._first.set()
         self._clock.reached(stream.thread)
         self._clock.look()
+        transcript, is_begun = self._assistant.memory.transcript, False
         try:
             yield STILL_RETRY
             while not stream.is_closed:
                 stream.news.clear()
                 async for frame in news():
                     yield frame
-                if not await wait_for_event(stream.news, ALIVE_EVERY):
+                was_begun, is_begun = is_begun, bool(await transcript.lines(stream.thread, limit=1))
+                if was_begun and not is_begun:
+                    # Another process has forgotten the thread.
+                    stream.close()
+                elif not await wait_for_event(stream.news, ALIVE_EVERY):
                     yield STILL_HERE
             yield stream.farewell
         except DatabaseError as fault:

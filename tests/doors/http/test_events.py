@@ -17,6 +17,7 @@ from app.doors.http import events as event_routes
 from app.doors.http.page.guard import COOKIE
 from prompts import sentence
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
+from tests.support.scripted_assistant import ROLES, stage
 from tests.support.until import until
 
 EVENTS, TURNS, SAY = (f"/threads/ann/{path}" for path in ("events", "turns", "say"))
@@ -110,6 +111,22 @@ async def test_a_person_and_an_end(assistant: Assistant, script: Script) -> None
             await client.delete("/threads/ann", headers=by(SHOP))
             assert [event async for event in events] == []
         assert await assistant.seats.due(10**15, None, "*") == []
+
+
+async def test_another_process_forgets_the_thread(
+    assistant: Assistant, client: httpx.AsyncClient, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stream ends at its next sign of life; one of a thread in which nothing was said yet stays."""
+    monkeypatch.setattr(event_routes, "ALIVE_EVERY", 0.05)
+    script.add(supervisor=["Hello."])
+    await client.post(TURNS, json={"text": "hello"})
+    async with listening(client) as events, client.stream("GET", "/threads/bob/events") as other:
+        assert assistant.memory.storage.path
+        async with stage(assistant.memory.storage.path, script.models(ROLES)) as elsewhere:
+            assert await elsewhere.forgetting.thread("ann")
+        assert [event async for event in events] == []
+        lines = other.aiter_lines()
+        assert [await anext(lines) for _ in range(12)].count(": still here") > 1
 
 
 async def test_who_may_listen(assistant: Assistant, script: Script) -> None:

@@ -16,6 +16,8 @@ from prompts import FALLBACK
 Read = TypeVar("Read", bound=BaseModel)
 DEEPEST = 100
 """Levels of lists and maps that a file may have."""
+LONGEST_NUMBER = 100
+_LONG_NUMBER = re.compile(rf"[-+0-9_:.xa-fA-F]{{{LONGEST_NUMBER + 1},}}")
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
@@ -106,6 +108,9 @@ def read_yaml(text: str, *, aliases: bool = True) -> Any:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
                 raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+            if isinstance(event, yaml.ScalarEvent) and _LONG_NUMBER.fullmatch(event.value) and event.implicit[0]:
+                # YAML's numbers to the base of 60 take time that grows faster than they do.
+                raise ValueError(f"a number has more than {LONGEST_NUMBER} signs")
             if isinstance(event, yaml.AliasEvent) and not aliases:
                 raise ValueError("write no aliases (*name)")
         return yaml.load(text, yaml.CSafeLoader)

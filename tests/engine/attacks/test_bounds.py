@@ -327,11 +327,11 @@ async def test_a_full_list_can_be_read(chat: Chat, count: int) -> None:
     assert (phrase("page_of", "en", page=last, pages=last, count=count) in trace) is (last > 1)
 
 
-@pytest.mark.parametrize("depth", [100_000])
-def test_a_deep_file_is_a_fault(depth: int, tmp_path: Path) -> None:
-    """A file that is nested without an end is one line for the operator."""
+@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "x: " + "1:" * 50_000 + "1", "x: " + "9" * 100_000])
+def test_a_deep_file_is_a_fault(text: str, tmp_path: Path) -> None:
+    """A file that is nested without an end, or has a number without one, is one line for the operator."""
     file = tmp_path / "deep.yaml"
-    file.write_text("[" * depth + "]" * depth, "utf-8")
+    file.write_text(text, "utf-8")
     with pytest.raises(ConfigError, match=r"deep\.yaml: not YAML"):
         read_files("REMOTE_TOOLS", file, HttpFile)
 

@@ -10,8 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI
+from langchain_core.language_models import FakeListChatModel
+from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI, UnprocessableEntityError
+from pydantic import SecretStr
 
+from agents.errors import ModelUnavailable
 from agents.events import Images, Message, ShownImage, Sources, Token
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
@@ -272,6 +276,24 @@ async def test_the_synchronous_client(assistant: Assistant, script: Script) -> N
     async with served(assistant) as url:
         answer, *pieces = await asyncio.to_thread(answers_of, url)
     assert (answer, "".join(pieces)) == ("Hello.", "One two three.")
+
+
+async def test_langchains_client(assistant: Assistant, script: Script) -> None:
+    """A program on LangChain streams, asks another model where ours fails, and reads why there is no structure."""
+    script.add(supervisor=["One two three.", ModelUnavailable("busy", "openai:gpt", "503")])
+    async with served(assistant) as url, httpx.AsyncClient(trust_env=False, timeout=60) as transport:
+        model = ChatOpenAI(
+            base_url=f"{url}/v1", model=MODEL, api_key=SecretStr("none"), http_async_client=transport, max_retries=0
+        )
+        pieces = [piece.text async for piece in model.astream("count")]
+        assert (len(pieces) > 3, "".join(pieces)) == (True, "One two three.")
+        other = FakeListChatModel(responses=["Another model."])
+        assert (await model.with_fallbacks([other]).ainvoke("hello")).text == "Another model."
+        schema = {"title": "Weather", "type": "object", "properties": {"sun": {"type": "boolean"}}}
+        with pytest.raises(UnprocessableEntityError, match="response_format"):
+            await model.with_structured_output(schema, method="json_schema").ainvoke("the weather")
+        with pytest.raises(UnprocessableEntityError, match="tool_choice"):
+            await model.with_structured_output(schema, method="function_calling").ainvoke("the weather")
 
 
 SOURCE = Source(title="Milk", url="https://milk.example/")

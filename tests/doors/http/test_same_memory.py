@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from langchain_core.messages import ToolMessage
 
 from agents.memory.preferences import Preferences
 from agents.models.script import Call, Script
@@ -17,7 +18,7 @@ from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.updates import incoming
 from app.settings import Settings
-from prompts import phrase
+from prompts import phrase, table
 from tests.support.telegram_people import ANN
 from tests.support.telegram_server import BotApi
 
@@ -102,3 +103,26 @@ async def test_every_door_tells_what_a_stop_left_unanswered(
     said = {"text": "and you?", "id": "message-1"}
     assert (await client.post("/talk/day/messages", data=said, headers={"HX-Request": "true"})).status_code == 200
     assert remark in (await client.get("/talk/day/answer", params={"id": "message-1"})).text
+
+
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/agui", "/a2a"])
+async def test_where_nothing_rings_no_reminder_is_set(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script, path: str
+) -> None:
+    """The tool says beforehand that it cannot, and the model can tell the user so."""
+    reminders = pytest.importorskip("dialogs.planner.store").Reminders
+    message = {"role": "user", "content": "wake me"}
+    parts = {"messageId": "m2", "contextId": "ann", "role": "ROLE_USER", "parts": [{"text": "wake me"}]}
+    bodies = {
+        "/v1/chat/completions": {"model": "dialog-supervisor", "messages": [message]},
+        "/agui": {"threadId": "ann", "runId": "r1", "messages": [{"id": "m1", **message}]},
+        "/a2a": {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": parts}},
+    }
+    wake = Call("add_reminder", {"when": "tomorrow at 7"})
+    script.add(supervisor=[Call("plan_things", {"brief": "wake"})], planner=[wake, "I cannot."])
+    answer = await client.post(path, json=bodies[path], headers={"X-Thread-Id": "ann", "A2A-Version": "1.0"})
+    assert answer.status_code == 200, answer.text
+    results = [message.text for message in script.asked[-1].messages if isinstance(message, ToolMessage)]
+    assert table("planner/phrases", "en")["reminders_nowhere"] in results[-1]
+    assert await assistant.services.get(reminders).live("ann") == []

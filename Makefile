@@ -13,21 +13,27 @@ CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,agents/graph.py
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
+.venv/runs: requirements.txt
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	@echo "Installing what a chat needs into .venv; this takes about half a minute."
+	$(RUN) -m pip install $(PINNED) -r $< -c $<
+	touch $@
+
 .venv/installed: requirements-dev.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	@echo "Installing what is pinned into .venv; this takes about a minute."
-	$(RUN) -m pip install $(PINNED) -r requirements-dev.txt -c requirements-dev.txt
-	touch $@
+	$(RUN) -m pip install $(PINNED) -r $< -c $<
+	touch .venv/runs $@
 
 install: .venv/installed  ## create .venv with everything pinned
 
-chat: install  ## talk to it in the terminal
+chat: .venv/runs  ## talk to it in the terminal
 	@$(RUN) -m app chat
 
-demo: install  ## watch a conversation that shows what it can do
+demo: .venv/runs  ## watch a conversation that shows what it can do
 	@$(RUN) -m app demo
 
-setup: install  ## connect a language model
+setup: .venv/runs  ## connect a language model
 	@$(RUN) -m app setup
 
 test: install  ## run every test that is not slow

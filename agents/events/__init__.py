@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from agents.errors import Trouble
-from agents.state.citations import Citation, Source
+from agents.state.citations import Citation, CitedSource
 from agents.state.verdict import By, Kind
 
 VERSION = 1
@@ -302,7 +302,7 @@ class Sources(Event, type="sources"):
     """The documents that a call has given to the model, by their numbers from 0; they are told before the answer."""
 
     id: str = ""
-    sources: Mapping[str, Source]
+    sources: Mapping[str, CitedSource]
 
     def __str__(self) -> str:
         listed = "; ".join(f"{number} {source['title'] or source['url']}" for number, source in self.sources.items())

@@ -21,7 +21,7 @@ from agents.memory.forgettings import Forgettings
 from agents.memory.inbox import TO
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
-from agents.memory.notes import Notes
+from agents.memory.notes import NoteStore
 from agents.memory.notices import Notices
 from agents.memory.store import Store, namespace_of, namespace_of_thread
 from agents.memory.transcript import Transcript
@@ -85,7 +85,7 @@ class Memory:
     transcript: Transcript
     notices: Notices
     ledger: Ledger
-    notes: Notes
+    notes: NoteStore
     undo: UndoLog
     updates: Updates
     feedback: Feedback
@@ -275,7 +275,7 @@ async def memory_in(
             store=Store(database),
             transcript=Transcript(database),
             ledger=Ledger(for_writes, locks, now),
-            notes=Notes(database),
+            notes=NoteStore(database),
             undo=UndoLog(database, now),
             updates=Updates(database),
             feedback=Feedback(database),

@@ -36,7 +36,7 @@ class Logged:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GateOutcome:
     """What a turn adds to the log."""
 
     logged: Logged | None = None
@@ -45,7 +45,7 @@ class Outcome:
     """Whether the user took back the change of subject of the turn before."""
 
 
-def log(connection: Session, thread: str, letter: int, outcome: Outcome) -> None:
+def log(connection: Session, thread: str, letter: int, outcome: GateOutcome) -> None:
     """Write down what a turn adds, inside the transaction that closes its message."""
     if outcome.takes_back:
         connection.execute(TAKE_BACK, (thread, letter))

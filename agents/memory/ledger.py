@@ -127,7 +127,7 @@ class Doubtful(Exception):
     """The write was begun and cut off, so nobody can tell whether it took effect."""
 
 
-class Busy(Exception):
+class WriteBusy(Exception):
     """Another turn has been doing the same write for too long."""
 
 
@@ -233,7 +233,7 @@ class Ledger:
                     # The name of a thread, which is locked in the same way, has no NUL.
                     await stack.enter_async_context(self._locks.hold(f"\0{key}"))
             except TimeoutError:
-                raise Busy from None
+                raise WriteBusy from None
             yield
 
     async def _claimed(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:

@@ -35,7 +35,7 @@ class Note:
     delivered_ms: int | None
 
 
-class Notes:
+class NoteStore:
     """Keep notes in SQLite; what a method has returned from survives a power cut."""
 
     def __init__(self, connection: Connection) -> None:

@@ -246,7 +246,7 @@ class Transcript:
         turn: int,
         lines: Sequence[TranscriptLine],
         record: str | None = None,
-        guess: gate_log.Outcome | None = None,
+        guess: gate_log.GateOutcome | None = None,
         deletion: forgettings.Deletion | None = None,
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.

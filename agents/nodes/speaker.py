@@ -28,7 +28,7 @@ from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
 from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of, updated
-from agents.state.citations import CitationReader, CitedReply, CitedText, Source, cited
+from agents.state.citations import CitationReader, CitedReply, CitedSource, CitedText, cited
 from agents.state.history import cut_harder
 from agents.state.message_notes import notes, notes_of
 from agents.state.talk import TalkUpdate
@@ -54,7 +54,7 @@ class Draft:
         speaker: str,
         send: Callable[[Event], None],
         held: list[CitedText] | None,
-        sources: Sequence[Source],
+        sources: Sequence[CitedSource],
         above: Sequence[Event] = (),
     ) -> None:
         self._speaker, self._send, self._held, self._sources = speaker, send, held, sources

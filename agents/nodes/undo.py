@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from agents.conversation import switch
 from agents.conversation.changes import Change, Update
 from agents.language.text.vocabulary import is_said
-from agents.memory.ledger import Busy, Doubtful, Write
+from agents.memory.ledger import Doubtful, Write, WriteBusy
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.nodes.tools import remember_form, tool_state
 from agents.state import SUPERVISOR, State, form_of, holder_of
@@ -143,7 +143,7 @@ async def _inverted(write: LoggedWrite, tool: BaseTool | None, runtime: RuntimeO
         text = await ledger.once(own_write, perform, ready=ready, harmless=(Refused,))
     except Refused as refusal:
         return f"{phrase('undo_cannot', lang, what=what)} {refusal}".strip()
-    except (Doubtful, Busy):
+    except (Doubtful, WriteBusy):
         return phrase("undo_doubtful", lang, what=what)
     except Exception:
         LOG.exception("the undo of tool %s failed", write.tool)

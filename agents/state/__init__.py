@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
-from agents.state.citations import Citation, Source
+from agents.state.citations import Citation, CitedSource
 from agents.state.person import Heard, Own, Person
 from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
 from agents.state.verdict import StoredGuess, StoredVerdict, Vote
@@ -117,7 +117,7 @@ def form_of(state: State, name: str) -> Json:
     return talk_of(state, name).get("form") or {}
 
 
-def sources_of(state: State) -> Sequence[Source]:
+def sources_of(state: State) -> Sequence[CitedSource]:
     """Return the sources that an answer may cite; the place of each is its number."""
     stored = state.get("sources")
-    return [Source(title=source["title"], url=source["url"]) for source in stored["sources"]] if stored else []
+    return [CitedSource(title=source["title"], url=source["url"]) for source in stored["sources"]] if stored else []

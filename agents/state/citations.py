@@ -20,7 +20,7 @@ LONGEST_MARK = 100
 """Characters of a mark; a longer text is no mark."""
 
 
-class Source(TypedDict):
+class CitedSource(TypedDict):
     """A document that a reply may cite; its number is its place among the sources of the turn, from 0."""
 
     title: str
@@ -28,7 +28,7 @@ class Source(TypedDict):
     """An address on the web, or a place in the user's own documents."""
 
 
-class Citation(Source):
+class Citation(CitedSource):
     """One number in a text, with the source that it stands for."""
 
     number: int
@@ -58,7 +58,7 @@ class CitedReply(CitedText):
 class CitationReader:
     """Takes the pieces of a reply and returns what may be shown of them; half a mark is held back."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[CitedSource]) -> None:
         self.unknown = 0
         """How many numbers stood for no source; they were dropped."""
         self.source = ""
@@ -123,7 +123,7 @@ class CitationReader:
         return shown
 
 
-def cited(reply: str, sources: Sequence[Source]) -> CitedReply:
+def cited(reply: str, sources: Sequence[CitedSource]) -> CitedReply:
     """Return a whole reply with its marks read."""
     reader = CitationReader(sources)
     parts = reader.feed(reply), reader.rest()

@@ -6,7 +6,7 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from agents.language.identifiers import NumberedIds
-from agents.state.citations import Source
+from agents.state.citations import CitedSource
 from agents.state.message_notes import Metadata
 from agents.state.talk import Pending, Talk
 
@@ -119,7 +119,7 @@ class Shown(TypedDict):
     """Its lines, each with the number by which the user can call it."""
 
 
-class NumberedSource(Source):
+class NumberedSource(CitedSource):
     """A document that the model was given; its place in the list is its number."""
 
     mark: str

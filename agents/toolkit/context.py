@@ -20,7 +20,7 @@ from agents.events import Event, ModelEnd, ModelStart
 from agents.language.identifiers import Aliases
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
-from agents.memory.notes import Notes
+from agents.memory.notes import NoteStore
 from agents.memory.preferences import machine_zone, zone_of_user
 from agents.memory.undo_log import UndoLog
 from agents.models import Models
@@ -118,7 +118,7 @@ class Context:
     """Stops the turn before a speaker's model is asked."""
     held: list[CitedText] = field(default_factory=list)
     """The draft that is held back; transcripts keep it if the turn is stopped meanwhile."""
-    notes: Notes | None = None
+    notes: NoteStore | None = None
     """Notes for a person; None if nobody reads notes."""
     contents: Contents = field(default_factory=Contents)
     services: Services = field(default_factory=Services)

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
-from agents.state.citations import Source
+from agents.state.citations import CitedSource
 from agents.state.person import FoundSources, NumberedSource
 
 
@@ -37,7 +37,7 @@ class SourceBook:
         self.pass_by(call)
         return numbers
 
-    async def enter(self, call: str, sources: Mapping[int, Source]) -> None:
+    async def enter(self, call: str, sources: Mapping[int, CitedSource]) -> None:
         """Enter sources whose numbers are known: those of a call that is played again."""
         await self._turn_of(call)
         for number, source in sorted(sources.items()):

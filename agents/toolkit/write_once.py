@@ -11,7 +11,7 @@ from langgraph.prebuilt.tool_node import ToolInvocationError
 from pydantic_core import to_jsonable_python
 
 from agents.events.views import stored_view
-from agents.memory.ledger import Busy, Doubtful, How, Write
+from agents.memory.ledger import Doubtful, How, Write, WriteBusy
 from agents.state.talk import Json
 from agents.toolkit.call import CallOutcome, RunningCall
 from agents.toolkit.result import Refused, ToolResult
@@ -47,8 +47,8 @@ async def run_once(call: RunningCall) -> CallOutcome:
 
     try:
         text = await ledger.once(write, perform, ready=lambda: _check_state(call, args), harmless=HARMLESS)
-    except (Doubtful, Busy) as failure:
-        name = "write_busy" if isinstance(failure, Busy) else "write_unknown"
+    except (Doubtful, WriteBusy) as failure:
+        name = "write_busy" if isinstance(failure, WriteBusy) else "write_unknown"
         raise Refused(phrase(name, call.lang, tool=call.tool.name)) from None
     outcome = fresh[0] if fresh else _again(text or "", call)
     if traits.transaction and (fresh or not traits.key):

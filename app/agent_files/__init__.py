@@ -12,7 +12,7 @@ from agents.errors import ContractError
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
 from app.agent_files.mocks import Mock, mocked, stand_in
-from app.remote.yaml_file import NO_EXAMPLES, ByLanguage, Examples, Part, ToolName, read_files, text_in
+from app.remote.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
 from dialogs import Dialog, is_reserved
 
 SHARED = Path("agents") / "shared"
@@ -37,7 +37,7 @@ class Agent(Dialog):
     """A dialog that a file describes."""
 
 
-class AgentFile(Part):
+class AgentFile(FilePart):
     """An agent as its file describes it."""
 
     description: Annotated[str, Field(pattern=r"^Used for \S", max_length=1_024)]

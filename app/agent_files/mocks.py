@@ -18,7 +18,7 @@ from agents.toolkit.result import Failed, Refused, jsonable, result
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Effect, traits, traits_of
 from app.assistant.recording import Record, answers_of, give, in_place_of
-from app.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName, text_in
+from app.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, FilePart, ToolName, text_in
 from prompts import FALLBACK
 
 LONGEST_WAIT = 30.0
@@ -38,7 +38,7 @@ class Mocked(Event, type="mocked"):
         return f"{self.speaker}.{self.tool} is mocked: {self.how}"
 
 
-class Parameter(Part):
+class MockParameter(FilePart):
     """A parameter of a tool that does not exist."""
 
     type: Literal["string", "integer", "number", "boolean", "array"] = "string"
@@ -46,7 +46,7 @@ class Parameter(Part):
     required: bool = True
 
 
-class Outcome(Part):
+class MockOutcome(FilePart):
     """What a mock answers: an object or a text, or why the tool fails or refuses."""
 
     when: Mapping[str, Any] = Field(default_factory=dict)
@@ -74,21 +74,21 @@ class Outcome(Part):
         return f"{kind}{condition}{f', after {self.seconds:g} s' if self.seconds else ''}"
 
 
-class Mock(Part):
+class Mock(FilePart):
     """A tool whose results are given. The first outcome that fits a call answers it."""
 
     tool: ToolName
-    outcomes: Annotated[tuple[Outcome, ...], Field(max_length=200)] = ()
+    outcomes: Annotated[tuple[MockOutcome, ...], Field(max_length=200)] = ()
     otherwise: Literal["fail", "real"] = "fail"
     """What a call does that no outcome fits: it fails, or the tool itself answers, if there is one."""
     speaker: str = ""
     """Who gets the tool if they have none of this name; empty: nobody, unless they bring the mock themselves."""
     description: ByLanguage = NO_TEXTS
     examples: Examples = NO_EXAMPLES
-    parameters: Mapping[str, Parameter] = Field(default_factory=dict)
+    parameters: Mapping[str, MockParameter] = Field(default_factory=dict)
     effect: Effect = "read"
 
-    def outcome(self, args: Mapping[str, object]) -> Outcome | None:
+    def outcome(self, args: Mapping[str, object]) -> MockOutcome | None:
         """Return the first outcome that fits a call; None if none does."""
         return next((outcome for outcome in self.outcomes if outcome.fits(args)), None)
 
@@ -187,14 +187,14 @@ def recorded_mocks(records: Sequence[Record], speakers: Speakers, *, volatile_al
     With `volatile_alone` only of tools that tell of the world outside, and of tools that are not here.
     """
     here = {tool.name: tool for speaker in speakers for tool in speaker.tools}
-    outcomes: dict[tuple[str, str], dict[str, Outcome]] = {}
+    outcomes: dict[tuple[str, str], dict[str, MockOutcome]] = {}
     holders = {SUPERVISOR, *speakers.dialogs}
     for step, answer in (pair for record in records for pair in answers_of(record.steps)):
         tool = here.get(step.tool)
         if step.speaker not in holders or (tool and volatile_alone and not traits_of(tool).volatile):
             continue
         view = {} if isinstance(answer, str) else answer[1]
-        outcome = Outcome(when=step.args, text=step.object, view=view, findings=step.findings, fails=not step.ok)
+        outcome = MockOutcome(when=step.args, text=step.object, view=view, findings=step.findings, fails=not step.ok)
         key = json.dumps(step.args, sort_keys=True, ensure_ascii=False)
         outcomes.setdefault((step.speaker, step.tool), {}).setdefault(key, outcome)
     return [
@@ -203,7 +203,9 @@ def recorded_mocks(records: Sequence[Record], speakers: Speakers, *, volatile_al
             speaker=speaker,
             outcomes=tuple(by_arguments.values()),
             description={FALLBACK: f"As it was recorded: {tool}"},
-            parameters={name: Parameter(required=False) for outcome in by_arguments.values() for name in outcome.when},
+            parameters={
+                name: MockParameter(required=False) for outcome in by_arguments.values() for name in outcome.when
+            },
         )
         for (speaker, tool), by_arguments in outcomes.items()
     ]

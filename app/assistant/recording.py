@@ -39,7 +39,7 @@ LARGEST_VIEW = 20_000
 
 
 @dataclass(frozen=True)
-class Reply:
+class RecordedReply:
     """A model's reply; without a text a draft that was thrown away or, with `trouble`, no model could answer."""
 
     role: str
@@ -94,7 +94,7 @@ class Decided:
     kind: Literal["decision"] = "decision"
 
 
-Step = Annotated[Reply | Answered | Viewed | Decided | Traced, Field(discriminator="kind")]
+Step = Annotated[RecordedReply | Answered | Viewed | Decided | Traced, Field(discriminator="kind")]
 
 
 class Record(BaseModel):
@@ -148,10 +148,10 @@ class Recording:
             case ModelStart(speaker=speaker) if speaker != ASKING and speaker not in self._asked:
                 # Asks that run side by side end in any order; a script is read in the order they began.
                 self._asked[speaker] = len(steps)
-                steps.append(Reply(speaker))
+                steps.append(RecordedReply(speaker))
             case Replied(speaker=speaker) if speaker in self._asked:
                 calls = [(tool, dict(args)) for tool, args in event.calls]
-                steps[self._asked.pop(speaker)] = Reply(event.role, event.text, calls, event.trouble)
+                steps[self._asked.pop(speaker)] = RecordedReply(event.role, event.text, calls, event.trouble)
             case ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok):
                 findings = self._findings.pop(event.id, {})
                 steps.append(Answered(speaker, tool, dict(args), ok, event.object, findings))
@@ -227,7 +227,7 @@ def line_of(step: Step) -> str | None:
 
 def _without_failure(steps: Sequence[Step]) -> list[Step]:
     """Return the steps without the failure that ended them."""
-    failures = [step for step in steps if isinstance(step, Reply) and step.trouble][-1:]
+    failures = [step for step in steps if isinstance(step, RecordedReply) and step.trouble][-1:]
     errors = [step for step in steps if isinstance(step, Traced) and step.line.startswith("error ")]
     return [step for step in steps if step not in failures and step not in errors]
 
@@ -322,7 +322,7 @@ def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:
     giver = ""
     for place, step in enumerate(steps):
         match step:
-            case Reply(calls=[*_, (tool, _)]):
+            case RecordedReply(calls=[*_, (tool, _)]):
                 giver = tool
             case Answered(tool=tool):
                 last[tool] = last[""] = place

@@ -12,7 +12,7 @@ from agents import events
 from agents.conversation.changes import Update
 from agents.events.views import Notice
 from agents.graph import Graph
-from agents.memory.gate_log import Logged, Outcome
+from agents.memory.gate_log import GateOutcome, Logged
 from agents.memory.inbox import now_ms
 from agents.state import State
 from agents.state.citations import Citation, shifted
@@ -251,13 +251,13 @@ class GuessOutcome:
         is_for_another = event.verdict in LEFT or event.target is not None
         self._leaves |= event.by in ("observer", "dialog") and is_for_another
 
-    def logged(self, state: State) -> Outcome | None:
+    def logged(self, state: State) -> GateOutcome | None:
         """Return what the log keeps of the turn that ended in a state; None if there is nothing to learn."""
         if self.guess is None and (kept := state.get("guess")):
             # Another process, or another try, has made it: the state tells what came of it.
             leaves = self._leaves or kept["dialog"] in state.get("paused", [])
-            return Outcome(Logged(kept["value"], kept["watched"], leaves), kept["model"], self._takes_back)
+            return GateOutcome(Logged(kept["value"], kept["watched"], leaves), kept["model"], self._takes_back)
         if self.guess is None:
-            return Outcome(takes_back=True) if self._takes_back else None
+            return GateOutcome(takes_back=True) if self._takes_back else None
         logged = Logged(self.guess.score, self._is_watched, self._leaves)
-        return Outcome(logged, self.guess.model, self._takes_back)
+        return GateOutcome(logged, self.guess.model, self._takes_back)

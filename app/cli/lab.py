@@ -26,10 +26,10 @@ from app.lab.cases import ExpectedCall
 from app.lab.folder import Kind, written
 from app.lab.forms import from_json
 from app.lab.kinds import KINDS
-from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries, table_lines
+from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, run_files, summaries, table_lines
 from app.lab.simulation import Talks
 from app.lab.simulation import simulate as simulated
-from app.lab.variants import Variant
+from app.lab.variants import LabVariant
 from app.presentation.listing import columns, state_lines
 from app.presentation.tool_card import owned_tools, slots, write_card
 from app.remote.yaml_file import parsed, validated
@@ -86,8 +86,8 @@ async def _records(settings: Settings, thread: str) -> list[Record]:
         return await assistant.records(thread)
 
 
-def _variant(model: str, temperature: float | None) -> Variant:
-    return validated(Variant, {"model": model, "parameters": {"temperature": temperature}})
+def _variant(model: str, temperature: float | None) -> LabVariant:
+    return validated(LabVariant, {"model": model, "parameters": {"temperature": temperature}})
 
 
 KindOfFile = Annotated[Kind, typer.Argument(help="Which folder of the lab's.")]
@@ -161,10 +161,12 @@ async def run(
     judge: Annotated[str, typer.Option(metavar="MODEL", help="A model that judges, too.")] = "",
 ) -> CommandResult:
     """Play cases, also with several variants side by side; exit 1 if a check finds something or plays differ."""
-    chosen = lab_folder().every("variants", Variant, *variant) if variant else {"as set": _variant(model, temperature)}
+    chosen = (
+        lab_folder().every("variants", LabVariant, *variant) if variant else {"as set": _variant(model, temperature)}
+    )
     order = {"cases": names, "mocks": mock, "variants": chosen, "times": times, "judge": judge}
     with progress_bar() as advance:
-        _, finished = await run_files(read_settings(), validated(Order, order), advance)
+        _, finished = await run_files(read_settings(), validated(RunOrder, order), advance)
     is_faulty = finished.differing() or any(result.problems for result in finished.results)
     return _outcome(finished, FAILED if is_faulty else 0)
 
@@ -172,7 +174,7 @@ async def run(
 @application.command()
 async def outcome(run: RunName) -> CommandResult:
     """Show what came of a run."""
-    return _outcome(lab_folder().read("runs", run, Run), 0)
+    return _outcome(lab_folder().read("runs", run, LabRun), 0)
 
 
 @application.command()
@@ -183,10 +185,10 @@ async def verdict(
 ) -> CommandResult:
     """Judge a result of a run; then show how far the judges agree."""
     judge_result(lab_folder(), run, place, verdict)
-    return _outcome(lab_folder().read("runs", run, Run), 0)
+    return _outcome(lab_folder().read("runs", run, LabRun), 0)
 
 
-def _outcome(finished: Run, exit_code: int) -> CommandResult:
+def _outcome(finished: LabRun, exit_code: int) -> CommandResult:
     plain = {"begun": finished.begun, "variants": summaries(finished), "differing": finished.differing()}
     faulty = [result for result in finished.results if result.problems]
     plain["problems"] = [{"case": result.case, "problems": result.problems} for result in faulty]

@@ -17,7 +17,7 @@ from app.composition import load_thresholds, open_assistant
 from app.lab.cards import cards_of, queries_of
 from app.lab.desk import Desk, ExportForm, sitting
 from app.lab.desk_export import jsonl_of
-from app.lab.desk_session import DeskCall, DeskTurn, Session
+from app.lab.desk_session import DeskCall, DeskSession, DeskTurn
 from app.lab.folder import LabFolder
 from app.lab.forms import from_json
 from app.lab.lessons import figures, lessons_of, new_examples
@@ -36,7 +36,7 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Files in the l
 @application.command()
 async def show(name: Name) -> CommandResult:
     """Show what the user said, what the person replied, and what came of it."""
-    session = lab_folder().read("desk", name, Session)
+    session = lab_folder().read("desk", name, DeskSession)
     lines = []
     for turn in session.turns:
         lines.append(f"user: {turn.user}")
@@ -56,7 +56,7 @@ async def export(
 ) -> CommandResult:
     """Export a session for fine-tuning, or as a trace test."""
     if form == "jsonl":
-        text = jsonl_of(lab_folder().read("desk", name, Session))
+        text = jsonl_of(lab_folder().read("desk", name, DeskSession))
     else:
         async with sitting(read_settings(), name) as desk:
             text = await desk.as_test(read_settings().app_lang)
@@ -98,7 +98,7 @@ async def play(name: Name, *, lang: Lang = None) -> CommandResult:
     """
     folder = lab_folder()
     if name not in folder.names("desk"):
-        folder.write("desk", name, Session(lang=lang or read_settings().app_lang))
+        folder.write("desk", name, DeskSession(lang=lang or read_settings().app_lang))
     async with sitting(read_settings(), name) as desk:
         shown = 0
         while line := await _typed(desk, shown):

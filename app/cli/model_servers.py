@@ -26,7 +26,7 @@ PATIENCE_ELSEWHERE = 5.0
 
 
 @dataclass(frozen=True)
-class Server:
+class ModelServer:
     """A server that answered, with the models it offers."""
 
     name: str
@@ -34,14 +34,14 @@ class Server:
     models: Sequence[str]
 
 
-async def servers_here() -> list[Server]:
+async def servers_here() -> list[ModelServer]:
     """Ask the known places on this machine at once and return those that answer."""
     addresses = {name: f"http://127.0.0.1:{port}/v1" for name, port in PLACES}
     # A proxy that serves for the way out would not lead to this machine.
     async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
         answers = await asyncio.gather(*(_models(client, url, None) for url in addresses.values()))
     listed = zip(addresses.items(), answers, strict=True)
-    return [Server(name, url, models) for (name, url), models in listed if models is not None]
+    return [ModelServer(name, url, models) for (name, url), models in listed if models is not None]
 
 
 async def models_of(base_url: str, key: str | None) -> list[str]:
@@ -57,7 +57,7 @@ async def _models(client: httpx.AsyncClient, base_url: str, key: str | None) -> 
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ModelVerdict:
     """How a model did its work."""
 
     outcome: str
@@ -68,7 +68,7 @@ class Verdict:
     """Whether the server is there and found the request wrong."""
 
 
-async def verdict(models: Models) -> Verdict:
+async def verdict(models: Models) -> ModelVerdict:
     """Ask as turns do: for a call of a tool, with its result, and for an observer's word. The models learn from it."""
     tools, listener = [convert_to_openai_tool(current_time)], Listener("setup", lambda _: None, thread="setup")
     # Strict templates want a system message, and then the user's.
@@ -97,5 +97,5 @@ async def verdict(models: Models) -> Verdict:
         except ModelUnavailable as failure:
             cause = failure.__cause__
             is_rejected = failure.trouble == "unavailable" and cause is not None and status(cause) in (400, 422)
-            return Verdict(failure.trouble, failure.cause, is_rejected)
-    return Verdict("good" if any(call["name"] == current_time.name for call in answer.tool_calls) else "no_tools")
+            return ModelVerdict(failure.trouble, failure.cause, is_rejected)
+    return ModelVerdict("good" if any(call["name"] == current_time.name for call in answer.tool_calls) else "no_tools")

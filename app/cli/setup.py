@@ -20,7 +20,7 @@ from agents.language.text.clean import clean
 from agents.models import Models
 from agents.models.factory import DEFAULT, KEYS, Parameters
 from agents.models.finish_reason import is_known
-from app.cli.model_servers import PLACES, Server, Verdict, models_of, servers_here, verdict
+from app.cli.model_servers import PLACES, ModelServer, ModelVerdict, models_of, servers_here, verdict
 from app.composition import discover
 from app.composition.windows import address_of, facts_of, fitting
 from app.doors.visit import FAILED, TROUBLE
@@ -167,7 +167,7 @@ async def _try_and_write(choice: Choice, settings: Settings, interview: _Intervi
         if choice.provider != OPENAI:
             # A package or a key is missing; the message names it.
             raise
-        trial = Verdict("no_key")
+        trial = ModelVerdict("no_key")
     outcome = trial.outcome
     interview.tell("rejected" if trial.is_rejected else outcome)
     if trial.cause:
@@ -342,7 +342,7 @@ async def _key(provider: str, interview: _Interview) -> str | None:
     return await interview.answer("ask_key") or os.environ.get(variable) if variable else None
 
 
-async def _server_here(interview: _Interview) -> Server | None:
+async def _server_here(interview: _Interview) -> ModelServer | None:
     """Return the server of this machine that the person chooses; None if there is none, or another one is meant."""
     interview.tell("looking", places=", ".join(name for name, _ in PLACES))
     servers = await servers_here()

@@ -45,7 +45,7 @@ AsChunks = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Talk:
+class TalkOptions:
     """The options of every command that talks: whose conversation it is, who answers, and how it is shown."""
 
     thread: Thread = DEFAULT_THREAD
@@ -67,11 +67,11 @@ Command = Callable[..., Awaitable[int]]
 
 def _talking(command: Command) -> Command:
     """Return a command that has the options of a `Talk` on the command line, and passes the talk on."""
-    own, options = signature(command), signature(Talk).parameters
+    own, options = signature(command), signature(TalkOptions).parameters
 
     @wraps(command)
     async def run(**given: Any) -> int:
-        talk = Talk(**{name: given.pop(name) for name in options if name in given})
+        talk = TalkOptions(**{name: given.pop(name) for name in options if name in given})
         return await command(talk, **given)
 
     parameters = [*own.parameters.values()][1:]
@@ -82,7 +82,7 @@ def _talking(command: Command) -> Command:
 
 @_talking
 async def ask(
-    talk: Talk,
+    talk: TalkOptions,
     text: Annotated[str, typer.Argument(help="What to say; - reads standard input.")] = "",
     *,
     file: Annotated[list[str], typer.Option(help="A picture, recording or document to go with it.")] = [],  # noqa: B006
@@ -107,7 +107,7 @@ async def ask(
 
 @_talking
 async def resume(
-    talk: Talk,
+    talk: TalkOptions,
     *,
     choose: Annotated[str, typer.Option(metavar="X", help="A number, an id, a label, or a form's values.")],
     question: Annotated[str, typer.Option(metavar="ID", help="Which question, as it was shown with it.")] = "",
@@ -160,7 +160,7 @@ async def _repeated(visit: Visit, choice: str, question: str) -> Turn | None:
 
 
 @_talking
-async def chat(talk: Talk) -> int:
+async def chat(talk: TalkOptions) -> int:
     """Talk; from a pipe, one message a line."""
     settings = read_settings()
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not talk.is_for_scripts
@@ -187,7 +187,7 @@ async def chat(talk: Talk) -> int:
 
 @asynccontextmanager
 async def _opened(
-    talk: Talk, settings: Settings, *, holds_log: bool = False
+    talk: TalkOptions, settings: Settings, *, holds_log: bool = False
 ) -> AsyncIterator[tuple[Assistant, TextIO, HeldLog]]:
     """Yield the assistant, the stream for results, and the log, which waits for the end of a turn if it is held."""
     streams = results_alone() if talk.is_for_scripts else nullcontext(sys.stdout)
@@ -213,19 +213,19 @@ async def _lines(visit: Visit, *, is_new: bool) -> int:
     return trouble or code
 
 
-def _visit(assistant: Assistant, talk: Talk, *screens: Screen) -> Visit:
+def _visit(assistant: Assistant, talk: TalkOptions, *screens: Screen) -> Visit:
     tracer = TraceTree(Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else TRACE_WIDTH))
     door = TerminalDoor(assistant, screens, tracer, is_traced=talk.is_traced)
     return Visit(assistant, door, talk.thread, talk.user, talk.lang)
 
 
-def _screen(talk: Talk, results: TextIO, lang: str) -> Screen:
+def _screen(talk: TalkOptions, results: TextIO, lang: str) -> Screen:
     if talk.as_chunks:
         return Chunks(results)
     return JsonLines(results) if talk.as_json else PlainText(results, sys.stderr, lang)
 
 
-def _welcome(talk: Talk, settings: Settings, lang: str, *, greets: bool, at_terminal: bool) -> list[str]:
+def _welcome(talk: TalkOptions, settings: Settings, lang: str, *, greets: bool, at_terminal: bool) -> list[str]:
     model = talk.model or settings.llm_model
     remarks = [say("welcome", lang, thread=talk.thread, model=model)]
     # In a new thread the model says itself what it is.

@@ -9,7 +9,7 @@ from agents.memory import Memory
 from agents.models.factory import Endpoint, make_model
 from agents.sources.documents.index import DocumentIndex, index_file
 from agents.toolkit.help import DocumentLink, HelpChain, HelpLink, PageLink
-from app.remote.help_links import OtherModel, Person, Webhook
+from app.remote.help_links import OtherModel, PersonLink, Webhook
 from app.settings import Settings
 
 SALT = ("application", "help")
@@ -34,7 +34,7 @@ async def make_help(settings: Settings, memory: Memory) -> HelpChain:
                     Webhook(str(settings.help_webhook_url), await _salt(memory.store), secret, settings.help_timeout)
                 )
             case "person":
-                links.append(Person(memory.notes, settings.notes_per_day))
+                links.append(PersonLink(memory.notes, settings.notes_per_day))
     return HelpChain(links, settings.help_timeout)
 
 

@@ -22,7 +22,7 @@ from app.process.files import read_env
 from app.remote.files import HttpFile, McpFile
 from app.remote.http import http_tools
 from app.remote.secret import secrets_of
-from app.remote.yaml_file import Offer, fault, read_files
+from app.remote.yaml_file import OfferedTool, fault, read_files
 from app.settings import Settings
 
 LONGEST_REASON = 300
@@ -67,7 +67,7 @@ async def with_remote_tools(
         yield speakers
 
 
-def _with_tool(file: str, speakers: Speakers, offer: Offer) -> Speakers:
+def _with_tool(file: str, speakers: Speakers, offer: OfferedTool) -> Speakers:
     if offer.speaker not in (names := [speaker.name for speaker in speakers]):
         problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"
         raise fault(file, f"{offer.where}.speaker", problem)

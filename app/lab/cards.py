@@ -15,14 +15,14 @@ from app.assistant import Assistant
 from app.assistant.recording import Answered
 from app.lab.folder import LabFolder
 from app.presentation.tool_card import owned_tools, slots, text_faults
-from app.remote.yaml_file import Part
+from app.remote.yaml_file import FilePart
 from prompts import card_file, read_card
 
 MOST_THREADS = 200
 """Threads whose requests are looked at."""
 
 
-class Query(Part):
+class CardQuery(FilePart):
     """A request, and the tool that it is for."""
 
     text: str
@@ -30,27 +30,29 @@ class Query(Part):
     origin: Literal["labelled", "recorded", "example"] = "labelled"
 
 
-class Queries(Part):
+class Queries(FilePart):
     """The labelled requests of a team: a file of the lab's folder `queries`."""
 
-    queries: tuple[Query, ...] = ()
+    queries: tuple[CardQuery, ...] = ()
 
 
-async def queries_of(assistant: Assistant, folder: LabFolder) -> list[Query]:
+async def queries_of(assistant: Assistant, folder: LabFolder) -> list[CardQuery]:
     """Return the labelled requests, the examples of all cards, and what was said in threads before a tool answered."""
     queries = [query for labelled in folder.every("queries", Queries).values() for query in labelled.queries]
     for name, owned in owned_tools(assistant.speakers).items():
         phrases = (phrase for texts in card_of(owned[0][1]).examples.values() for phrase in texts)
-        queries += [Query(text=phrase, tool=name, origin="example") for phrase in phrases if "{" not in phrase]
+        queries += [CardQuery(text=phrase, tool=name, origin="example") for phrase in phrases if "{" not in phrase]
     for info in (await assistant.threads())[:MOST_THREADS]:
         for record in await assistant.records(info.thread):
             called = next((step.tool for step in record.steps if isinstance(step, Answered) and step.ok), None)
             if record.text and called:
-                queries.append(Query(text=record.text, tool=called, origin="recorded"))
+                queries.append(CardQuery(text=record.text, tool=called, origin="recorded"))
     return list(dict.fromkeys(queries))
 
 
-def effect(speakers: Speakers, name: str, lang: str, text: str, queries: Sequence[Query]) -> dict[str, list[Query]]:
+def effect(
+    speakers: Speakers, name: str, lang: str, text: str, queries: Sequence[CardQuery]
+) -> dict[str, list[CardQuery]]:
     """Return the requests that another text gains for a tool, loses and keeps, and those that it misses with either.
 
     The first time it takes seconds.

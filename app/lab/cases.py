@@ -12,11 +12,11 @@ from agents.toolkit.result import jsonable
 from agents.toolkit.speaker import Speakers
 from app.agent_files.mocks import Mock, recorded_mocks
 from app.assistant.recording import Record
-from app.remote.yaml_file import Part
+from app.remote.yaml_file import FilePart
 from app.replay.stage import DEVICE, PlayedTurn
 
 
-class ExpectedCall(Part):
+class ExpectedCall(FilePart):
     """A call of a tool."""
 
     tool: str
@@ -35,7 +35,7 @@ class ExpectedCall(Part):
         return f"{self.tool}({', '.join(f'{name}={value!r}' for name, value in self.args.items())})"
 
 
-class Expected(Part):
+class Expected(FilePart):
     """What is expected of a turn. Whatever is expected, it ends with an answer or a question, and without an error."""
 
     calls: tuple[ExpectedCall, ...] = ()
@@ -82,14 +82,14 @@ def _faults(turn: PlayedTurn, *, may_fail: bool) -> Iterator[str]:
         yield "there is no answer"
 
 
-class CaseTurn(Part):
+class CaseTurn(FilePart):
     """One turn of a case."""
 
     user: str | None
     expect: Expected = Expected()
 
 
-class Case(Part):
+class Case(FilePart):
     """A conversation with what is expected of it."""
 
     about: str = ""

@@ -27,7 +27,7 @@ from agents.state import SUPERVISOR
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.composition import discover_checked
-from app.lab.desk_session import DeskCall, DeskTurn, Json, Reply, Session, reply_of
+from app.lab.desk_session import DeskCall, DeskReply, DeskSession, DeskTurn, Json, reply_of
 from app.lab.folder import LabFolder
 from app.process.tasks import cancel
 from app.replay.stage import THREAD, PlayedTurn, play, staged
@@ -69,7 +69,7 @@ async def stays(messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIM
 
 
 @dataclass
-class Wanted:
+class WantedReply:
     """A call of a model that waits for the person."""
 
     role: str
@@ -115,13 +115,13 @@ class Desk:
 
     def __init__(self, folder: LabFolder, name: str) -> None:
         self.folder, self.name = folder, name
-        self.session = folder.read("desk", name, Session)
+        self.session = folder.read("desk", name, DeskSession)
         self.has_changed_course = False
         """Whether the same replies have led elsewhere than before; what came after that is dropped."""
         self.scenes: list[Scene | None] = []
         """For each turn the moment at which the gate decides; None where no dialog held the conversation."""
-        self._waiting: list[Wanted] = []
-        self._queue: deque[Reply] = deque()
+        self._waiting: list[WantedReply] = []
+        self._queue: deque[DeskReply] = deque()
         """The replies that are played again."""
         self._is_kept = False
         """Whether what comes is written to the file; not while it is played again."""
@@ -162,7 +162,7 @@ class Desk:
         self._stack = AsyncExitStack()
 
     @property
-    def wanted(self) -> Wanted | None:
+    def wanted(self) -> WantedReply | None:
         """The call of a model that the person answers next."""
         return self._waiting[0] if self._waiting else None
 
@@ -265,10 +265,10 @@ class Desk:
         self._save()
         return reply.message(number)
 
-    async def _by_person(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> Reply:
+    async def _by_person(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> DeskReply:
         """Return what the person replies."""
         reply = asyncio.get_running_loop().create_future()
-        wanted = Wanted(role, messages, tools, reply)  # type: ignore[arg-type]  # prompts have no other kinds
+        wanted = WantedReply(role, messages, tools, reply)  # type: ignore[arg-type]  # prompts have no other kinds
         self._waiting.append(wanted)
         self._moved.set()
         try:
@@ -277,7 +277,7 @@ class Desk:
             if wanted in self._waiting:
                 self._waiting.remove(wanted)
         places = {"prompt": self._places_of(wanted.messages), "tools": self._places_of(tools)}
-        return Reply(role=role, text=text, calls=tuple(calls), **places)
+        return DeskReply(role=role, text=text, calls=tuple(calls), **places)
 
     def _places_of(self, entries: Sequence[Json]) -> tuple[int, ...]:
         """Return the places of messages or tools in the pool; new ones are added."""

@@ -12,7 +12,7 @@ from langchain_core.messages import convert_to_openai_messages
 
 from agents.errors import UsageError
 from agents.language.identifiers import spelled
-from app.lab.desk_session import Session
+from app.lab.desk_session import DeskSession
 
 PLAIN = re.compile(
     r"""[\w.+-]+@[\w-]+(?:\.[\w-]+)+  # an email address
@@ -27,7 +27,7 @@ SHORTEST = 4
 """Characters of an identifier that may not stand within another word either; a shorter one may by chance."""
 
 
-def jsonl_of(session: Session, chance: random.Random | None = None) -> str:
+def jsonl_of(session: DeskSession, chance: random.Random | None = None) -> str:
     """Return a line of JSON for each call of a model: `messages` with the reply at their end, and `tools`.
 
     Random identifiers stand for the real ones, the same within a line, others in the next. A turn that is not over is
@@ -55,7 +55,7 @@ def checked(line: str, identifiers: Sequence[str]) -> str:
     return line
 
 
-def _chats(session: Session) -> Iterator[dict[str, Any]]:
+def _chats(session: DeskSession) -> Iterator[dict[str, Any]]:
     numbers = count()
     for turn in session.turns:
         for reply in turn.replies if turn.is_over else ():
@@ -64,7 +64,7 @@ def _chats(session: Session) -> Iterator[dict[str, Any]]:
             yield {"messages": [*session.pooled(reply.prompt), answer]} | ({"tools": tools} if tools else {})
 
 
-def _identifiers(session: Session, line: Mapping[str, Any]) -> list[str]:
+def _identifiers(session: DeskSession, line: Mapping[str, Any]) -> list[str]:
     """Return what must not be exported: identifiers of tools, those that the user wrote for a call, `PLAIN` ones."""
     written = {word for turn in session.turns for word in spelled([turn.user])}
     calls = [call for turn in session.turns for reply in turn.replies for call in reply.calls]

@@ -7,19 +7,19 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
-from app.remote.yaml_file import Part
+from app.remote.yaml_file import FilePart
 
 Json = Mapping[str, Any]
 
 
-class DeskCall(Part):
+class DeskCall(FilePart):
     """A tool that the person called."""
 
     tool: str
     args: Json = Field(default_factory=dict)
 
 
-class Reply(Part):
+class DeskReply(FilePart):
     """What the person replied to one call of a model."""
 
     role: str
@@ -42,11 +42,11 @@ def reply_of(text: str, calls: Sequence[DeskCall] = (), number: int = 0) -> AIMe
     return AIMessage(text, tool_calls=tool_calls, response_metadata={"finish_reason": "stop"})
 
 
-class DeskTurn(Part):
+class DeskTurn(FilePart):
     """A message of the user, and what came of it."""
 
     user: str
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[DeskReply, ...] = ()
     is_over: bool = False
     answer: str = ""
     question: str = ""
@@ -55,7 +55,7 @@ class DeskTurn(Part):
     trace: str = ""
 
 
-class Session(Part):
+class DeskSession(FilePart):
     """A conversation in which a person is the model: a file of the lab's folder `desk`."""
 
     about: str = ""
@@ -78,7 +78,7 @@ class Session(Part):
         """Return the messages or tools at these places."""
         return [self.pool[place] for place in places]
 
-    def cut(self, steps: int) -> "Session":
+    def cut(self, steps: int) -> "DeskSession":
         """Return the session with its first steps only; each message of the user, and each reply, is one."""
         turns: list[DeskTurn] = []
         for turn in self.turns:

@@ -12,7 +12,7 @@ NODES = ("route", "verdict", "ask", "settle")
 
 
 @dataclass(frozen=True)
-class Drawing:
+class GraphDrawing:
     """The nodes in rows, the edges between them, and the state of each node that has run."""
 
     rows: Sequence[Sequence[str]]
@@ -20,7 +20,7 @@ class Drawing:
     states: Mapping[str, State]
 
 
-def drawing(agent: str, observers: Sequence[str], events: Iterable[Event]) -> Drawing:
+def drawing(agent: str, observers: Sequence[str], events: Iterable[Event]) -> GraphDrawing:
     """Return what is drawn around an agent; nodes that ran in these events are lit, the last one above all."""
     ran = [name for event in events if (name := _node_of(event, observers))]
     checks = [f"{observer}.pre_check" for observer in observers]
@@ -31,7 +31,7 @@ def drawing(agent: str, observers: Sequence[str], events: Iterable[Event]) -> Dr
     edges += [(check, "verdict") for check in checks]
     edges += [*zip(speakers, tools, strict=True), *((node, "settle") for node in tools), (f"{agent}.tools", "ask")]
     states: dict[str, State] = {name: "runs" if name == ran[-1] != "settle" else "ran" for name in ran}
-    return Drawing([["route"], [*checks, *speakers], ["verdict", *tools], ["ask", "settle"]], edges, states)
+    return GraphDrawing([["route"], [*checks, *speakers], ["verdict", *tools], ["ask", "settle"]], edges, states)
 
 
 def _node_of(event: Event, observers: Sequence[str]) -> str:

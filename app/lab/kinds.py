@@ -7,18 +7,18 @@ from pydantic import BaseModel
 from app.agent_files.mocks import Mock
 from app.lab.cards import Queries
 from app.lab.cases import Case
-from app.lab.desk_session import Session
+from app.lab.desk_session import DeskSession
 from app.lab.folder import Kind
-from app.lab.runs import Run
-from app.lab.simulation import User
-from app.lab.variants import Variant
+from app.lab.runs import LabRun
+from app.lab.simulation import SimulatedUser
+from app.lab.variants import LabVariant
 
 KINDS: Mapping[Kind, type[BaseModel]] = {
     "cases": Case,
-    "desk": Session,
+    "desk": DeskSession,
     "mocks": Mock,
     "queries": Queries,
-    "runs": Run,
-    "users": User,
-    "variants": Variant,
+    "runs": LabRun,
+    "users": SimulatedUser,
+    "variants": LabVariant,
 }

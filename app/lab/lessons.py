@@ -14,7 +14,7 @@ from agents.language.tool_ranker.ranker import Card
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.shelf import CALL
 from agents.toolkit.speaker import Speakers
-from app.lab.cards import Query, cards_of, finder
+from app.lab.cards import CardQuery, cards_of, finder
 from app.lab.desk import Desk
 from app.lab.desk_export import PLAIN
 from app.lab.desk_session import DeskCall, DeskTurn
@@ -78,7 +78,7 @@ def _example(text: str, call: DeskCall, parameters: Sequence[str]) -> str:
 
 
 def figures(
-    speakers: Speakers, lessons: Sequence[Lesson], others: Sequence[Query], gate: Gate
+    speakers: Speakers, lessons: Sequence[Lesson], others: Sequence[CardQuery], gate: Gate
 ) -> list[dict[str, str | int]]:
     """Return how often each judgement is right with the cards as they are, and with the examples.
 

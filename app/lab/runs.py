@@ -17,9 +17,9 @@ from app.assistant import Assistant
 from app.lab.cases import Case
 from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
-from app.lab.variants import Variant, ask, staged_as
+from app.lab.variants import LabVariant, ask, staged_as
 from app.presentation.listing import table_of
-from app.remote.yaml_file import Part
+from app.remote.yaml_file import FilePart
 from app.replay.stage import play
 from app.settings import Settings
 from app.usage import Price
@@ -34,7 +34,7 @@ COSTS = {"calls": 0, "tokens": 0, "seconds": 1, "price": 4}
 _JUDGING = threading.Lock()
 
 
-class TurnResult(Part):
+class TurnResult(FilePart):
     """A turn of a case as it went."""
 
     user: str | None
@@ -48,7 +48,7 @@ class TurnResult(Part):
     price: float = 0
 
 
-class Result(Part):
+class CaseResult(FilePart):
     """A case as it went once with a variant."""
 
     case: str
@@ -77,14 +77,14 @@ class Result(Part):
         return "\n".join(f"{TurnStart(text=turn.user)}\n{turn.trace}" for turn in self.turns)
 
 
-class Order(Part):
+class RunOrder(FilePart):
     """What is to be played, and who judges it."""
 
     cases: tuple[str, ...] = ()
     """Files of cases; none: all."""
     mocks: tuple[str, ...] = ()
     """Files of mocks that each variant gets besides its own."""
-    variants: Mapping[str, Variant] = Field({"as set": Variant()}, min_length=1, max_length=MOST_VARIANTS)
+    variants: Mapping[str, LabVariant] = Field({"as set": LabVariant()}, min_length=1, max_length=MOST_VARIANTS)
     times: int = Field(default=1, ge=1, le=MOST_TIMES)
     judge: str = ""
     """The model that judges; empty: none."""
@@ -97,11 +97,11 @@ class Order(Part):
         return model
 
 
-class Run(Order):
+class LabRun(RunOrder):
     """What came of cases that were played together."""
 
     begun: str
-    results: tuple[Result, ...] = ()
+    results: tuple[CaseResult, ...] = ()
 
     def differing(self) -> list[str]:
         """Return the cases whose traces or verdicts are not the same in all variants and repetitions."""
@@ -120,7 +120,7 @@ class Run(Order):
         return counts
 
 
-def summaries(run: Run) -> list[dict[str, Any]]:
+def summaries(run: LabRun) -> list[dict[str, Any]]:
     """Return the table of a run, a line for each variant: its plays, how many of them are good, and what all cost.
 
     `consistent` counts the cases that went the same way each time; an empty share is that of a judge who judged none.
@@ -150,7 +150,7 @@ def _share(verdicts: Sequence[bool | None]) -> str:
     return f"{sum(votes)} / {len(votes)}" if votes else ""
 
 
-def table_lines(run: Run) -> list[str]:
+def table_lines(run: LabRun) -> list[str]:
     """Return the table of a run as text, with what differs and how far the judges agree."""
     lines = [f"! {result.case} ({result.variant}): {result.problems[0]}" for result in run.results if result.problems]
     lines += [f"differs: {name}" for name in run.differing()]
@@ -158,10 +158,10 @@ def table_lines(run: Run) -> list[str]:
     return [*table_of(summaries(run)), *lines]
 
 
-def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> Result:
+def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> CaseResult:
     """Keep a person's verdict on a result (from 0), and return the result. Raises UsageError: there is none."""
     with _JUDGING:
-        run = folder.read("runs", name, Run)
+        run = folder.read("runs", name, LabRun)
         if not 0 <= place < len(run.results):
             raise UsageError(f"the run {name!r} has {len(run.results)} results")
         results = [*run.results]
@@ -173,10 +173,10 @@ def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> 
 async def run_cases(
     settings: Settings,
     cases: Mapping[str, Case],
-    order: Order,
+    order: RunOrder,
     mocks: Sequence[Mock] = (),
     tell: Tell = lambda done, plays: None,
-) -> Run:
+) -> LabRun:
     """Play cases as an order says; `tell` hears how many plays are over, of how many.
 
     Raises:
@@ -186,17 +186,17 @@ async def run_cases(
     if not cases:
         raise UsageError("there is no case to play: write one, or make one of a thread")
     begun = datetime.now(UTC).isoformat(timespec="seconds")
-    results: list[Result] = []
+    results: list[CaseResult] = []
     plays = len(cases) * len(order.variants) * order.times
     for (name, variant), group in product(order.variants.items(), _groups(cases, order.times)):
         mocked = variant.model_copy(update={"mocks": (*group[0][1].mocks, *variant.mocks, *mocks)})
         async with staged_as(settings, mocked) as assistant:
             for title, case, time in group:
                 turns = [turn async for turn in _played(assistant, f"{title}-{time}", case, settings.llm_prices)]
-                result = Result(case=title, variant=name, time=time, turns=tuple(turns))
+                result = CaseResult(case=title, variant=name, time=time, turns=tuple(turns))
                 results.append(await judged(settings, order.judge, case, result) if order.judge else result)
                 tell(len(results), plays)
-    return Run(**dict(order), begun=begun, results=tuple(results))
+    return LabRun(**dict(order), begun=begun, results=tuple(results))
 
 
 def _groups(cases: Mapping[str, Case], times: int) -> list[list[tuple[str, Case, int]]]:
@@ -227,7 +227,7 @@ async def _played(
         )
 
 
-async def run_files(settings: Settings, order: Order, tell: Tell) -> tuple[str, Run]:
+async def run_files(settings: Settings, order: RunOrder, tell: Tell) -> tuple[str, LabRun]:
     """Play cases of the lab's folder, keep the run there, and return its name and itself.
 
     Raises ConfigError, UsageError: as `run_cases`; or a file is wrong.
@@ -239,7 +239,7 @@ async def run_files(settings: Settings, order: Order, tell: Tell) -> tuple[str, 
     return await asyncio.to_thread(folder.add, "runs", named_after(run.begun.partition("+")[0]), run), run
 
 
-async def judged(settings: Settings, model: str, case: Case, result: Result) -> Result:
+async def judged(settings: Settings, model: str, case: Case, result: CaseResult) -> CaseResult:
     """Return the result with the verdict of a model: "yes" or "no", and why."""
     talk = "\n".join(f"user: {turn.user}\nassistant: {turn.answer}" for turn in result.turns)
     lang = case.lang or settings.app_lang

@@ -14,8 +14,8 @@ from app.assistant import Assistant
 from app.lab.cases import Case, CaseTurn, Expected
 from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
-from app.lab.variants import Variant, ask, staged_as
-from app.remote.yaml_file import Part
+from app.lab.variants import LabVariant, ask, staged_as
+from app.remote.yaml_file import FilePart
 from app.replay.stage import PlayedTurn, play
 from app.settings import Settings
 from prompts import FALLBACK, prompt
@@ -27,18 +27,18 @@ DONE = "[done]"
 """What a model says for a user who has nothing more to say."""
 
 
-class Wish(Part):
+class UserWish(FilePart):
     """Something that a scripted user may say, in one of several wordings, and what is expected then."""
 
     says: tuple[str, ...] = Field(min_length=1)
     expect: Expected = Expected()
 
 
-class User(Part):
+class SimulatedUser(FilePart):
     """A simulated user: scripted by wishes, or a model with a goal."""
 
     lang: str = FALLBACK
-    wishes: tuple[Wish, ...] = ()
+    wishes: tuple[UserWish, ...] = ()
     goal: str = ""
     temper: str = Field(default="plain", max_length=200)
     """How a model writes for the user, in any words."""
@@ -46,13 +46,13 @@ class User(Part):
     """Who speaks for a user with a goal, such as `openai:gpt-5-mini`."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> "User":
+    def _says_something(self) -> "SimulatedUser":
         if not self.wishes and not (self.goal and self.model):
             raise ValueError("give wishes, or a goal and a model")
         return self
 
 
-class Talks(Part):
+class Talks(FilePart):
     """Who is to talk, and how long."""
 
     users: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Talks(Part):
     """The most turns of a talk."""
     seed: int = 0
     """With the same seed scripted users say the same."""
-    variant: Variant = Variant()
+    variant: LabVariant = LabVariant()
     keep: bool = False
     """Whether each new failure is kept as a case."""
 
@@ -93,7 +93,7 @@ async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, t
         UsageError: there is no user, or a file is wrong.
     """
     folder = LabFolder(settings.lab_folder)
-    if not (users := sorted(folder.every("users", User, *order.users).items())):
+    if not (users := sorted(folder.every("users", SimulatedUser, *order.users).items())):
         raise UsageError("there is no simulated user: write one")
     simulation = Simulation(order.talks)
     met: set[tuple[str | None, str]] = set()
@@ -138,7 +138,7 @@ async def _talk(
 class _Partner:
     """A user in one talk."""
 
-    user: User
+    user: SimulatedUser
     chance: random.Random
     settings: Settings
 

@@ -12,7 +12,7 @@ from app.assistant.recording import Decided, Record, Step, line_of
 from app.composition import discover_checked
 from app.lab.cases import case_of
 from app.lab.folder import LabFolder, named_after
-from app.lab.variants import Variant, staged_as
+from app.lab.variants import LabVariant, staged_as
 from app.presentation.texts import Reference, references, say
 from app.replay.stage import PlayedTurn, play
 from app.settings import Settings
@@ -74,7 +74,7 @@ async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[
     return state or {}, turns
 
 
-async def replay(settings: Settings, records: Sequence[Record], variant: Variant) -> list[tuple[Record, PlayedTurn]]:
+async def replay(settings: Settings, records: Sequence[Record], variant: LabVariant) -> list[tuple[Record, PlayedTurn]]:
     """Say the same anew to another model, with other parameters or prompts, on an empty database: then and now.
 
     Tools that tell of the world outside answer as they did then, to calls with the same arguments; others fail.

@@ -15,12 +15,12 @@ from app.agent_files import Tuning
 from app.agent_files.mocks import Mock, with_mocks
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
-from app.remote.yaml_file import ByLanguage, Part
+from app.remote.yaml_file import ByLanguage, FilePart
 from app.replay.stage import staged
 from app.settings import Settings
 
 
-class Variant(Part):
+class LabVariant(FilePart):
     """What a conversation is played with, where it differs from the installation."""
 
     model: str = ""
@@ -52,7 +52,7 @@ class Variant(Part):
 
 
 @asynccontextmanager
-async def staged_as(settings: Settings, variant: Variant) -> AsyncIterator[Assistant]:
+async def staged_as(settings: Settings, variant: LabVariant) -> AsyncIterator[Assistant]:
     """Open the assistant of a variant on a database of its own.
 
     Raises:

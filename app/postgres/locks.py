@@ -12,7 +12,7 @@ import psycopg
 from agents.errors import DatabaseError
 from agents.memory.locks import FIRST_WAIT, LONGEST_WAIT, ThreadLocks, number_of
 from app.postgres.session import BROKEN, Lease, patiently, reason
-from app.process.tasks import Tasks, cancel
+from app.process.tasks import TaskSet, cancel
 
 BEAT = 1.0
 """Seconds between two signs of life of the connection that holds the locks."""
@@ -113,7 +113,7 @@ class AdvisoryLocks(ThreadLocks):
         self._conninfo, self._place = conninfo, place
         self._holder: _Holder | None = None
         self._opening = asyncio.Lock()
-        self._tasks = Tasks()
+        self._tasks = TaskSet()
 
     @asynccontextmanager
     async def hold(self, thread: str) -> AsyncIterator[None]:

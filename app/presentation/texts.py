@@ -8,7 +8,7 @@ from itertools import groupby
 from agents.events import ShownImage
 from agents.events.views import MOST_ENTRIES, CardList, Entry, is_web
 from agents.language.text.clean import clean
-from agents.state.citations import Citation, Source
+from agents.state.citations import Citation, CitedSource
 from prompts import sentence, table
 
 # Markdown would take "[1][2]" for a link. A number is drawn in signs of the private use area meanwhile: each is as wide
@@ -91,7 +91,7 @@ def _facts(image: ShownImage) -> str:
     return ", ".join(filter(None, (size, image["mime_type"])))
 
 
-def _reference(number: int, source: Source) -> Reference:
+def _reference(number: int, source: CitedSource) -> Reference:
     url = source["url"] if is_web(source["url"]) else ""
     place = clean(" ".join(source["url"].split()))
     short = one_line(source["title"], LONGEST_TITLE) or place

@@ -31,7 +31,7 @@ async def cancel(tasks: Iterable["asyncio.Task[object]"]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class Tasks:
+class TaskSet:
     """Tasks that are begun one by one; each is kept until it is over, which the event loop does not do."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator, model_va
 from agents.sources.web.ssrf import policy_of
 from app.remote.secret import Env
 from app.remote.tool_spec import FIXED_HEADERS, HttpParameter, Result, ToolSpec, Trusted
-from app.remote.yaml_file import ByLanguage, Part, ToolName
+from app.remote.yaml_file import ByLanguage, FilePart, ToolName
 
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -23,13 +23,13 @@ RETRIES = 2
 OWN = "@"  # Without a word in the file, all of a server's result is read.
 
 
-class FromContext(Part):
+class FromContext(FilePart):
     """A header that tells the service of the turn."""
 
     trusted: Trusted
 
 
-class Remote(Part):
+class Remote(FilePart):
     """What answers calls: a service or a server."""
 
     url: str = ""
@@ -37,7 +37,7 @@ class Remote(Part):
     foreign: bool = True  # Whether its answers may hold text that others wrote.
 
 
-class Service(Remote):
+class RemoteService(Remote):
     """One service: its address, its headers and its limits."""
 
     url: str
@@ -55,7 +55,7 @@ class Service(Remote):
         return headers
 
     @model_validator(mode="after")
-    def _may_be_reached(self) -> "Service":
+    def _may_be_reached(self) -> "RemoteService":
         if any(sign in self.url for sign in "?#{}\\"):
             raise ValueError("`url` ends before any ?, # or placeholder; those belong in a tool's `path`")
         policy_of(self.url, internal=self.internal)
@@ -137,10 +137,10 @@ class HttpTool(ToolSpec):
         return self
 
 
-class HttpFile(Part):
+class HttpFile(FilePart):
     """The content of a file of HTTP tools."""
 
-    services: Annotated[Mapping[ToolName, Service], Field(min_length=1)]
+    services: Annotated[Mapping[ToolName, RemoteService], Field(min_length=1)]
     tools: Annotated[list[HttpTool], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -207,7 +207,7 @@ class ServerSpec(Remote):
         return self
 
 
-class McpFile(Part):
+class McpFile(FilePart):
     """The content of a file of MCP servers."""
 
     servers: Annotated[Mapping[ToolName, ServerSpec], Field(min_length=1)]

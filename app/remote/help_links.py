@@ -13,7 +13,7 @@ import httpx
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
-from agents.memory.notes import Notes
+from agents.memory.notes import NoteStore
 from agents.models import Model
 from agents.models.reply import Listener, ask
 from agents.sources.web.ssrf import read_body
@@ -46,11 +46,11 @@ class OtherModel:
 
 
 @dataclass(frozen=True)
-class Person:
+class PersonLink:
     """Leave a note; doors deliver it."""
 
     name = "person"
-    notes: Notes
+    notes: NoteStore
     most: int
     """Notes that a user may leave within a day."""
 
@@ -66,7 +66,7 @@ class WebhookFault(ValueError):
     """The webhook's response holds no answer; the next link is asked."""
 
 
-class _Response(BaseModel):
+class _HelpResponse(BaseModel):
     answer: str | None
 
 
@@ -101,7 +101,7 @@ class Webhook:
         ):
             if response.status_code != httpx.codes.OK:
                 raise WebhookFault(f"status {response.status_code}")
-            return _Response.model_validate_json(await read_body(response, LARGEST_RESPONSE)).answer
+            return _HelpResponse.model_validate_json(await read_body(response, LARGEST_RESPONSE)).answer
 
 
 @cache

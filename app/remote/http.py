@@ -33,10 +33,10 @@ from agents.state.talk import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Failed, Misused
 from app.remote.answer import NoAnswer, answer_of, is_shallow, notice, refusal, tool_of
-from app.remote.files import PLACEHOLDER, FromContext, HttpFile, HttpTool, Service
+from app.remote.files import PLACEHOLDER, FromContext, HttpFile, HttpTool, RemoteService
 from app.remote.secret import masks
 from app.remote.tool_spec import arguments, trusted_values
-from app.remote.yaml_file import Offer, text_in
+from app.remote.yaml_file import OfferedTool, text_in
 from prompts import FALLBACK, phrase
 
 LOG = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ Secrets = Mapping[str, Mapping[str, str]]
 
 
 @asynccontextmanager
-async def http_tools(file: HttpFile, secrets: Secrets) -> AsyncIterator[list[Offer]]:
+async def http_tools(file: HttpFile, secrets: Secrets) -> AsyncIterator[list[OfferedTool]]:
     """Keep connections to the services of a file during the block; yield the tools, which work in it.
 
     `secrets` are the headers of every request to a service, by its name.
@@ -59,7 +59,9 @@ async def http_tools(file: HttpFile, secrets: Secrets) -> AsyncIterator[list[Off
             policy = policy_of(service.url, internal=service.internal, redirects=service.redirects)
             client = guarded_client(policy, headers=secrets[name], timeout=service.timeout)
             clients[name] = await stack.enter_async_context(client)
-        yield [Offer(tool.speaker, _tool(tool, file, secrets, clients), f"tools.{tool.name}") for tool in file.tools]
+        yield [
+            OfferedTool(tool.speaker, _tool(tool, file, secrets, clients), f"tools.{tool.name}") for tool in file.tools
+        ]
 
 
 def _tool(tool: HttpTool, file: HttpFile, secrets: Secrets, clients: Mapping[str, httpx.AsyncClient]) -> BaseTool:
@@ -100,7 +102,7 @@ class Request:
     body: bytes | None
 
 
-def request_of(tool: HttpTool, service: Service, args: Mapping[str, object], runtime: Runtime) -> Request:
+def request_of(tool: HttpTool, service: RemoteService, args: Mapping[str, object], runtime: Runtime) -> Request:
     """Return the request of a call with these arguments.
 
     Raises:
@@ -186,7 +188,7 @@ Reply = tuple[int, object]
 """What a service answered: the status, and the JSON of the body (None: an empty one)."""
 
 
-async def exchange(client: httpx.AsyncClient, service: Service, request: Request, tries: int) -> Reply:
+async def exchange(client: httpx.AsyncClient, service: RemoteService, request: Request, tries: int) -> Reply:
     """Return the answer to a request: a good one, or one that says what is wrong with the request (4xx).
 
     Raises:
@@ -209,7 +211,7 @@ def _pause(state: RetryCallState) -> float:
     return _BACKOFF(state)
 
 
-async def _try_once(client: httpx.AsyncClient, service: Service, request: Request) -> Reply:
+async def _try_once(client: httpx.AsyncClient, service: RemoteService, request: Request) -> Reply:
     try:
         async with asyncio.timeout(service.timeout):
             return await _sent(client, service, request)
@@ -222,7 +224,7 @@ async def _try_once(client: httpx.AsyncClient, service: Service, request: Reques
         raise NoAnswer(f"no connection ({type(lost).__name__})", again=again) from None
 
 
-async def _sent(client: httpx.AsyncClient, service: Service, request: Request) -> Reply:
+async def _sent(client: httpx.AsyncClient, service: RemoteService, request: Request) -> Reply:
     # An answer that is packed could grow beyond any bound in one step.
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", **request.headers}
     async with client.stream(request.method, request.url, headers=headers, content=request.body) as response:

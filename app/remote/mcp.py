@@ -23,7 +23,7 @@ from app.remote.answer import NoAnswer, answer_of, is_shallow, notice, refusal, 
 from app.remote.files import OWN, McpFile, ServerTool
 from app.remote.mcp_session import HeldServer, ServerLost
 from app.remote.secret import Mask, masks
-from app.remote.yaml_file import Offer, fault
+from app.remote.yaml_file import OfferedTool, fault
 from prompts import FALLBACK
 
 LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ async def open_servers(
     secrets: Mapping[str, Mapping[str, str]],
     absent: Callable[[ConfigError], None],
     unfit: Callable[[ConfigError], None],
-) -> AsyncIterator[list[Offer]]:
+) -> AsyncIterator[list[OfferedTool]]:
     """Hold the servers of a file during the block; yield their tools.
 
     `absent` is told of a server that is not there, `unfit` of a tool that no model can be shown; both are left out.
@@ -62,7 +62,7 @@ async def open_servers(
         ConfigError: a server does not offer what the file takes.
     """
     async with AsyncExitStack() as stack:
-        offers: list[Offer] = []
+        offers: list[OfferedTool] = []
         names = safe_names([tool for server in file.servers.values() for tool in server.tools], "tool")
         for label, server in file.servers.items():
             held = HeldServer(label, server, secrets[label])
@@ -90,7 +90,7 @@ async def open_servers(
                     # A schema that nobody thought of costs the server's other tools nothing.
                     unfit(fault(name, where, str(odd) if isinstance(odd, ValueError) else f"its schema ({odd!r:.200})"))
                     continue
-                offers.append(Offer(server.speaker, made_tool, where, fingerprint(offered[offered_name])))
+                offers.append(OfferedTool(server.speaker, made_tool, where, fingerprint(offered[offered_name])))
         yield offers
 
 

@@ -69,7 +69,7 @@ class ServerLost(Exception):
         self.again = again
 
 
-class Session:
+class McpSession:
     """An open session, kept by a task of its own: it has to be left by the task that entered it."""
 
     def __init__(self, connection: AbstractAsyncContextManager[ClientSession]) -> None:
@@ -109,7 +109,7 @@ class HeldServer:
     def __init__(self, name: str, server: ServerSpec, secrets: Mapping[str, str]) -> None:
         self.name, self.timeout = name, server.timeout
         self._connect = partial(connected, server, secrets)
-        self._session: Session | None = None
+        self._session: McpSession | None = None
         self._opening = asyncio.Lock()
 
     async def tools(self) -> list[Tool]:
@@ -172,10 +172,10 @@ class HeldServer:
             await self._drop(held)
         raise lost
 
-    async def _open(self) -> Session:
+    async def _open(self) -> McpSession:
         async with self._opening:
             if self._session is None or self._session.task.done():
-                self._session = Session(self._connect())
+                self._session = McpSession(self._connect())
             held = self._session
             await asyncio.wait([held.ready], timeout=self.timeout)
             if not held.ready.done():
@@ -186,13 +186,13 @@ class HeldServer:
             held.ready.result()
             return held
 
-    async def _drop(self, held: Session) -> None:
+    async def _drop(self, held: McpSession) -> None:
         if self._session is held:
             self._session = None
         await held.close()
 
 
-async def _is_there(held: Session) -> bool:
+async def _is_there(held: McpSession) -> bool:
     """Tell whether a server that left a call unanswered still answers at all."""
     try:
         async with asyncio.timeout(PATIENCE):

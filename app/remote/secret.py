@@ -12,13 +12,13 @@ from urllib.parse import quote, quote_plus
 from pydantic import Field
 
 from app.remote.tool_spec import ToolSpec
-from app.remote.yaml_file import Part, fault
+from app.remote.yaml_file import FilePart, fault
 
 HIDDEN = "<secret>"
 SHORTEST = 6  # The shortest secret that is hidden; a shorter one may be any word or number.
 
 
-class Env(Part):
+class Env(FilePart):
     """A secret, by the name of the environment variable that holds it; `format` puts it in place of `{}`."""
 
     env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]

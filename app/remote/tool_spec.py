@@ -16,7 +16,7 @@ from pydantic_core import SchemaError
 from agents.language.identifiers import MARK, Opaque
 from agents.toolkit.context import Runtime
 from agents.toolkit.traits import LONGEST_KEY_LIFE, Confirm, Effect, Kind
-from app.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, Part, ToolName
+from app.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, FilePart, ToolName
 
 Trusted = Literal["user", "device", "lang", "thread"]  # The values of the turn that no model sees or sets.
 PlainType = Literal["string", "integer", "number", "boolean"]
@@ -31,7 +31,7 @@ def trusted_values(runtime: Runtime) -> dict[Trusted, str]:
     return {"user": context.user, "thread": context.thread, "device": context.device, "lang": runtime.state["lang"]}
 
 
-class ParameterSpec(Part):
+class ParameterSpec(FilePart):
     """One value of a call; the model gives it, unless it is `trusted` or `fixed`."""
 
     description: str = ""
@@ -88,7 +88,7 @@ class HttpParameter(ParameterSpec):
         return self
 
 
-class FormField(Part):
+class FormField(FilePart):
     """One field of a breaker's form."""
 
     type: PlainType = "string"
@@ -160,7 +160,7 @@ def _marked(schema: object) -> object:
 Path = Annotated[str, AfterValidator(_expression)]  # A JMESPath expression: `orders[].{id: id, name: title}`.
 
 
-class Result(Part):
+class Result(FilePart):
     """What the model reads: what `object` finds in the answer, else `message`."""
 
     object: Path = "@"
@@ -169,7 +169,7 @@ class Result(Part):
     message: ByLanguage = NO_TEXTS  # The text in place of an object.
 
 
-class Cards(Part):
+class Cards(FilePart):
     """A card list; `each` finds its entries in the object."""
 
     kind: Literal["cards"]
@@ -181,14 +181,14 @@ class Cards(Part):
     id: Template = ""
 
 
-class Column(Part):
+class Column(FilePart):
     """One column of a table."""
 
     title: ByLanguage
     cell: Template
 
 
-class TableView(Part):
+class TableView(FilePart):
     """A table; `each` finds its rows in the object."""
 
     kind: Literal["table"]
@@ -197,7 +197,7 @@ class TableView(Part):
     columns: Annotated[list[Column], Field(min_length=1)]
 
 
-class NoticeView(Part):
+class NoticeView(FilePart):
     """A remark."""
 
     kind: Literal["notice"]
@@ -205,7 +205,7 @@ class NoticeView(Part):
     level: Literal["info", "warning", "error"] = "info"
 
 
-class LinkView(Part):
+class LinkView(FilePart):
     """A page to open."""
 
     kind: Literal["link"]
@@ -213,7 +213,7 @@ class LinkView(Part):
     url: Template
 
 
-class PlayerView(Part):
+class PlayerView(FilePart):
     """What a player plays."""
 
     kind: Literal["player"]
@@ -224,7 +224,7 @@ class PlayerView(Part):
     volume: Template = ""
 
 
-class DocumentView(Part):
+class DocumentView(FilePart):
     """A text to keep."""
 
     kind: Literal["document"]
@@ -235,7 +235,7 @@ class DocumentView(Part):
 ViewSpec = Annotated[Cards | TableView | NoticeView | LinkView | PlayerView | DocumentView, Field(discriminator="kind")]
 
 
-class Options(Part):
+class Options(FilePart):
     """What a selector offers: `each` finds the candidates in the object; the model gets the one that is chosen."""
 
     ask: ByLanguage
@@ -246,7 +246,7 @@ class Options(Part):
     facts: Mapping[str, Path] = {}  # The facts by which people choose a candidate: price, rating, date.
 
 
-class Page(Part):
+class Page(FilePart):
     """What a breaker asks for: a page to open (`url`), or a form to fill in (`form` of the tool)."""
 
     ask: ByLanguage
@@ -254,7 +254,7 @@ class Page(Part):
     back: Template = ""  # Where the page ends, with the parameters it hands back: `https://shop.example/end?code=`.
 
 
-class Errors(Part):
+class Errors(FilePart):
     """What a refusal says: `message` finds it in what the service answers; `notice` is for the user."""
 
     message: Path = "message || error.message || error || detail"
@@ -272,7 +272,7 @@ Span = Annotated[Mapping[Unit, Annotated[float, Field(ge=0)]], AfterValidator(_i
 """A length of time: `{minutes: 10}`, `{days: 30}`."""
 
 
-class ToolSpec(Part):
+class ToolSpec(FilePart):
     """One tool: its texts for the model, its parameters, and the use of the answer."""
 
     description: ByLanguage = NO_TEXTS

@@ -21,7 +21,7 @@ _LONG_NUMBER = re.compile(rf"[-+0-9_:.xa-fA-F]{{{LONGEST_NUMBER + 1},}}")
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
-class Part(BaseModel):
+class FilePart(BaseModel):
     """A part of a file; an unknown key is a fault."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -43,7 +43,7 @@ NO_EXAMPLES: Mapping[str, Sequence[str]] = {}
 
 
 @dataclass(frozen=True)
-class Offer:
+class OfferedTool:
     """A tool for a speaker, and where the file has it."""
 
     speaker: str

@@ -15,7 +15,7 @@ from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant
-from app.assistant.recording import Answer, Answered, Record, Reply, answers_of, with_answers, with_strangers
+from app.assistant.recording import Answer, Answered, Record, RecordedReply, answers_of, with_answers, with_strangers
 from app.composition import discover
 from app.presentation.texts import say
 from app.process.logs import silence
@@ -44,7 +44,7 @@ class Play:
         """Return what each role says, in its order."""
         lines: defaultdict[str, list[Line]] = defaultdict(list)
         for step in (step for turn in self.turns for step in turn.steps):
-            if not isinstance(step, Reply):
+            if not isinstance(step, RecordedReply):
                 continue
             parts: list[str | Call] = [step.text] if step.text and step.text.strip() else []
             parts += [Call(tool, args) for tool, args in step.calls]

@@ -17,7 +17,7 @@ SET user = excluded.user, since_ms = excluded.since_ms, holder = excluded.holder
 """
 
 
-class Watch(NamedTuple):
+class SeatWatch(NamedTuple):
     """A call, or a thread that a person holds from the chat."""
 
     thread: str
@@ -45,10 +45,10 @@ class Posts:
         """Take note that a message of the chat is about a thread."""
         await self._connection.execute(POST, (self._chat, message, storable(thread), storable(user)))
 
-    async def watched(self) -> dict[str, Watch]:
+    async def watched(self) -> dict[str, SeatWatch]:
         """Return the threads that the chat is told of."""
         sql = "SELECT thread, since_ms, holder, seen FROM seat_watches WHERE chat = ?"
-        return {row[0]: Watch(*row) for row in await self._connection.execute(sql, (self._chat,))}
+        return {row[0]: SeatWatch(*row) for row in await self._connection.execute(sql, (self._chat,))}
 
     async def watch(self, seat: Seat, holder: str, seen: int) -> None:
         """Tell the chat of a thread from a line on."""

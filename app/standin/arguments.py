@@ -14,7 +14,7 @@ from typing import Any
 from app.standin import references, values
 from app.standin.phrasebook import Match
 from app.standin.references import ASK, CHOOSE
-from app.standin.situation import HELP, SEARCH, Call, Situation
+from app.standin.situation import HELP, SEARCH, PlannedCall, Situation
 from app.standin.values import IDENTIFIERS, NOTE, QUERIES, REFERRING, Parameter
 from app.standin.vocabulary import asking, sentence
 
@@ -29,7 +29,7 @@ _SPELLED = re.compile(r"[#№]?[^\s,;.!?\"«»“”]*\d[^\s,;!?\"«»“”]*[^
 class NeedsCall(Exception):
     """An argument needs another tool first: `call`. It is None if no tool helps; `asks` is then what stays open."""
 
-    def __init__(self, call: Call | None, asks: Mapping[str, object] | None = None) -> None:
+    def __init__(self, call: PlannedCall | None, asks: Mapping[str, object] | None = None) -> None:
         super().__init__(call)
         self.call, self.asks = call, asks
 
@@ -46,7 +46,7 @@ class Empty(Unclear):
 class Plan:
     """What shall be done about a message."""
 
-    calls: list[Call] = field(default_factory=list)
+    calls: list[PlannedCall] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     asks: dict[str, object] | None = None
     """The tool, its known arguments, and the missing parameter for which the user is asked."""
@@ -180,7 +180,7 @@ class Filler:
         names = [it for it in self.now.tools if it.startswith(kind) and parameter.name.startswith(it[len(kind) :])]
         return max(names, key=len, default=None)
 
-    def _getting(self, getter: str, args: Mapping[str, Any], described: list[str]) -> Call:
+    def _getting(self, getter: str, args: Mapping[str, Any], described: list[str]) -> PlannedCall:
         """Return the call of a getter that finds out what a call of the tool still needs."""
         words = next((values.clean(text, self.now.words) for text in described if _spelled_out(text) is None), None)
         passable = {WORDS: words, **args}
@@ -191,7 +191,7 @@ class Filler:
             candidates = [passable.get(name), *(passable.get(f"{name}s") or []), *named]
             if (value := next(filter(None, candidates), None)) is not None:
                 passed[name] = value
-        return Call(getter, passed)
+        return PlannedCall(getter, passed)
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         if parameter.name == QUERIES:
@@ -208,7 +208,7 @@ class Filler:
             return None
         listing = references.entries_of(self.now, self.tool)
         if listing is None:
-            raise NeedsCall(Call(self._list_tool, {}))
+            raise NeedsCall(PlannedCall(self._list_tool, {}))
         if len(listing) == 1 and not is_vague:
             return list(listing)
         return [self._chosen(tuple(listing), listing)] if listing and self._chooser else None
@@ -221,7 +221,7 @@ class Filler:
         if listing is None:
             numbers = [references.plain_number(piece, words) or 0 for piece in values.items(raw, words)]
             if min(numbers, default=0) < 1:
-                raise NeedsCall(Call(self._list_tool, {}) if self._list_tool else None)
+                raise NeedsCall(PlannedCall(self._list_tool, {}) if self._list_tool else None)
             return numbers
         if not listing:
             shown = (result.text for result in self.now.results if result.call.name == self._list_tool)
@@ -240,7 +240,7 @@ class Filler:
         """Return the entry that the user has chosen out of several; else let them choose."""
         answers = [_object(result.text) for result in self.now.results if result.call.name == self._chooser]
         if self._chooser and not answers:
-            raise NeedsCall(Call(self._chooser, {"numbers": [*numbers]}))
+            raise NeedsCall(PlannedCall(self._chooser, {"numbers": [*numbers]}))
         for answer in answers:
             if answer.get("number") in numbers:
                 return int(answer["number"])
@@ -281,12 +281,12 @@ def _missing_of(parameters: Mapping[str, Parameter], args: Mapping[str, object])
     return next((it.name for it in spare if it.name not in args), None)
 
 
-def _spread(tool: str, parameters: Mapping[str, Parameter], args: dict[str, Any]) -> list[Call]:
+def _spread(tool: str, parameters: Mapping[str, Parameter], args: dict[str, Any]) -> list[PlannedCall]:
     """Make one call for each number where a tool takes one and the user meant several."""
     single = next((name for name, entry in parameters.items() if entry.kind == "number"), None)
     if single is None or not isinstance(args.get(single), list):
-        return [Call(tool, args)]
-    return [Call(tool, {**args, single: number}) for number in args[single]]
+        return [PlannedCall(tool, args)]
+    return [PlannedCall(tool, {**args, single: number}) for number in args[single]]
 
 
 def _object(text: str) -> Mapping[str, Any]:
@@ -315,8 +315,8 @@ def understand(now: Situation) -> Plan:
                 Filler(now, tool).add(plan, {})
     if plan.empty and wants_help(now):
         # Where documents can be searched, a question asks about their contents.
-        looked_up = Call(SEARCH, {"queries": [now.heard[:LONGEST_QUERY]]})
-        plan.calls.append(looked_up if SEARCH in now.tools else Call(HELP, {"query": now.heard}))
+        looked_up = PlannedCall(SEARCH, {"queries": [now.heard[:LONGEST_QUERY]]})
+        plan.calls.append(looked_up if SEARCH in now.tools else PlannedCall(HELP, {"query": now.heard}))
     return plan
 
 
@@ -326,7 +326,7 @@ def follow(now: Situation, plan: Plan, matches: tuple[Match, ...]) -> None:
         if match.pattern.owner:
             plan.foreign.append(match)
         elif match.pattern.tool == HELP:
-            plan.calls.append(Call(HELP, {"query": match.text if len(matches) > 1 else now.heard}))
+            plan.calls.append(PlannedCall(HELP, {"query": match.text if len(matches) > 1 else now.heard}))
         elif match.pattern.tool not in now.tools:
             plan.begun = True
         elif len(references.list_tools(now)) < 2 or not references.points(match, now.words):

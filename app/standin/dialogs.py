@@ -13,7 +13,7 @@ from app.standin.arguments import Filler, NeedsCall, Plan, Unclear, cancelled, f
 from app.standin.phrasebook import FILL_FORM, Match
 from app.standin.references import choosers, list_tools, plain_number
 from app.standin.replies import examples, in_words, joined, not_understood, small_talk
-from app.standin.situation import HAND_BACK, HELP, PROTOCOL, RESUMES, Call, Move, Result, Situation
+from app.standin.situation import HAND_BACK, HELP, PROTOCOL, RESUMES, CallResult, Move, PlannedCall, Situation
 from app.standin.values import WHEN, is_answer, items, names_nothing
 from app.standin.vocabulary import asking, sentence
 from prompts import form_texts
@@ -69,7 +69,7 @@ def leave(now: Situation) -> Move | None:
 
 def hand_back(wish: str, text: str = "") -> Move:
     """Give the conversation back to the supervisor, with the user's next wish if there is one."""
-    return Move(text, (Call(HAND_BACK, {"wish": wish} if wish else {}),))
+    return Move(text, (PlannedCall(HAND_BACK, {"wish": wish} if wish else {}),))
 
 
 def _is_done(now: Situation) -> bool:
@@ -88,10 +88,10 @@ def _chat(now: Situation) -> Move | None:
     return (move if is_leaving else _asked_again(now, move)) if move.text else None
 
 
-def _first_of(now: Situation, calls: list[Call]) -> tuple[Call, ...]:
+def _first_of(now: Situation, calls: list[PlannedCall]) -> tuple[PlannedCall, ...]:
     """Return the calls of the next round. Deletions come after changes, and lists come last."""
 
-    def rank(call: Call) -> int:
+    def rank(call: PlannedCall) -> int:
         kinds = {parameter.kind for parameter in now.tools[call.name].values()}
         return 2 if call.name in list_tools(now) else int("numbers" in kinds)
 
@@ -254,7 +254,7 @@ def _act(plan: Plan) -> Move | None:
     """Fill the form first; tools that read it, and wishes for other dialogs, come in the next round."""
     wish = ". ".join(match.text for match in plan.foreign)
     then = {"calls": [{"name": call.name, "args": call.args} for call in plan.calls], "wish": wish}
-    if calls := (Call(FILL_FORM, plan.values),) if plan.values else tuple(plan.calls):
+    if calls := (PlannedCall(FILL_FORM, plan.values),) if plan.values else tuple(plan.calls):
         return Move("", calls, {"then": then})
     return hand_back(wish) if wish else None
 
@@ -269,7 +269,7 @@ def _speak_only(now: Situation, plan: Plan, asked: str | None) -> Move:
     if now.facts.get("undone"):
         return _go_on(now, "", asked)
     if wants_help(now):
-        return Move("", (Call(HELP, {"query": now.heard}),))
+        return Move("", (PlannedCall(HELP, {"query": now.heard}),))
     if not asked:
         return _lost(now, _go_on(now, not_understood(now).text, asked, said_enough=True))
     about = sentence("about_question", now.lang, label=_fields(now)[asked]["label"])
@@ -280,7 +280,7 @@ def _after(now: Situation) -> Move:
     notes = (message.additional_kwargs.get("then") for message in reversed(now.messages[-len(now.results) - 2 :]))
     then: dict[str, Any] = next((note for note in notes if note), {})
     done = [result.call for result in now.results]
-    waiting = [Call(entry["name"], entry["args"]) for entry in then.get("calls", ())]
+    waiting = [PlannedCall(entry["name"], entry["args"]) for entry in then.get("calls", ())]
     if remaining := tuple(call for call in waiting if call not in done):
         return Move("", remaining, {"then": then})
     lookups = [*list_tools(now), *choosers(now)]
@@ -321,7 +321,7 @@ def _asked(now: Situation) -> str | None:
     return next((name for name, entry in _fields(now).items() if reply.endswith(entry["question"])), None)
 
 
-def _is_filled(result: Result) -> bool:
+def _is_filled(result: CallResult) -> bool:
     return result.call.name == FILL_FORM and not result.failed
 
 

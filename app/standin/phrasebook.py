@@ -229,7 +229,7 @@ def _line(stems: list[str], lang: str) -> str:
 
 
 @dataclass(frozen=True)
-class Source:
+class PhraseSource:
     """Where example phrases come from: a tool's card, or a form whose fields the tool fills."""
 
     tool: str
@@ -402,7 +402,7 @@ class Phrasebook:
 
 
 @lru_cache(maxsize=200)
-def phrasebook(sources: tuple[Source, ...], lang: str) -> Phrasebook:
+def phrasebook(sources: tuple[PhraseSource, ...], lang: str) -> Phrasebook:
     """Gather the example phrases of the sources."""
     lexicon = vocabulary(lang)
     empty = lexicon.stop | lexicon.listed("about")

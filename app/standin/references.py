@@ -23,7 +23,7 @@ _MARK = re.compile(r"\s*\(([^)]*)\)$")
 
 
 @dataclass(frozen=True)
-class Reference:
+class ListReference:
     """The numbers that were meant, names that are not on the list, and entries between which to choose."""
 
     numbers: tuple[int, ...] = ()
@@ -119,27 +119,33 @@ def is_list(text: str) -> bool:
     return bool(lines) and all(_ENTRY.match(line) for line in lines)
 
 
-def refer(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> Reference:
+def refer(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> ListReference:
     """Find the entries of `listing` that the words mean."""
     if words.means(raw, "references.all"):
-        return Reference(tuple(listing))
+        return ListReference(tuple(listing))
     meant = [_one(piece, listing, words) for piece in (items(raw, words) or [raw])]
     if _named(raw, listing, words):
         meant = [_one(raw, listing, words)]
     numbers = dict.fromkeys(number for it in meant for number in it.numbers)
     unknown = tuple(name for it in meant for name in it.unknown)
-    return next((it for it in meant if it.choices), Reference(tuple(numbers), unknown))
+    return next((it for it in meant if it.choices), ListReference(tuple(numbers), unknown))
 
 
-def _one(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> Reference:
+def _one(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> ListReference:
     if (number := plain_number(raw, words)) is not None:
         number = max(listing, default=0) if number == -1 else number
-        return Reference((number,)) if number in listing else Reference(unknown=(raw,))
+        return ListReference((number,)) if number in listing else ListReference(unknown=(raw,))
     if named := _named(raw, listing, words):
-        return Reference(named)
+        return ListReference(named)
     stems = _telling(words.stems(raw), words)
     near = tuple(number for number, entry in listing.items() if stems and stems <= set(words.stems(entry)))
-    return Reference(near) if len(near) == 1 else Reference(choices=near) if near else Reference(unknown=(raw,))
+    return (
+        ListReference(near)
+        if len(near) == 1
+        else ListReference(choices=near)
+        if near
+        else ListReference(unknown=(raw,))
+    )
 
 
 def _named(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from app.standin.references import is_list
-from app.standin.situation import HELP, PROTOCOL, SEARCH, Move, Result, Situation
+from app.standin.situation import HELP, PROTOCOL, SEARCH, CallResult, Move, Situation
 from app.standin.vocabulary import sentence
 from prompts import FALLBACK, card, carded
 
@@ -60,7 +60,7 @@ def not_understood(now: Situation) -> Move:
     return Move(joined(first, examples(now) if now.own else abilities(now)))
 
 
-def in_words(results: Sequence[Result], lookups: Collection[str], lang: str) -> str:
+def in_words(results: Sequence[CallResult], lookups: Collection[str], lang: str) -> str:
     """Word the results of tools: lists under a heading, the last one only, everything else as it came.
 
     What the user sees is not said again.

@@ -11,7 +11,7 @@ from agents.errors import UselessReply
 from agents.language.text.stems import words
 from agents.language.text.vocabulary import listening
 from agents.state.message_notes import FORGET, LEFT, Facts, notes_of
-from app.standin.phrasebook import FILL_FORM, Match, Phrasebook, Source, phrasebook
+from app.standin.phrasebook import FILL_FORM, Match, Phrasebook, PhraseSource, phrasebook
 from app.standin.values import Parameter, parameters
 from app.standin.vocabulary import StandinVocabulary, vocabulary
 from prompts import FALLBACK, table
@@ -24,7 +24,7 @@ RESUMES = "resumes"
 
 
 @dataclass(frozen=True)
-class Helper:
+class DialogCard:
     """A dialog as the supervisor sees it."""
 
     tool: str
@@ -38,16 +38,20 @@ class Helper:
         """Return the words that name this dialog's subject, as they are written: "reminder" is no "reminds"."""
         return frozenset(words(" ".join(table(f"{self.dialog}/standin", lang).get("topic", ()))))
 
-    def sources(self, owner: str) -> tuple[Source, ...]:
+    def sources(self, owner: str) -> tuple[PhraseSource, ...]:
         """Return where phrases that belong to this dialog come from; `owner` is who gets them."""
-        inner = tuple(Source(name, owner) for name in self.tools if name not in PROTOCOL)
+        inner = tuple(PhraseSource(name, owner) for name in self.tools if name not in PROTOCOL)
         # Sentences about a field ("I like …") are for the dialog that asks for it.
-        fields = (Source(FILL_FORM, owner, None if owner else self.form),) if self.form else ()
-        return (Source(self.tool, owner, about=f"{self.tool.replace('_', ' ')} {self.description}"), *inner, *fields)
+        fields = (PhraseSource(FILL_FORM, owner, None if owner else self.form),) if self.form else ()
+        return (
+            PhraseSource(self.tool, owner, about=f"{self.tool.replace('_', ' ')} {self.description}"),
+            *inner,
+            *fields,
+        )
 
 
 @dataclass(frozen=True)
-class Call:
+class PlannedCall:
     """A tool call to make or made."""
 
     name: str
@@ -55,10 +59,10 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Result:
+class CallResult:
     """A tool call that was made since the user spoke, and its result."""
 
-    call: Call
+    call: PlannedCall
     text: str
     failed: bool
     broken: bool = False
@@ -74,7 +78,7 @@ class Move:
     """What the model does next: say something, call tools, or both."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[PlannedCall, ...] = ()
     notes: Mapping[str, object] = field(default_factory=dict)
     """Kept with the message for the next turn: `asks` what is missing, `offer` what was proposed."""
 
@@ -99,16 +103,16 @@ class Situation:
     """The words to act on: the reason of a change of hands, else the user's last words."""
     begun: bool
     """Whether a dialog has just taken over."""
-    results: Sequence[Result]
+    results: Sequence[CallResult]
     """What was done since the user spoke, or since the speaker got the conversation back."""
 
     @cached_property
-    def helpers(self) -> list[Helper]:
+    def helpers(self) -> list[DialogCard]:
         """Return the dialogs, by their entry tools."""
-        return [Helper(tool, **entry) for tool, entry in (self.facts.get("helpers") or {}).items()]
+        return [DialogCard(tool, **entry) for tool, entry in (self.facts.get("helpers") or {}).items()]
 
     @cached_property
-    def own(self) -> Helper | None:
+    def own(self) -> DialogCard | None:
         """Return the dialog whose part is played."""
         role = self.facts.get("dialog") if self.role == "observer" else self.role
         return next((helper for helper in self.helpers if helper.dialog == role), None)
@@ -132,13 +136,13 @@ class Situation:
         return None
 
     @cached_property
-    def left(self) -> Call | None:
+    def left(self) -> PlannedCall | None:
         """Return the call whose question the user has not answered, since they said this."""
         last = self.before[-1] if self.before else None
         if not isinstance(last, ToolMessage) or notes_of(last).get("trouble") != LEFT:
             return None
         calls = (call for it in reversed(self.before) if isinstance(it, AIMessage) for call in it.tool_calls)
-        return next((Call(it["name"], it["args"]) for it in calls if it["id"] == last.tool_call_id), None)
+        return next((PlannedCall(it["name"], it["args"]) for it in calls if it["id"] == last.tool_call_id), None)
 
     @cached_property
     def instead(self) -> str:
@@ -170,7 +174,7 @@ class Situation:
     def phrases(self) -> Phrasebook:
         """Return the phrases of everything in reach; the speaker's own ones have no owner."""
         own, examples = self.own, self.facts.get("examples") or {}
-        sources = tuple(Source(name) for name in self.tools if name not in self.facts.get("helpers", {}))
+        sources = tuple(PhraseSource(name) for name in self.tools if name not in self.facts.get("helpers", {}))
         if own:
             # The dialog's own entry phrases count too ("help me plan my day"): inside the dialog they ask for nothing
             # more.
@@ -179,7 +183,7 @@ class Situation:
         if not self.facts.get("undone"):
             sources += tuple(it for helper in self.helpers if helper != own for it in helper.sources(helper.tool))
             names = {source.tool for source in sources}
-            sources += tuple(Source(name, name) for name in self.facts.get("tools", ()) if name not in names)
+            sources += tuple(PhraseSource(name, name) for name in self.facts.get("tools", ()) if name not in names)
         with_examples = (replace(source, examples=tuple(examples.get(source.tool, ()))) for source in sources)
         return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang)
 
@@ -235,10 +239,10 @@ def _behind_last(kind: type[BaseMessage], messages: Sequence[BaseMessage]) -> in
     return max((place for place, message in enumerate(messages, 1) if isinstance(message, kind)), default=0)
 
 
-def results(messages: Sequence[BaseMessage]) -> list[Result]:
+def results(messages: Sequence[BaseMessage]) -> list[CallResult]:
     """Return the tool calls of these messages with their outcomes, in order."""
     made = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
-    calls = {call["id"]: Call(call["name"], call["args"]) for call in made}
+    calls = {call["id"]: PlannedCall(call["name"], call["args"]) for call in made}
     answers = [message for message in messages if isinstance(message, ToolMessage)]
     return [
         _result(calls[answer.tool_call_id], answer)
@@ -247,10 +251,10 @@ def results(messages: Sequence[BaseMessage]) -> list[Result]:
     ]
 
 
-def _result(call: Call, message: ToolMessage) -> Result:
+def _result(call: PlannedCall, message: ToolMessage) -> CallResult:
     trouble = notes_of(message).get("trouble")
     if trouble in ("failed", "arguments", "unknown"):
         # The returned words tell a model what to do; a user must not read them.
-        return Result(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
+        return CallResult(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
     seen = notes_of(message).get("seen") in ("shown", "with_words", "as_answer")
-    return Result(call, message.text.strip(), message.status == "error", declined=trouble == "declined", seen=seen)
+    return CallResult(call, message.text.strip(), message.status == "error", declined=trouble == "declined", seen=seen)

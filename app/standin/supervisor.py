@@ -12,7 +12,7 @@ from agents.language.text.stems import words
 from app.standin.arguments import NeedsCall, Plan, cancelled, understand
 from app.standin.references import points, with_list
 from app.standin.replies import abilities, greeting, in_words, joined, not_understood, small_talk
-from app.standin.situation import HELP, Call, Helper, Move, Situation
+from app.standin.situation import HELP, DialogCard, Move, PlannedCall, Situation
 from app.standin.vocabulary import sentence
 from prompts import table
 
@@ -67,7 +67,7 @@ def speak(now: Situation) -> Move:
     if text := small_talk(now):
         return Move(text, notes={"offer": now.offer})
     if not now.wishes() and (helper := _by_topic(now)):
-        return Move("", (Call(helper.tool, {"brief": now.heard}),))
+        return Move("", (PlannedCall(helper.tool, {"brief": now.heard}),))
     plan = _plan(now)
     if calls := (*plan.calls, *_handovers(now, plan)):
         return Move("", calls)
@@ -76,7 +76,7 @@ def speak(now: Situation) -> Move:
     return Move(not_understood(now).text, notes={"offer": now.offer})
 
 
-def _by_topic(now: Situation) -> Helper | None:
+def _by_topic(now: Situation) -> DialogCard | None:
     """Return the one dialog whose subject a message names, if the message is no wish in the words of a card."""
     heard = words(now.heard)
     named = [helper for helper in now.helpers if helper.topic(now.lang) & {*heard}]
@@ -115,17 +115,17 @@ def _offer_answered(now: Situation) -> Move | None:
     """Accept or drop what the opening offered; after small talk the offer is still open."""
     helper = next((helper for helper in now.helpers if helper.tool == now.offer), None)
     if helper and now.words.made_of(now.heard, "yes"):
-        return Move("", (Call(helper.tool, {"brief": helper.title}),))
+        return Move("", (PlannedCall(helper.tool, {"brief": helper.title}),))
     if helper and now.words.made_of(now.heard, "no", "skip", "cancel"):
         return Move(joined(sentence("offer_declined", now.lang), abilities(now)))
     return None
 
 
-def _handovers(now: Situation, plan: Plan) -> list[Call]:
+def _handovers(now: Situation, plan: Plan) -> list[PlannedCall]:
     """Make one call for each wanted dialog, with its part of the message as brief. Dialogs that ask come last."""
     briefs: dict[str, list[str]] = {}
     forms = {helper.tool for helper in now.helpers if helper.form}
     for match in sorted(plan.foreign, key=lambda match: match.pattern.owner in forms):
         text = with_list(now, match) if points(match, now.words) else None
         briefs.setdefault(match.pattern.owner, []).append(text or match.text)
-    return [Call(owner, {"brief": ". ".join(texts)}) for owner, texts in briefs.items()]
+    return [PlannedCall(owner, {"brief": ". ".join(texts)}) for owner, texts in briefs.items()]

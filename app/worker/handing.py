@@ -13,7 +13,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.turn_player import TurnPlayer
 from app.process.tasks import wait_for_event
 from app.usage.usage import Usage
-from app.worker.queue import JobQueue, Listener, Page
+from app.worker.queue import ChannelListener, EventPage, JobQueue
 
 LOOK = 2.0
 """Seconds after which a door looks for news that nobody has told it."""
@@ -36,7 +36,7 @@ class HandingAssistant(Assistant):
         self._stored: set[tuple[str, str]] = set()
         """Threads and ids of turns that are in the queue, though the database fails."""
 
-    def listener(self) -> Listener:
+    def listener(self) -> ChannelListener:
         """Return what hears what workers tell, for a block."""
         return self._queue.listener(self._door, self._heard)
 
@@ -84,7 +84,7 @@ class HandingAssistant(Assistant):
                 if page.state == "failed":
                     raise WorkerFailed
 
-    async def _pages(self, request: str) -> AsyncGenerator[Page, None]:
+    async def _pages(self, request: str) -> AsyncGenerator[EventPage, None]:
         """Yield what a worker writes of a turn, to its end."""
         news, place = self._news[request], (0, 0)
         is_open = True
@@ -118,7 +118,7 @@ class Retelling:
         self._pieces: Event | None = None
         """The last piece of an answer that is not complete."""
 
-    def new_in(self, page: Page) -> Iterator[Event]:
+    def new_in(self, page: EventPage) -> Iterator[Event]:
         """Yield the events that were not told before; a half answer of another worker is taken back."""
         if page.place[0] > self._attempt:
             self._attempt = page.place[0]

@@ -84,7 +84,7 @@ class TakenTurn:
 
 
 @dataclass(frozen=True)
-class Page:
+class EventPage:
     """Some events of a turn, and whether more will come, all is said, or it failed for a fault of ours."""
 
     place: tuple[int, int]
@@ -93,7 +93,7 @@ class Page:
     state: Literal["open", "over", "failed"]
 
 
-class Listener(Beside):
+class ChannelListener(Beside):
     """Hear on a channel; `heard` gets each word, and an empty one when something may have been missed."""
 
     def __init__(self, conninfo: str, channel: str, heard: Callable[[str], None]) -> None:
@@ -122,9 +122,9 @@ class JobQueue:
         self._conninfo, self._pool = conninfo, pool
         self._order = asyncio.Lock()
 
-    def listener(self, channel: str, heard: Callable[[str], None]) -> Listener:
+    def listener(self, channel: str, heard: Callable[[str], None]) -> ChannelListener:
         """Return what hears on a channel."""
-        return Listener(self._conninfo, channel, heard)
+        return ChannelListener(self._conninfo, channel, heard)
 
     async def put(self, request: str, turn: Turn, door: str) -> None:
         """Store a turn and have it played, behind those of its thread; `door` is the channel that hears of it."""
@@ -146,7 +146,7 @@ class JobQueue:
         rows = await self._rows(TAKE, (request,))
         return TakenTurn(request, turn_of(rows[0][0]), *rows[0][1:]) if rows else None
 
-    async def write(self, taken: TakenTurn, page: Page) -> None:
+    async def write(self, taken: TakenTurn, page: EventPage) -> None:
         """Write events of a turn and wake its door; the last ones take the turn out of the queue."""
         attempt, number = page.place
         values = {"request": taken.request, "attempt": attempt, "number": number, "thread": taken.turn.thread}
@@ -155,10 +155,10 @@ class JobQueue:
             async with self._pool.connection() as connection:
                 await connection.execute(WRITE, {**values, "door": taken.door})
 
-    async def read(self, request: str, place: tuple[int, int]) -> list[Page]:
+    async def read(self, request: str, place: tuple[int, int]) -> list[EventPage]:
         """Return the events behind a place, oldest first."""
         rows = await self._rows(READ, (request, *place))
-        return [Page((attempt, number), events_of(events), state) for attempt, number, events, state in rows]
+        return [EventPage((attempt, number), events_of(events), state) for attempt, number, events, state in rows]
 
     async def is_open(self, request: str) -> bool:
         """Tell whether a turn waits or is played."""

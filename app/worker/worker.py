@@ -14,7 +14,7 @@ from agents.events import Error, Event
 from app.assistant import Assistant
 from app.assistant.assistant import STORAGE
 from app.process.tasks import Beside, cancel, wait_for_event
-from app.worker.queue import PLAY, QUEUE, STOPS, JobQueue, Page, TakenTurn
+from app.worker.queue import PLAY, QUEUE, STOPS, EventPage, JobQueue, TakenTurn
 
 LOG = logging.getLogger(__name__)
 POLL = 0.1
@@ -138,7 +138,7 @@ class Outlet:
             number, is_over = number + 1, self._end.is_set()
             events, self._events = self._events, []
             place = self._taken.attempt, number
-            await self._queue.write(self._taken, Page(place, events, self._last if is_over else "open"))
+            await self._queue.write(self._taken, EventPage(place, events, self._last if is_over else "open"))
             if not is_over:
                 await wait_for_event(self._end, PACE)
 

@@ -53,7 +53,7 @@ class Details(BaseModel):
 
 
 @dataclass(frozen=True)
-class Name:
+class MediaFileName:
     """What a file name says."""
 
     title: str
@@ -106,7 +106,7 @@ def _titles(folder: Path, file: Path) -> list[Title]:
     return [series, title] if series else [title]
 
 
-def _series(folder: Path, stem: Path, name: Name) -> Title:
+def _series(folder: Path, stem: Path, name: MediaFileName) -> Title:
     """Return the series of an episode: its folder, or the words before the number of the season."""
     place = stem.parent.parent if _SEASON.match(stem.parent.name) else stem.parent
     if place == folder:
@@ -118,7 +118,7 @@ def _series(folder: Path, stem: Path, name: Name) -> Title:
 
 
 @lru_cache(maxsize=MOST_TITLES)
-def name_of(stem: str) -> Name:
+def name_of(stem: str) -> MediaFileName:
     """Return what the name of a file or a folder says."""
     from guessit import guessit  # noqa: PLC0415  # only who reads a folder should wait for it
 
@@ -128,7 +128,9 @@ def name_of(stem: str) -> Name:
     options = {"type": kind, "excludes": ["part", "volume", "film"], "single_value": True}
     facts = guessit(f"{stem}.mkv", options)
     name, year = str(facts.get("title") or stem), facts.get("year")
-    return Name(name, year, facts.get("season", 1), facts.get("episode"), str(facts.get("episode_title") or ""))
+    return MediaFileName(
+        name, year, facts.get("season", 1), facts.get("episode"), str(facts.get("episode_title") or "")
+    )
 
 
 def _id(folder: Path, path: Path) -> str:

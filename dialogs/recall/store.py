@@ -78,7 +78,7 @@ class KeptEntry(NamedTuple):
     is_of_group: bool
 
 
-class Due(NamedTuple):
+class DueSummary(NamedTuple):
     """An end without a summary: the summary tells the turns behind `since`."""
 
     id: int
@@ -173,15 +173,15 @@ class Recall(LongTermMemory):
         if user or thread:
             await self._database.write(erase)
 
-    async def claim(self, lease_ms: int, most: int) -> Due | None:
+    async def claim(self, lease_ms: int, most: int) -> DueSummary | None:
         """Take an end that waits for its summary, so that nobody else takes it meanwhile; each end `most` times."""
         sql = f"""UPDATE recall_ends SET tries = tries + 1, due_ms = ? WHERE id = (SELECT id FROM recall_ends
-        WHERE due_ms <= ? AND tries < ? ORDER BY id LIMIT 1) RETURNING {", ".join(Due._fields)}"""
+        WHERE due_ms <= ? AND tries < ? ORDER BY id LIMIT 1) RETURNING {", ".join(DueSummary._fields)}"""
         values = now_ms() + lease_ms, now_ms(), most
         rows = await self._database.write(lambda database: database.execute(sql, values).fetchall())
-        return Due(*rows[0]) if rows else None
+        return DueSummary(*rows[0]) if rows else None
 
-    async def close(self, due: Due, text: str) -> None:
+    async def close(self, due: DueSummary, text: str) -> None:
         """Keep the summary of an end, unless the end was deleted meanwhile; an empty one is not kept."""
         row = {"key": f"summary/{due.id}", "kind": SUMMARY, "dialog": "", "turn": due.turn, "at_ms": now_ms()}
         place = {"owner": due.owner, "user": due.user, "thread": due.thread, "write_id": 0, "last": 0}

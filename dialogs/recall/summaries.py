@@ -18,7 +18,7 @@ from agents.models.reply import Listener, reply
 from agents.state.message_notes import notes
 from agents.toolkit.services import Services
 from dialogs.recall.settings import RecallSettings
-from dialogs.recall.store import Due, Recall
+from dialogs.recall.store import DueSummary, Recall
 from prompts import prompt, sentence
 
 LOG = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Summaries:
             except DatabaseError:
                 LOG.exception("what has ended could not be summed up")
 
-    async def _summary(self, due: Due) -> str:
+    async def _summary(self, due: DueSummary) -> str:
         """Return a model's summary. Raises ModelUnavailable or TimeoutError; the facts stay as they are."""
         lines = lines_of(due.user, await self.memory.transcript.lines(due.thread, limit=MOST_READ))
         new = [line for line in lines if due.since < line.turn <= due.turn]

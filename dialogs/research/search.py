@@ -18,7 +18,7 @@ from agents.events import Images, ShownImage, Sources, Step
 from agents.events.views import is_web
 from agents.language.text.clean import clean
 from agents.language.text.stems import has_phrase, stems
-from agents.state.citations import Source, without_marks
+from agents.state.citations import CitedSource, without_marks
 from agents.state.talk import Json
 from dialogs.research.composites import asked, fused
 from dialogs.research.retrievers import FoundDocument, Image, Results, Retriever
@@ -298,7 +298,7 @@ def documents_of(results: Sequence[QueryResult]) -> list[FoundDocument]:
 def sources_event(call: str, documents: Sequence[FoundDocument], numbers: Sequence[int]) -> Sources:
     """Return the sources of a call by their numbers."""
     sources = {
-        str(number): Source(title=document.title, url=document.url)
+        str(number): CitedSource(title=document.title, url=document.url)
         for number, document in zip(numbers, documents, strict=True)
     }
     return Sources(id=call, sources=sources)

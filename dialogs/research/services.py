@@ -15,7 +15,7 @@ from dialogs.research import retrievers
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together
 from dialogs.research.retrievers import Means, Retriever, Source
 from dialogs.research.search import listed
-from dialogs.research.settings import Plan, ResearchSettings
+from dialogs.research.settings import ResearchSettings, RetrieverPlan
 from dialogs.research.vectors import Vectors, embedding_model
 from prompts import sentence
 
@@ -78,7 +78,7 @@ async def told_of_the_web(context: Context, store: BaseStore, lang: str) -> Sequ
 
 
 def _built(
-    plan: Plan, sources: Mapping[str, Source], means: Means, settings: ResearchSettings, cache: SearchCache
+    plan: RetrieverPlan, sources: Mapping[str, Source], means: Means, settings: ResearchSettings, cache: SearchCache
 ) -> Retriever:
     """Return the retriever of a plan; a single source or alternative is not wrapped."""
 

@@ -22,7 +22,7 @@ _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
 
 
 @dataclass(frozen=True)
-class Plan:
+class RetrieverPlan:
     """A choosable retriever: alternatives in their order, each of them sources that are asked at once."""
 
     name: str
@@ -34,7 +34,7 @@ class Plan:
         return [name for group in self.alternatives for name in group]
 
 
-def read_plans(text: str) -> list[Plan]:
+def read_plans(text: str) -> list[RetrieverPlan]:
     """Return the plans of a setting. Raises ValueError if it is malformed; the message says how."""
     plans = [_plan(entry) for entry in text.split(",") if entry.strip()]
     names = [plan.name for plan in plans]
@@ -43,10 +43,12 @@ def read_plans(text: str) -> list[Plan]:
     return plans
 
 
-def _plan(entry: str) -> Plan:
+def _plan(entry: str) -> RetrieverPlan:
     name, colon, body = entry.rpartition(":")
     alternatives = tuple(tuple(source.strip() for source in group.split("+")) for group in body.split(">"))
-    plan = Plan(name.strip() if colon else "_or_".join("_and_".join(group) for group in alternatives), alternatives)
+    plan = RetrieverPlan(
+        name.strip() if colon else "_or_".join("_and_".join(group) for group in alternatives), alternatives
+    )
     wrong = [word for word in [*plan.sources, *([plan.name] if colon else [])] if not _NAME.fullmatch(word)]
     if wrong:
         raise ValueError(f"{wrong[0]!r} is no name; write sources as in: documents, web: searxng + ddgs > wikipedia")
@@ -58,7 +60,7 @@ class ResearchSettings(BaseSettings):
 
     model_config = SettingsConfigDict(extra="ignore")
 
-    search_sources: Annotated[tuple[Plan, ...], NoDecode] = (Plan("documents", (("documents",),)),)
+    search_sources: Annotated[tuple[RetrieverPlan, ...], NoDecode] = (RetrieverPlan("documents", (("documents",),)),)
     search_timeout: float = Field(default=10, gt=0, le=20)
     search_cache_minutes: int = Field(default=60, ge=0)
     search_internal: Annotated[tuple[str, ...], NoDecode] = ()

@@ -6,12 +6,12 @@ from rich.console import Console
 from telegram import MessageEntity
 
 from agents.events import Message
-from agents.state.citations import Source, cited
-from app.doors.telegram.delivery.pages import Page, pages, utf16_length
+from agents.state.citations import CitedSource, cited
+from app.doors.telegram.delivery.pages import MessagePage, pages, utf16_length
 from app.doors.terminal.screens import LiveMarkdown, PlainText
 from app.presentation.texts import listed, with_list
 
-SOURCES: list[Source] = [
+SOURCES: list[CitedSource] = [
     {"title": "Help › *Reminders*", "url": "help/reminders.md"},
     {"title": "Peter 👑 the Great", "url": "https://wiki.example/Peter_(tsar)"},
     {"title": "", "url": "https://wiki.example/empty"},
@@ -20,13 +20,13 @@ REPLY = cited("👑 **Peter** [source=[1]] rang [source=[0]](twice) `x [source=[
 MESSAGE = Message(speaker="research", text=REPLY.text, citations=REPLY.citations)
 
 
-def shown_in_telegram(text: str) -> Page:
+def shown_in_telegram(text: str) -> MessagePage:
     """Return the one page of a message."""
     [page] = pages(text, citations=REPLY.citations)
     return page
 
 
-def marked_by(page: Page) -> dict[str, str | None]:
+def marked_by(page: MessagePage) -> dict[str, str | None]:
     """Return what each link of a page covers, with its address."""
     raw = page.text.encode("utf-16-le")
     spans = [(e, raw[2 * e.offset : 2 * (e.offset + e.length)].decode("utf-16-le")) for e in page.entities]

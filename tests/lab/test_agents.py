@@ -11,7 +11,7 @@ from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
 from agents.models.factory import Parameters
 from app.agent_files import SHARED, AgentFile
-from app.agent_files.mocks import Mock, Outcome
+from app.agent_files.mocks import Mock, MockOutcome
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import dialogs_of, discover, discover_checked, make_models, open_assistant
@@ -20,8 +20,8 @@ from app.lab.drawing import drawing
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data
 from app.lab.live import OpenTalks
-from app.lab.variants import Variant
-from app.remote.yaml_file import Part
+from app.lab.variants import LabVariant
+from app.remote.yaml_file import FilePart
 from app.replay.stage import play
 from app.settings import Settings
 
@@ -38,7 +38,7 @@ CLERK = AgentFile(
     description="Used for depots.",
     prompt={"en": "You help with depots. $5 is a price."},
     tools=("current_time", "list_todos", "add_todos"),
-    mocks=(WEATHER, Mock(tool="current_time", outcomes=(Outcome(text="Half past never"),))),
+    mocks=(WEATHER, Mock(tool="current_time", outcomes=(MockOutcome(text="Half past never"),))),
     examples={"en": ["I need the depot"]},
 )
 
@@ -243,9 +243,9 @@ def test_no_agent_takes_a_name_of_the_settings(settings: Settings, workshop: Wor
         discover_checked(settings)
 
 
-@pytest.mark.parametrize("part", [AgentFile, Variant])
+@pytest.mark.parametrize("part", [AgentFile, LabVariant])
 @pytest.mark.parametrize("own", [{"base_url": "http://127.0.0.1:1/v1"}, {"slot": 1}, {"window": 4096}, {"slots": 1}])
-def test_an_address_belongs_to_the_settings(part: type[Part], own: dict[str, object]) -> None:
+def test_an_address_belongs_to_the_settings(part: type[FilePart], own: dict[str, object]) -> None:
     """Whoever may only use the lab names no address of a model, and nothing of its server."""
     file = CLERK.model_dump(exclude_unset=True) if part is AgentFile else {}
     with pytest.raises(ValidationError, match=f"only the settings say {next(iter(own))}"):

@@ -11,7 +11,7 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.cli import command_line
 from app.composition import discover, open_assistant
-from app.lab.cards import Queries, Query, card_text, effect, queries_of
+from app.lab.cards import CardQuery, Queries, card_text, effect, queries_of
 from app.lab.folder import LabFolder
 from app.settings import Settings
 
@@ -27,9 +27,9 @@ def test_what_a_card_gains_and_loses(monkeypatch: pytest.MonkeyPatch) -> None:
     planner = shipped_speakers.dialogs["planner"]
     few_tools = [tool for tool in planner.tools if tool.name in ("add_todos", "list_todos")]
     few = Speakers(shipped_speakers.supervisor, {"planner": replace(planner, tools=few_tools)})
-    asked = Query(text="look at the sundial", tool="current_time")
-    gone = Query(text="what time is it", tool="current_time", origin="example")
-    other = Query(text="add milk to my list", tool="current_time")
+    asked = CardQuery(text="look at the sundial", tool="current_time")
+    gone = CardQuery(text="what time is it", tool="current_time", origin="example")
+    other = CardQuery(text="add milk to my list", tool="current_time")
     shown = effect(few, "current_time", "en", CLOCK, [asked, gone, other])
     assert shown["gained"] == [asked]
     assert shown["lost"] == [gone]
@@ -42,14 +42,14 @@ def test_what_a_card_gains_and_loses(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_requests_are_labelled_recorded_and_of_cards(settings: Settings) -> None:
     """What the team has labelled comes first; what was said counts for the tool that answered."""
     folder = LabFolder(settings.lab_folder)
-    labelled = Query(text="how late", tool="current_time")
+    labelled = CardQuery(text="how late", tool="current_time")
     folder.write("queries", "time", Queries(queries=(labelled,)))
     async with open_assistant(settings) as assistant:
         async for _ in assistant.play(Turn(thread="ann", text="please add milk to my list")):
             pass
         queries = await queries_of(assistant, folder)
     assert queries[0] == labelled
-    assert queries[-1] == Query(text="please add milk to my list", tool="add_todos", origin="recorded")
+    assert queries[-1] == CardQuery(text="please add milk to my list", tool="add_todos", origin="recorded")
     assert {query.origin for query in queries} == {"labelled", "recorded", "example"}
 
 

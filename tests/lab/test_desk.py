@@ -17,10 +17,10 @@ from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.lab.desk import PATIENCE, Desk
 from app.lab.desk import sitting as opened
 from app.lab.desk_export import checked, jsonl_of
-from app.lab.desk_session import DeskCall, DeskTurn, Reply, Session
+from app.lab.desk_session import DeskCall, DeskReply, DeskSession, DeskTurn
 from app.lab.folder import LabFolder
 from app.lab.forms import arguments_of
-from app.lab.runs import Order, run_cases
+from app.lab.runs import RunOrder, run_cases
 from app.settings import Settings
 from tests.conftest import Chat
 from tests.support.fine_tuning import check_chat, shop_identifiers
@@ -29,7 +29,7 @@ from tests.support.simulated_time import advance
 pytestmark = pytest.mark.needs("orders")
 
 
-def sitting(settings: Settings, session: Session | None = None) -> AbstractAsyncContextManager[Desk]:
+def sitting(settings: Settings, session: DeskSession | None = None) -> AbstractAsyncContextManager[Desk]:
     """Open a session at the desk."""
     if session:
         LabFolder(settings.lab_folder).write("desk", "bottle", session)
@@ -86,12 +86,12 @@ async def play(desk: Desk) -> None:
 
 async def test_a_person_is_the_model(settings: Settings, chat: Chat) -> None:
     """The tools are real, errors are seen and handled; the session becomes data, and a test that passes."""
-    async with sitting(settings, Session(lang="en")) as desk:
+    async with sitting(settings, DeskSession(lang="en")) as desk:
         await play(desk)
         with pytest.raises(UsageError, match="no call"):
             await desk.reply("Hello", [])
         source = await desk.as_test("en")
-        session = desk.folder.read("desk", "bottle", Session)
+        session = desk.folder.read("desk", "bottle", DeskSession)
         assert session == desk.session
 
     assert not source.startswith("# The test covers")
@@ -114,7 +114,7 @@ async def test_a_case_of_somebody_the_tools_know(settings: Settings) -> None:
     """A case may say who talks; each time it is played on a stage of its own."""
     expected = Expected(calls=(ExpectedCall(tool="list_orders"),), says=("D1001",))
     case = Case(user="me", device="terminal", turns=(CaseTurn(user="show me my orders", expect=expected),))
-    run = await run_cases(settings, {"own": case}, Order(times=2))
+    run = await run_cases(settings, {"own": case}, RunOrder(times=2))
     assert [result.problems for result in run.results] == [[], []]
 
 
@@ -154,7 +154,7 @@ def test_the_commands_play_and_export(
 
 async def test_a_step_back_and_a_restart(settings: Settings) -> None:
     """What came before a step is played again on a fresh stage, also by another process; the rest is gone."""
-    async with sitting(settings, Session(lang="en")) as desk:
+    async with sitting(settings, DeskSession(lang="en")) as desk:
         await user(desk, "Which of my orders has the bottle?")
         await model(desk, handle_orders={"brief": "the bottle"})
         await model(desk, list_orders={})
@@ -189,21 +189,21 @@ async def test_replies_that_lead_elsewhere(settings: Settings, monkeypatch: pyte
         await wait(desk, is_reached, seconds)
 
     monkeypatch.setattr(Desk, "_until", impatient)
-    replies = (Reply(role="planner", prompt=(), text="Noted."), Reply(role="planner", prompt=(), text="Done."))
+    replies = (DeskReply(role="planner", prompt=(), text="Noted."), DeskReply(role="planner", prompt=(), text="Done."))
     turns = (DeskTurn(user="Hello there", replies=replies, is_over=True), DeskTurn(user="And?", is_over=True))
-    stored = Session(lang="en", turns=turns)
+    stored = DeskSession(lang="en", turns=turns)
     async with sitting(settings, stored) as desk:
         assert desk.has_changed_course
         assert desk.wanted
         assert [turn.user for turn in desk.session.turns] == ["Hello there"]
-        assert desk.folder.read("desk", "bottle", Session) == stored
+        assert desk.folder.read("desk", "bottle", DeskSession) == stored
         await model(desk, "Hello! What can I do for you?")
-        assert len(desk.folder.read("desk", "bottle", Session).turns) == 1
+        assert len(desk.folder.read("desk", "bottle", DeskSession).turns) == 1
 
 
 async def test_what_is_refused(settings: Settings) -> None:
     """A reply is needed, its tools are offered ones, the user waits for the model; no session, no desk."""
-    async with sitting(settings, Session(lang="en")) as desk:
+    async with sitting(settings, DeskSession(lang="en")) as desk:
         with pytest.raises(UsageError, match="what the user says"):
             desk.say(" ")
         await user(desk, "Hello there")
@@ -240,9 +240,9 @@ def test_a_form_becomes_a_call() -> None:
 def test_no_identifier_is_left() -> None:
     """Within a line an identifier has one stand-in, in another line another; one that cannot be told apart refuses."""
     prompt = {"role": "user", "content": "Where are D1001 and 7f9c-11? D1001!"}
-    reply = Reply(role="orders", prompt=(0,), text="D1001 is here.")
+    reply = DeskReply(role="orders", prompt=(0,), text="D1001 is here.")
     turns = (DeskTurn(user="x", is_over=True, replies=(reply, reply.model_copy(update={"role": "supervisor"}))),)
-    session = Session(turns=turns, pool=(prompt,), identifiers=("D1001", "7f9c-11"))
+    session = DeskSession(turns=turns, pool=(prompt,), identifiers=("D1001", "7f9c-11"))
     first, second = (json.loads(line)["messages"] for line in jsonl_of(session, random.Random(1)).splitlines())
     stand_in = first[1]["content"].split()[0]
     assert first[0]["content"].count(stand_in) == 2
@@ -253,4 +253,4 @@ def test_no_identifier_is_left() -> None:
     with pytest.raises(UsageError, match="not exported"):
         checked('{"content": "d1001"}', ["D1001"])
     with pytest.raises(UsageError, match="no call"):
-        jsonl_of(Session())
+        jsonl_of(DeskSession())

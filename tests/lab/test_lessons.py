@@ -8,7 +8,7 @@ import pytest
 
 from app.cli import command_line
 from app.lab.desk import Desk
-from app.lab.desk_session import Session
+from app.lab.desk_session import DeskSession
 from app.lab.lessons import lessons_of
 from app.settings import Settings
 from tests.lab.test_desk import model, sitting, user
@@ -35,7 +35,7 @@ async def play(desk: Desk) -> None:
 
 async def test_a_message_is_an_example_without_identifiers(settings: Settings) -> None:
     """An identifier that a call took becomes a slot; a message that keeps one is no example."""
-    async with sitting(settings, Session(lang="en")) as desk:
+    async with sitting(settings, DeskSession(lang="en")) as desk:
         await play(desk)
         lessons = lessons_of(desk)
     assert [(lesson.tool, lesson.example) for lesson in lessons] == [
@@ -50,7 +50,7 @@ async def test_a_message_is_an_example_without_identifiers(settings: Settings) -
 
 async def played(settings: Settings) -> None:
     """Play the session, and close it."""
-    async with sitting(settings, Session(lang="en")) as desk:
+    async with sitting(settings, DeskSession(lang="en")) as desk:
         await play(desk)
 
 

@@ -11,8 +11,8 @@ from agents.events.views import Table, View
 from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
-from app.agent_files.mocks import Mock, Mocked, Outcome, recorded_mocks, with_mocks
-from app.assistant.recording import Answered, Record, Reply, Viewed
+from app.agent_files.mocks import Mock, Mocked, MockOutcome, recorded_mocks, with_mocks
+from app.assistant.recording import Answered, Record, RecordedReply, Viewed
 from app.cli import command_line
 from app.composition import discover
 from app.lab.folder import LabFolder
@@ -68,11 +68,11 @@ async def test_a_tool_that_does_not_exist(settings: Settings, city: str, result:
 
 async def test_a_tool_is_mocked_for_some_arguments(settings: Settings) -> None:
     """What a mock leaves to the tool itself is answered by it, and is not named as mocked."""
-    mock = Mock(tool="current_time", outcomes=(Outcome(when={"no": "such"}, text="x"),), otherwise="real")
+    mock = Mock(tool="current_time", outcomes=(MockOutcome(when={"no": "such"}, text="x"),), otherwise="real")
     turn = await answered(settings, mock, supervisor=[Call("current_time"), "That is all."])
     assert not [event for event in turn.events if isinstance(event, Mocked)]
     assert "supervisor.current_time() = " in turn.trace
-    fixed = Mock(tool="current_time", outcomes=(Outcome(text="Half past never", seconds=0.01),))
+    fixed = Mock(tool="current_time", outcomes=(MockOutcome(text="Half past never", seconds=0.01),))
     turn = await answered(settings, fixed, supervisor=[Call("current_time"), "That is all."])
     assert "= Half past never" in turn.trace
     assert "after 0.01 s" in turn.trace
@@ -142,7 +142,7 @@ def test_answers_are_recorded_once_for_the_same_arguments(settings: Settings) ->
 async def test_a_recorded_mock_shows_its_view(settings: Settings) -> None:
     """What a tool showed beside its answer is shown again."""
     depots = Table(columns=["Depot"], rows=[["Riga"]])
-    calls = Reply("supervisor", "", [("list_depots", {})])
+    calls = RecordedReply("supervisor", "", [("list_depots", {})])
     steps = [calls, Answered("supervisor", "list_depots", {}, True, "1. Riga"), Viewed(depots.body())]
     mocks = recorded_mocks([Record(text="x", status="done", steps=steps)], discover()[0])
     turn = await answered(settings, *mocks, supervisor=[Call("list_depots"), "That is all."])

@@ -7,8 +7,8 @@ import pytest
 from agents.errors import UsageError
 from app.lab.cases import Case
 from app.lab.folder import LabFolder
-from app.lab.runs import Order, run_cases
-from app.lab.simulation import Talks, User, simulate
+from app.lab.runs import RunOrder, run_cases
+from app.lab.simulation import SimulatedUser, Talks, simulate
 from app.settings import Settings
 from prompts import prompt
 from tests.support.odd_provider import Provider
@@ -32,7 +32,7 @@ async def test_a_model_judges(settings: Settings) -> None:
     answers = [completion("<think>well</think>Yes, it tells the time."), completion("No."), completion("Perhaps.")]
     async with Provider.open(*answers) as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
-        run = await run_cases(own, {"x": case}, Order(times=3, judge=MODEL))
+        run = await run_cases(own, {"x": case}, RunOrder(times=3, judge=MODEL))
     assert [(each.model, each.reason) for each in run.results] == [
         (True, "it tells the time."),
         (False, ""),
@@ -47,7 +47,7 @@ async def test_a_model_judges(settings: Settings) -> None:
 
 async def test_a_model_plays_a_user(settings: Settings) -> None:
     """A user with a goal talks until it is done; what the assistant says is shown to the model as data."""
-    user = User(goal="learn the time", temper="in a hurry", model=MODEL)
+    user = SimulatedUser(goal="learn the time", temper="in a hurry", model=MODEL)
     LabFolder(settings.lab_folder).write("users", "clock", user)
     async with Provider.open(completion("what time is it?"), completion("[done]")) as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
@@ -61,7 +61,7 @@ async def test_a_model_plays_a_user(settings: Settings) -> None:
 
 async def test_a_model_that_does_not_answer_is_told(settings: Settings) -> None:
     """A server that fails ends the work with a line, not with a traceback."""
-    LabFolder(settings.lab_folder).write("users", "asker", User(goal="x", model=MODEL))
+    LabFolder(settings.lab_folder).write("users", "asker", SimulatedUser(goal="x", model=MODEL))
     async with Provider.open(b"HTTP/1.1 401 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
         with pytest.raises(UsageError, match="openai:m does not answer"):
@@ -72,4 +72,4 @@ def test_a_user_says_something() -> None:
     """A user has wishes, or a goal and a model."""
     for wrong in ({}, {"goal": "x"}):
         with pytest.raises(ValueError, match="wishes"):
-            User.model_validate(wrong)
+            SimulatedUser.model_validate(wrong)

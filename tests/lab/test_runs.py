@@ -9,13 +9,13 @@ import yaml
 
 from agents.errors import UsageError
 from agents.events import Error, Event, Message, ModelEnd, ToolEnd, TurnEnd
-from app.assistant.recording import Answered, Record, Reply
+from app.assistant.recording import Answered, Record, RecordedReply
 from app.cli import command_line
 from app.composition import discover
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
 from app.lab.folder import LabFolder, written
-from app.lab.runs import Order, Result, Run, TurnResult, run_cases, summaries, table_lines
-from app.lab.variants import Variant
+from app.lab.runs import CaseResult, LabRun, RunOrder, TurnResult, run_cases, summaries, table_lines
+from app.lab.variants import LabVariant
 from app.remote.yaml_file import parsed, validated
 from app.replay.stage import PlayedTurn
 from app.settings import Settings
@@ -84,9 +84,9 @@ async def test_two_variants_side_by_side(settings: Settings) -> None:
         "list": Case(turns=(CaseTurn(user="add milk to my list", expect=Expected(most_model_calls=1)),)),
         "time": Case(turns=(CaseTurn(user="what time is it?"),)),
     }
-    variants = {"direct": Variant(direct_switch=True), "asked": Variant(direct_switch=False)}
+    variants = {"direct": LabVariant(direct_switch=True), "asked": LabVariant(direct_switch=False)}
     heard: list[tuple[int, int]] = []
-    order = Order(variants=variants, times=2)
+    order = RunOrder(variants=variants, times=2)
     run = await run_cases(settings, cases, order, tell=lambda done, plays: heard.append((done, plays)))
     assert heard[-1] == (8, 8)
     lines = {each["variant"]: each for each in summaries(run)}
@@ -94,24 +94,24 @@ async def test_two_variants_side_by_side(settings: Settings) -> None:
     assert lines["asked"]["calls"] >= lines["direct"]["calls"]
     assert lines["asked"]["consistent"] >= 1
     folder = LabFolder(settings.lab_folder)
-    assert folder.read("runs", folder.add("runs", "run", run), Run) == run
+    assert folder.read("runs", folder.add("runs", "run", run), LabRun) == run
     with pytest.raises(UsageError, match="no case"):
         await run_cases(settings, {}, order)
     wrong_orders: list[dict[str, object]] = [{"judge": "local:rules"}, {"times": 21}, {"variants": {}}]
     for wrong in wrong_orders:
         with pytest.raises(UsageError):
-            validated(Order, wrong)
+            validated(RunOrder, wrong)
 
 
-def _result(problems: tuple[str, ...], person: bool | None, model: bool | None, variant: str = "A") -> Result:
+def _result(problems: tuple[str, ...], person: bool | None, model: bool | None, variant: str = "A") -> CaseResult:
     turn = TurnResult(user="hello", answer="Hi", trace="supervisor: Hi", problems=problems, tokens=1_500, calls=2)
-    return Result(case="x", variant=variant, turns=(turn,), person=person, model=model)
+    return CaseResult(case="x", variant=variant, turns=(turn,), person=person, model=model)
 
 
 def test_the_agreement_of_the_judges() -> None:
     """Two judges agree as often as they say the same; a result that one has not judged does not count."""
     results = (_result((), True, True), _result(("no",), True, False), _result((), None, False))
-    run = Run(begun="2026-11-23T10:00:00+00:00", variants={"A": Variant()}, results=results)
+    run = LabRun(begun="2026-11-23T10:00:00+00:00", variants={"A": LabVariant()}, results=results)
     assert run.agreement() == {("checks", "person"): (1, 2), ("checks", "model"): (2, 3), ("person", "model"): (1, 2)}
     assert run.differing() == ["x"]
     text = "\n".join(table_lines(run))
@@ -121,7 +121,7 @@ def test_the_agreement_of_the_judges() -> None:
 
 def test_a_record_becomes_a_case() -> None:
     """What was said and traced is kept; a tool that tells of the world outside is mocked as it answered."""
-    steps = [Reply("supervisor", None), Answered("supervisor", "current_time", {}, True, "Monday")]
+    steps = [RecordedReply("supervisor", None), Answered("supervisor", "current_time", {}, True, "Monday")]
     record = Record(text="what day is it?", lang="en", status="done", steps=steps)
     case = case_of([record, Record(text="lost")], discover()[0])
     [turn], [mock] = case.turns, case.mocks
@@ -135,8 +135,8 @@ def test_a_record_becomes_a_case() -> None:
 def test_the_commands_run_and_compare(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """A thread becomes a case; `run` passes it, and ends with 1 where two variants differ."""
     folder = LabFolder(settings.lab_folder)
-    folder.write("variants", "asked", Variant(direct_switch=False))
-    folder.write("variants", "direct", Variant(direct_switch=True))
+    folder.write("variants", "asked", LabVariant(direct_switch=False))
+    folder.write("variants", "direct", LabVariant(direct_switch=True))
     for text in ("what time is it?", "add milk to my list"):
         assert command_line.main(["ask", text, "--thread", "ann"]) == 0
     assert command_line.main(["lab", "case", "--thread", "ann"]) == 0

@@ -14,9 +14,9 @@ from app.composition import discover
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.lab.desk_session import DeskCall, reply_of
 from app.lab.folder import LabFolder
-from app.lab.runs import Order, run_cases, summaries, table_lines
-from app.lab.simulation import Talks, User, Wish, simulate
-from app.lab.variants import Variant
+from app.lab.runs import RunOrder, run_cases, summaries, table_lines
+from app.lab.simulation import SimulatedUser, Talks, UserWish, simulate
+from app.lab.variants import LabVariant
 from app.remote.yaml_file import validated
 from app.settings import Settings
 from app.standin import RulesModel
@@ -24,17 +24,19 @@ from prompts import card
 
 LOG = logging.getLogger(__name__)
 pytestmark = pytest.mark.needs("planner")
-LISTER = User(
+LISTER = SimulatedUser(
     wishes=(
-        Wish(
+        UserWish(
             says=("Add milk to my list.", "Put milk on my list!"),
             expect=Expected(calls=(ExpectedCall(tool="add_todos", args={"items": ["milk"]}),), failed_tools=True),
         ),
-        Wish(says=("What time is it?",), expect=Expected(calls=(ExpectedCall(tool="current_time"),))),
+        UserWish(says=("What time is it?",), expect=Expected(calls=(ExpectedCall(tool="current_time"),))),
     ),
 )
-CLERK = User(wishes=(Wish(says=("what is on my list?",)), Wish(says=("add tea to my list", "add rice to my list"))))
-WRONG = User(wishes=(Wish(says=("what time is it?",), expect=Expected(never_calls=("current_time",))),))
+CLERK = SimulatedUser(
+    wishes=(UserWish(says=("what is on my list?",)), UserWish(says=("add tea to my list", "add rice to my list")))
+)
+WRONG = SimulatedUser(wishes=(UserWish(says=("what time is it?",), expect=Expected(never_calls=("current_time",))),))
 """A user with whom every talk goes wrong."""
 Answer = Callable[[RulesModel, list[BaseMessage], Sequence[ToolSchema]], AIMessage]
 
@@ -74,7 +76,7 @@ async def test_a_failure_becomes_a_case(settings: Settings) -> None:
     assert outcome.cases == {name: "lister"}
     case = folder.read("cases", name, Case)
     assert [turn.user for turn in case.turns] == ["what time is it?"]
-    run = await run_cases(settings, {name: case}, Order())
+    run = await run_cases(settings, {name: case}, RunOrder())
     assert run.results[0].problems == ["turn 1: current_time was called"]
 
 
@@ -118,7 +120,7 @@ async def test_two_hundred_talks_with_a_model_that_errs(settings: Settings, monk
     for kind in ("no_such_tool failed", "was not called", "error unavailable", "Wrong arguments"):
         assert kind in kinds, kinds
     cases = {name: folder.read("cases", name, Case) for name in folder.names("cases")}
-    [line] = summaries(await run_cases(settings, cases, Order()))
+    [line] = summaries(await run_cases(settings, cases, RunOrder()))
     assert line["passed"] == line["plays"]
     LOG.info("%s", "\n".join(outcome.lines()))
 
@@ -130,8 +132,8 @@ async def test_a_hundred_cases_with_two_sets_of_parameters(settings: Settings) -
     lists = [f"add {item} to my list" for item in ("milk", "tea", "rice", "salt", "soap", "glue", "seeds", "nails")]
     texts = [text for text in (*entries, *lists) if "{" not in text]
     cases = {f"case-{n:03}": Case(turns=(CaseTurn(user=texts[n % len(texts)]),)) for n in range(100)}
-    variants = {"A": Variant(direct_switch=True), "B": Variant(direct_switch=False)}
-    run = await run_cases(settings, cases, Order(variants=variants))
+    variants = {"A": LabVariant(direct_switch=True), "B": LabVariant(direct_switch=False)}
+    run = await run_cases(settings, cases, RunOrder(variants=variants))
     direct, asked = summaries(run)
     assert direct["plays"] == asked["plays"] == 100
     assert direct["calls"] < asked["calls"]

@@ -12,7 +12,7 @@ from app.assistant.recording import Decided, Record
 from app.cli import command_line
 from app.composition import open_assistant
 from app.lab.threads import TurnView, replay, view
-from app.lab.variants import Variant
+from app.lab.variants import LabVariant
 from app.replay.trace_test import test_of as exported_test
 from app.settings import Settings
 
@@ -53,12 +53,12 @@ async def test_a_replay_tells_what_differs(settings: Settings) -> None:
     await talk(settings)
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         records = await assistant.records("ann")
-    again = await replay(settings, records, Variant(prompts={"planner": "You keep lists."}))
+    again = await replay(settings, records, LabVariant(prompts={"planner": "You keep lists."}))
     assert [then.trace != now.comparable for then, now in again] == [False, False, False]
-    other = await replay(settings, [Record(text="add tea to my list", lang="en"), *records[1:]], Variant())
+    other = await replay(settings, [Record(text="add tea to my list", lang="en"), *records[1:]], LabVariant())
     assert [then.trace != now.comparable for then, now in other] == [True, True, False]
     with pytest.raises(UsageError, match="there is no dialog"):
-        await replay(settings, records, Variant(prompts={"nobody": "x"}))
+        await replay(settings, records, LabVariant(prompts={"nobody": "x"}))
 
 
 def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ from agents.sources.attachments import Contents
 from app.assistant import Turn
 from app.cli.command_line import main
 from app.worker.handing import Retelling
-from app.worker.queue import Page
+from app.worker.queue import EventPage
 from app.worker.wire import events_as_json, events_of, turn_as_json, turn_of
 
 PICTURE = {"url": "u", "title": "t", "thumbnail": "", "width": None, "height": 3, "mime_type": "image/png", "page": ""}
@@ -83,7 +83,7 @@ def test_a_turn_that_is_begun_anew_is_told_once() -> None:
     pages: list[tuple[int, list[Event]]]
     pages = [(1, [start, asked, first, piece]), (2, [start]), (2, [first, asked, piece, first, end]), (3, [start, end])]
     for number, (attempt, events) in enumerate(pages):
-        told += retelling.new_in(Page((attempt, number), events, "open"))
+        told += retelling.new_in(EventPage((attempt, number), events, "open"))
     back = Error(code=RETRY, text="")
     assert told == [start, asked, first, piece, back, asked, piece, first, end]
 

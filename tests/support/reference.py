@@ -73,7 +73,11 @@ PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
             *(views.Document, views.Notice),
         ),
     ),
-    ("Questions", "from agents.toolkit import choice, request, Option, TooMany", (choice, Option, request, TooMany)),
+    (
+        "Questions",
+        "from agents.toolkit import choice, request, Option, TooMany",
+        (choice, Option, request, TooMany),
+    ),
 )
 TURN_PARTS = (Turn, Assistant)
 SKIPPED = {"Replied", "Guessed", "View"}

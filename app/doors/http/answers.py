@@ -10,7 +10,7 @@ from agents.events import CUT, REBUILT, RETRY, Error, Event
 from agents.memory.inbox import storable
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
-from app.process.tasks import Tasks, wait_for_event
+from app.process.tasks import TaskSet, wait_for_event
 from app.security.rates import HourlyCount
 from prompts import FALLBACK, phrase
 
@@ -108,7 +108,7 @@ class Answers:
     def __init__(self, assistant: Assistant) -> None:
         self._assistant = assistant
         self._answers: dict[tuple[str, str], Answer] = {}
-        self._tasks = Tasks()
+        self._tasks = TaskSet()
         self._of_keys = HourlyCount(assistant.limits.key_turns_per_hour)
         self.changed: Callable[[str], None] = lambda thread: None
         """Is called with the thread when an answer begins and when it is over."""

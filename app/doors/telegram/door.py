@@ -20,11 +20,11 @@ from app.doors.telegram.access import Access, Allowed
 from app.doors.telegram.delivery.buttons import command_buttons
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen
-from app.doors.telegram.delivery.sender import Gone, Refused, Sender
+from app.doors.telegram.delivery.sender import Gone, Sender, TextRefused
 from app.doors.telegram.messages import fetch
-from app.doors.telegram.place import Place, chat_of, door_of
+from app.doors.telegram.place import TelegramPlace, chat_of, door_of
 from app.doors.visit import stop_when_begun
-from app.process.tasks import Tasks, loop_time
+from app.process.tasks import TaskSet, loop_time
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class TelegramDoor:
         """The answers that are being made, by the queue of their place."""
         self._no_administrators: dict[tuple[int, int], float] = {}
         """Members of groups who are no administrators, and until when this is believed."""
-        self.reached: Callable[[Place], None] = lambda place: None
+        self.reached: Callable[[TelegramPlace], None] = lambda place: None
         """Is called with each place that sends something: it can be written to again."""
 
     @property
@@ -72,10 +72,10 @@ class TelegramDoor:
         place = self.names.place(thread)
         return place is not None and await self._reaches(place, text)
 
-    async def _reaches(self, place: Place, text: str, *, is_markdown: bool = True) -> bool:
+    async def _reaches(self, place: TelegramPlace, text: str, *, is_markdown: bool = True) -> bool:
         try:
             return await self.sender.say(place, text, is_markdown=is_markdown)
-        except (Gone, Refused):
+        except (Gone, TextRefused):
             LOG.warning("chat %s: what was to be said unasked did not reach it", place.chat)
             return False
 
@@ -91,7 +91,7 @@ class TelegramDoor:
 
     async def deliver_to(self, chat: int, ring: Ring) -> None:
         """Send a notice of another door to a chat. Raises Unreachable if it did not reach the chat."""
-        if not await self._reaches(Place(chat), ring.text, is_markdown=False):
+        if not await self._reaches(TelegramPlace(chat), ring.text, is_markdown=False):
             raise Unreachable
         await self.assistant.tell(ring.thread, ring.text, ring.id, ring.user)
 
@@ -110,15 +110,15 @@ class TelegramDoor:
             await self.assistant.memory.transcript.take_back(nudge.thread, nudge.id)
         return True
 
-    def attend(self, place: Place, work: Job) -> None:
+    def attend(self, place: TelegramPlace, work: Job) -> None:
         """Do something for a chat after what is queued before it; send an apology if it fails."""
         self.chats.add(place.queue, partial(self._attempt, place, work))
 
-    def attend_at_once(self, place: Place, work: Job) -> None:
+    def attend_at_once(self, place: TelegramPlace, work: Job) -> None:
         """Do something for a chat without waiting for its queue; send an apology if it fails."""
         self.chats.start(self._attempt(place, work))
 
-    async def administers(self, place: Place, user: int | None = None) -> bool:
+    async def administers(self, place: TelegramPlace, user: int | None = None) -> bool:
         """Tell whether a user (None: the writer) administers the group of a place; in a private chat everybody does."""
         if not place.is_group or (user is None and place.is_anonymous):
             # Only administrators can write in the name of their group.
@@ -138,7 +138,7 @@ class TelegramDoor:
             self._no_administrators = {**still_valid, (chat, asker): loop_time() + MEMBER_LASTS}
         return is_administrator
 
-    async def lang(self, place: Place) -> str:
+    async def lang(self, place: TelegramPlace) -> str:
         """Return the language of this door's own sentences in a chat."""
         state = await self.assistant.state(place.thread, place.owner) or {}
         if lang := state.get("lang"):
@@ -147,13 +147,17 @@ class TelegramDoor:
         preferences = await self.assistant.preferences(place.owner)
         return preferences.lang or place.lang or self.default_lang
 
-    async def remark(self, place: Place, key: str, **variables: object) -> None:
+    async def remark(self, place: TelegramPlace, key: str, **variables: object) -> None:
         """Say a sentence of `telegram.toml`. Raises Gone if the chat cannot be written to."""
         text = sentence("telegram", key, await self.lang(place), **variables)
         await self.sender.say(place, text, is_markdown=False)
 
     async def play(
-        self, place: Place, turn: Turn, rows: Sequence[int] = (), whole: Callable[[], Awaitable[Turn]] | None = None
+        self,
+        place: TelegramPlace,
+        turn: Turn,
+        rows: Sequence[int] = (),
+        whole: Callable[[], Awaitable[Turn]] | None = None,
     ) -> None:
         """Play a turn to its end and show it, also when the chat is gone before the end; then close its rows.
 
@@ -219,7 +223,7 @@ class TelegramDoor:
         turn = answer.turn
         await stop_when_begun(self.assistant, turn.thread, is_over, turn.owner, after_tools=after_tools)
 
-    async def _attempt(self, place: Place, work: Job) -> None:
+    async def _attempt(self, place: TelegramPlace, work: Job) -> None:
         try:
             await work()
         except (Gone, InvalidToken):
@@ -236,7 +240,7 @@ class Chats:
 
     def __init__(self) -> None:
         self._waiting: dict[int | str, deque[Job]] = {}
-        self._tasks = Tasks()
+        self._tasks = TaskSet()
         self._is_open = True
 
     def add(self, chat: int | str, job: Job) -> None:

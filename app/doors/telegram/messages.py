@@ -27,7 +27,7 @@ from agents.state.person import OWN, Origin, Quoted, QuotedKind
 from app.assistant.file_reader import NotFetched
 from app.assistant.pictures import LARGEST_PICTURE
 from app.doors.slash_commands import offered
-from app.doors.telegram.place import ANONYMOUS, DOOR, PREFIX, Place, ThreadNames
+from app.doors.telegram.place import ANONYMOUS, DOOR, PREFIX, TelegramPlace, ThreadNames
 from prompts import languages
 
 LOG = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ LONGEST_QUOTE = 1000
 """Characters of a text that is referred to."""
 
 
-def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) -> Place:
+def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) -> TelegramPlace:
     """Return the place of a message; in a group every writer keeps their own user."""
     place = place_beside(message.chat, user, names, message.message_id)
     name = user.full_name if place.is_group else ""
@@ -65,10 +65,10 @@ def anonymous_of(names: ThreadNames, chat: int) -> str:
     return f"{ANONYMOUS}{names.base(chat).removeprefix(names.prefix)}"
 
 
-def place_beside(chat: Chat, user: User, names: ThreadNames, message: int = 0) -> Place:
+def place_beside(chat: Chat, user: User, names: ThreadNames, message: int = 0) -> TelegramPlace:
     """Return the place of something that is no message: a reaction, or a change of the bot's membership."""
     writer, thread = f"{PREFIX}{user.id}", names.thread(chat.id)
-    place = Place(chat.id, message, lang=_lang(user), thread=thread, prefix=names.prefix)
+    place = TelegramPlace(chat.id, message, lang=_lang(user), thread=thread, prefix=names.prefix)
     return place if thread == writer else replace(place, user=writer)
 
 

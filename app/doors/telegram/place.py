@@ -23,7 +23,7 @@ ANONYMOUS = f"{PREFIX}anonymous"
 
 
 @dataclass(frozen=True)
-class Place:
+class TelegramPlace:
     """A message's chat and number, and who wrote it."""
 
     chat: int
@@ -126,13 +126,13 @@ class ThreadNames:
         base, _, number = thread.partition("~")
         return (number or "1") if base == self.base(chat, topic) else ""
 
-    def place(self, thread: str) -> Place | None:
+    def place(self, thread: str) -> TelegramPlace | None:
         """Return where a thread is; None for a thread of another bot or door."""
         named = re.fullmatch(rf"{re.escape(self.prefix)}(-?\d+)(?::(\d+))?(?:~\d+)?", thread)
         if named is None:
             return None
         topic = int(named[2]) if named[2] else None
-        return Place(self.now(int(named[1])), topic=topic, thread=thread, prefix=self.prefix)
+        return TelegramPlace(self.now(int(named[1])), topic=topic, thread=thread, prefix=self.prefix)
 
     def now(self, chat: int) -> int:
         """Return the present number of a chat."""
@@ -172,7 +172,9 @@ async def move(store: Store, names: ThreadNames, old: int, new: int) -> None:
     await store.aput((DOOR, str(names.bot)), "moved", {"chats": chats})
 
 
-async def go_to_conversation(store: Store, names: ThreadNames, place: Place, number: str, row: int) -> Place:
+async def go_to_conversation(
+    store: Store, names: ThreadNames, place: TelegramPlace, number: str, row: int
+) -> TelegramPlace:
     """Let a chat hold the conversation of that number, or a new one; return its place.
 
     `row` is the row of the update that asks for it: the same one again changes nothing.

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.errors import ConfigError
-from agents.memory.notes import Note, Notes
+from agents.memory.notes import Note, NoteStore
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
 from app.composition import make_file_reader
@@ -22,9 +22,9 @@ from app.composition.workers import open_for_door
 from app.doors.telegram.access import link
 from app.doors.telegram.bot import ServiceBot, bot_of, connected, token_of
 from app.doors.telegram.delivery.posting import Posting
-from app.doors.telegram.delivery.sender import Refused, Sender
+from app.doors.telegram.delivery.sender import Sender, TextRefused
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.place import Place, ThreadNames, read_names
+from app.doors.telegram.place import TelegramPlace, ThreadNames, read_names
 from app.doors.telegram.updates.commands import describe, offer_menus
 from app.doors.telegram.updates.inbox import Inbox
 from app.doors.telegram.updates.operator import Faults
@@ -106,7 +106,7 @@ async def open_door(
         yield door
 
 
-def _note_reached(clock: Clock, silence: SilenceClock, names: ThreadNames, place: Place) -> None:
+def _note_reached(clock: Clock, silence: SilenceClock, names: ThreadNames, place: TelegramPlace) -> None:
     silence.heard(place.thread)
     for thread in clock.unreachable:
         if (waiting := names.place(thread)) and waiting.chat == names.now(place.chat):
@@ -118,15 +118,15 @@ class Courier(Posting):
 
     setting = "HELP_OPERATOR_CHAT"
 
-    def __init__(self, notes: Notes, sender: Sender, chat: int, lang: str) -> None:
-        self._notes, self._sender, self._to, self._lang = notes, sender, Place(chat), lang
+    def __init__(self, notes: NoteStore, sender: Sender, chat: int, lang: str) -> None:
+        self._notes, self._sender, self._to, self._lang = notes, sender, TelegramPlace(chat), lang
         self._hands = asyncio.Lock()
 
     async def post(self) -> None:
         """Deliver the notes that wait."""
         self._notes.changed.clear()
         for note in await self._notes.waiting():
-            with suppress(Refused):
+            with suppress(TextRefused):
                 await self._deliver(note)
         await wait_for_event(self._notes.changed, LOOK)
 

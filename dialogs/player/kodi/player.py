@@ -45,7 +45,7 @@ def _seconds(value: object) -> int:
 Seconds = Annotated[int, BeforeValidator(_seconds)]
 
 
-class Screen(BaseModel):
+class KodiScreen(BaseModel):
     """What plays, of Kodi's `PROPERTIES`."""
 
     player: int
@@ -137,7 +137,7 @@ class KodiPlayer(KodiLibrary):
         await self._note(await self._playing(), off=off)
         return await self.now()
 
-    async def _playing(self) -> Screen:
+    async def _playing(self) -> KodiScreen:
         if screen := await self.shown():
             return screen
         raise PlayerError("nothing_plays")
@@ -167,15 +167,15 @@ class KodiPlayer(KodiLibrary):
         details = value_in(answer, "filedetails")
         return isinstance(details, Mapping) and "id" not in details
 
-    async def _is_off_at_end(self, screen: Screen) -> bool:
+    async def _is_off_at_end(self, screen: KodiScreen) -> bool:
         row = await self.store.of(PROFILE, lambda rows: rows.playback())
         return row.off_at_end and row.title == screen.id and await self._is_last(screen)
 
-    async def _note(self, screen: Screen, *, off: bool) -> None:
+    async def _note(self, screen: KodiScreen, *, off: bool) -> None:
         row = PlaybackRow(title=screen.id, state="playing", off_at_end=off)
         await self.store.of(PROFILE, lambda rows: rows.play(row))
 
-    async def shown(self) -> Screen | None:
+    async def shown(self) -> KodiScreen | None:
         """Return what plays; None if no video does. Raises PlayerError."""
         players = await self.rpc.call("Player.GetActivePlayers")
         ids = [
@@ -190,7 +190,7 @@ class KodiPlayer(KodiLibrary):
                 return None
             raise
 
-    async def until(self, is_so: Callable[[Screen | None], bool]) -> Screen | None:
+    async def until(self, is_so: Callable[[KodiScreen | None], bool]) -> KodiScreen | None:
         """Wait at most `PATIENCE` seconds until the screen shows something; return what it shows then."""
         for _ in range(round(PATIENCE / STEP)):
             if is_so(screen := await self.shown()):
@@ -198,15 +198,15 @@ class KodiPlayer(KodiLibrary):
             await asyncio.sleep(STEP)
         return screen
 
-    async def act(self, method: str, screen: Screen, **params: object) -> object:
+    async def act(self, method: str, screen: KodiScreen, **params: object) -> object:
         """Do something with what is shown. Raises PlayerError ("nothing_plays" if it is over)."""
         return await self.rpc.call(method, {"playerid": screen.player, **params}, refused="nothing_plays")
 
-    async def _is_last(self, screen: Screen) -> bool:
+    async def _is_last(self, screen: KodiScreen) -> bool:
         """Tell whether the list ends here and does not begin again."""
         return screen.repeat == "off" and (screen.place < 0 or screen.place + 1 >= await self._size(screen))
 
-    async def _line_up(self, screen: Screen, ids: Sequence[str]) -> None:
+    async def _line_up(self, screen: KodiScreen, ids: Sequence[str]) -> None:
         """Let only these titles follow the shown one; outside a list nothing can follow. Raises PlayerError."""
         if screen.repeat != "off":
             await self.act("Player.SetRepeat", screen, repeat="off")
@@ -218,13 +218,13 @@ class KodiPlayer(KodiLibrary):
         if ids:
             await self.rpc.call("Playlist.Add", {**playlist, "item": [key_of(id) for id in ids]}, refused="no_title")
 
-    async def _size(self, screen: Screen) -> int:
+    async def _size(self, screen: KodiScreen) -> int:
         if screen.playlist < 0:
             return 0
         params = {"playlistid": screen.playlist, "properties": ["size"]}
         return number_in(await self.rpc.call("Playlist.GetProperties", params), "size")
 
-    async def _screen(self, player: int) -> Screen | None:
+    async def _screen(self, player: int) -> KodiScreen | None:
         params = {"playerid": player}
         answer = await self.rpc.call("Player.GetItem", params, refused="nothing_plays")
         shown = await self.rpc.call(
@@ -233,4 +233,4 @@ class KodiPlayer(KodiLibrary):
         item = value_in(answer, "item")
         kind, id = KINDS.get(str(value_in(item, "type"))), number_in(item, "id")
         facts = {"player": player, "id": f"{kind}-{id}" if kind and id > 0 else OTHER, "label": value_in(item, "label")}
-        return read({**shown, **facts}, Screen) if isinstance(shown, Mapping) else None
+        return read({**shown, **facts}, KodiScreen) if isinstance(shown, Mapping) else None

@@ -14,7 +14,7 @@ import pytest
 from agents.errors import ConfigError, UsageError
 from agents.events import Error, Event, Message, Sources
 from agents.events.views import Notice
-from agents.state.citations import Source
+from agents.state.citations import CitedSource
 from app.assistant import Turn
 from app.cli import command_line
 from tests.doors.cli.conftest import Captured, Stage
@@ -31,7 +31,7 @@ def test_ask_prints_the_answer_only(stage: Stage, capsys: Captured) -> None:
 
 def test_ask_prints_chunks_of_a_completion(stage: Stage, capsys: Captured) -> None:
     """With --chunks each message is a chunk, sources are data of their own before it, and the last one says stop."""
-    source: Source = {"title": "Tea", "url": "https://tea.example"}
+    source: CitedSource = {"title": "Tea", "url": "https://tea.example"}
     cited = Message(
         speaker="research", text="Green [1]", citations=[{**source, "number": 0, "start": 6, "end": 9}]
     )  # fmt: skip

@@ -20,7 +20,7 @@ from agents.events import Images, Message, ShownImage, Sources, Token
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
 from agents.models.script import Call, Script
-from agents.state.citations import Citation, Source
+from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
 from app.doors.http.completions import Reply
@@ -296,7 +296,7 @@ async def test_langchains_client(assistant: Assistant, script: Script) -> None:
             await model.with_structured_output(schema, method="function_calling").ainvoke("the weather")
 
 
-SOURCE = Source(title="Milk", url="https://milk.example/")
+SOURCE = CitedSource(title="Milk", url="https://milk.example/")
 IMAGE = ShownImage(
     url="https://milk.example/cow.png", title="", thumbnail="", width=None, height=None, mime_type="", page=""
 )

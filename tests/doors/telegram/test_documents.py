@@ -6,18 +6,18 @@ from agents.events.views import Document
 from agents.memory.updates import StoredUpdate
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import send_document
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from app.doors.telegram.updates import row
-from app.doors.telegram.updates.row import STORED, Answer, UpdateRow
+from app.doors.telegram.updates.row import STORED, ReplyWithButtons, UpdateRow
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_http import Upload
 from tests.support.telegram_people import ANN, Echo, Open
 from tests.support.telegram_server import BotApi, refusal
 
-EXPORT = Answer("Here is all of it.", document=("talk.md", "# Talk\n\nдень 😀"))
+EXPORT = ReplyWithButtons("Here is all of it.", document=("talk.md", "# Talk\n\nдень 😀"))
 
 
-async def never() -> Answer:
+async def never() -> ReplyWithButtons:
     """Find an answer out that was found out before."""
     raise AssertionError("found out again")
 
@@ -28,7 +28,7 @@ async def test_a_command_answers_with_a_document(door: Open, world: BotApi, monk
         updates = telegram.assistant.memory.updates
         stored = await updates.take("telegram 1234567", "tap 1", "{}")
 
-        async def find() -> Answer:
+        async def find() -> ReplyWithButtons:
             return EXPORT
 
         def cut(*_: object, **__: object) -> None:
@@ -36,11 +36,11 @@ async def test_a_command_answers_with_a_document(door: Open, world: BotApi, monk
 
         monkeypatch.setattr(row, "send_document", cut)
         with pytest.raises(KeyboardInterrupt):
-            await UpdateRow(telegram, Place(ANN), stored).give(find)
+            await UpdateRow(telegram, TelegramPlace(ANN), stored).give(find)
         monkeypatch.undo()
         assert world.texts(ANN) == ["Here is all of it."]
         [waiting] = await updates.open("telegram 1234567")
-        await UpdateRow(telegram, Place(ANN), waiting).give(never)
+        await UpdateRow(telegram, TelegramPlace(ANN), waiting).give(never)
         assert await updates.open("telegram 1234567") == []
     assert world.texts(ANN) == ["Here is all of it.", "talk.md"]
     [sent] = [call["document"] for method, call in world.calls if method == "sendDocument"]
@@ -55,8 +55,8 @@ async def test_a_document_that_telegram_refuses_is_told_of(door: Open, world: Bo
         stored = await updates.take("telegram 1234567", "tap 1", "{}")
         world.fail("sendDocument", refusal(400, "Bad Request: wrong file"))
         answered = StoredUpdate(stored.id, "{}", STORED.dump_json(EXPORT).decode())
-        await UpdateRow(telegram, Place(ANN), answered).give(never)
-        assert not await send_document(telegram.sender, Place(ANN), "big.txt", bytes(50_000_001))
+        await UpdateRow(telegram, TelegramPlace(ANN), answered).give(never)
+        assert not await send_document(telegram.sender, TelegramPlace(ANN), "big.txt", bytes(50_000_001))
     assert world.texts(ANN) == ["Here is all of it.", "Telegram does not take the file talk.md."]
     assert world.methods().count("sendDocument") == 1
 
@@ -69,5 +69,5 @@ async def test_a_document_of_a_turn_has_a_receipt(door: Open, world: BotApi) -> 
             receipts = Receipts(telegram.assistant.memory.store, f"telegram-{ANN}", "turn-1")
             await receipts.read()
             receipts.begin(event)
-            assert await send_document(telegram.sender, Place(ANN), event.title, b"- a nurse", receipts)
+            assert await send_document(telegram.sender, TelegramPlace(ANN), event.title, b"- a nurse", receipts)
     assert world.texts(ANN) == ["profile.md"]

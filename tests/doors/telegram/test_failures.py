@@ -10,9 +10,9 @@ from agents.models.script import Script
 from app.assistant.clocks import Ring, Unreachable
 from app.doors.telegram import bot
 from app.doors.telegram.delivery.buttons import command_buttons
-from app.doors.telegram.delivery.pages import Page
+from app.doors.telegram.delivery.pages import MessagePage
 from app.doors.telegram.delivery.screen import send_document
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, GROUP, Echo, Open
 from tests.support.telegram_server import TOKEN, BotApi, refusal
@@ -116,20 +116,20 @@ async def test_a_file_that_no_server_takes_comes_as_text(door: Open, world: BotA
     async with door() as telegram:
         for status, words in ((413, "Request Entity Too Large"), (400, "Bad Request: CHAT_SEND_DOCS_FORBIDDEN")):
             world.fail("sendDocument", refusal(status, words))
-            assert not await send_document(telegram.sender, Place(ANN), "list.txt", b"milk")
+            assert not await send_document(telegram.sender, TelegramPlace(ANN), "list.txt", b"milk")
         assert world.methods().count("sendDocument") == 2
-        assert await send_document(telegram.sender, Place(ANN), "list.txt", b"milk")
+        assert await send_document(telegram.sender, TelegramPlace(ANN), "list.txt", b"milk")
 
 
 async def test_a_last_edit_that_is_refused_leaves_one_answer(door: Open, world: BotApi, script: Script) -> None:
     """The answer is a new message then, and the growing one with its stop button goes."""
     async with door() as telegram:
         sent = await telegram.sender.grow(
-            Place(GROUP), None, Page("so far"), command_buttons(f"telegram-{ANN}", "en", "stop")
+            TelegramPlace(GROUP), None, MessagePage("so far"), command_buttons(f"telegram-{ANN}", "en", "stop")
         )
         for _ in range(2):
             world.fail("editMessageText", refusal(400, "Bad Request: SOMETHING_NEW"))
-        await telegram.sender.show(Place(GROUP), [Page("all of it")], instead=sent)
+        await telegram.sender.show(TelegramPlace(GROUP), [MessagePage("all of it")], instead=sent)
     assert world.texts(GROUP) == ["all of it"]
 
 

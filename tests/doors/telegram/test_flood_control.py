@@ -5,23 +5,23 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from app.doors.telegram.delivery.pages import Page
+from app.doors.telegram.delivery.pages import MessagePage
 from app.doors.telegram.delivery.sender import Sender
 from app.doors.telegram.flood_control import BOT, BOT_RESERVE
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from tests.support.simulated_time import now, simulated
 from tests.support.telegram_flood import Flood
 from tests.support.telegram_pacing import PacedTelegram, paced_sender
 
 CHATS = range(1, 41)
-FRAME = Page("so far")
+FRAME = MessagePage("so far")
 
 
 async def frames(sender: Sender, chat: int, seconds: float) -> None:
     """Try to show a frame in a chat again and again; one for which there is no room is left out at once."""
     until = now() + seconds
     while (begun := now()) < until:
-        await sender.draft(Place(chat), 1, FRAME)
+        await sender.draft(TelegramPlace(chat), 1, FRAME)
         assert now() == begun
         await asyncio.sleep(0.05)
 
@@ -44,7 +44,7 @@ def test_frames_leave_room_for_messages() -> None:
     async def talk(sender: Sender) -> None:
         pressure = [asyncio.create_task(frames(sender, chat, 10)) for chat in CHATS]
         await asyncio.sleep(9)
-        await asyncio.gather(*(sender.say(Place(100 + number), "done") for number in range(int(BOT_RESERVE))))
+        await asyncio.gather(*(sender.say(TelegramPlace(100 + number), "done") for number in range(int(BOT_RESERVE))))
         await asyncio.gather(*pressure)
 
     made = run(PacedTelegram(), talk)
@@ -62,7 +62,7 @@ def test_frames_leave_room_in_their_chat() -> None:
         pressure = asyncio.create_task(frames(sender, 1, 60))
         for _ in range(6):
             await asyncio.sleep(10)
-            await asyncio.gather(sender.say(Place(1), "one"), sender.say(Place(1), "two"))
+            await asyncio.gather(sender.say(TelegramPlace(1), "one"), sender.say(TelegramPlace(1), "two"))
         await pressure
 
     made = run(bot, talk)
@@ -79,11 +79,11 @@ def test_a_pause_is_of_one_chat_unless_two_are_refused() -> None:
         paused = []
         for chat in (1, 3):
             bot.refuse_next("message", 30)
-            paused.append(asyncio.create_task(sender.say(Place(chat), "waits")))
+            paused.append(asyncio.create_task(sender.say(TelegramPlace(chat), "waits")))
             await asyncio.sleep(0.5)
-            await sender.say(Place(2), "goes on")
-            assert not await sender.draft(Place(chat), 1, FRAME)
-            assert await sender.draft(Place(4), 1, FRAME)
+            await sender.say(TelegramPlace(2), "goes on")
+            assert not await sender.draft(TelegramPlace(chat), 1, FRAME)
+            assert await sender.draft(TelegramPlace(4), 1, FRAME)
         await asyncio.gather(*paused)
 
     made = run(bot, talk)
@@ -96,7 +96,7 @@ def test_messages_to_a_chat_keep_its_pace() -> None:
 
     async def talk(sender: Sender) -> None:
         bot.flood = Flood(clock=now)
-        chats = (Place(1), Place(-1))
+        chats = (TelegramPlace(1), TelegramPlace(-1))
         await asyncio.gather(*(sender.say(chat, f"{number:02}") for number in range(25) for chat in chats))
 
     made = run(bot, talk)
@@ -113,7 +113,7 @@ def test_a_refused_frame_is_left_out_and_the_message_waits() -> None:
         bot.refuse_next("draft", 20)
         pressure = asyncio.create_task(frames(sender, 1, 40))
         await asyncio.sleep(3)
-        await sender.say(Place(1), "the answer")
+        await sender.say(TelegramPlace(1), "the answer")
         await pressure
 
     made = run(bot, talk)
@@ -128,7 +128,7 @@ def test_a_refused_message_is_sent_once_and_before_frames() -> None:
 
     async def talk(sender: Sender) -> None:
         bot.refuse_next("message", 20)
-        sends = asyncio.gather(sender.say(Place(1), "one"), sender.say(Place(1), "two"))
+        sends = asyncio.gather(sender.say(TelegramPlace(1), "one"), sender.say(TelegramPlace(1), "two"))
         await asyncio.gather(sends, frames(sender, 1, 30))
 
     made = run(bot, talk)
@@ -143,7 +143,7 @@ def test_frames_are_left_out_while_a_message_is_sent() -> None:
     bot.takes = 5.0
 
     async def talk(sender: Sender) -> None:
-        await asyncio.gather(sender.say(Place(1), "the answer"), frames(sender, 1, 8))
+        await asyncio.gather(sender.say(TelegramPlace(1), "the answer"), frames(sender, 1, 8))
 
     made = run(bot, talk)
     assert made[0] == (5, "message", 1)
@@ -156,9 +156,9 @@ def test_refused_messages_of_two_chats_pause_the_bot() -> None:
     bot.refuse_next("message", 20, 20)
 
     async def talk(sender: Sender) -> None:
-        first = asyncio.gather(sender.say(Place(1), "one"), sender.say(Place(2), "two"))
+        first = asyncio.gather(sender.say(TelegramPlace(1), "one"), sender.say(TelegramPlace(2), "two"))
         await asyncio.sleep(1)
-        await asyncio.gather(first, sender.say(Place(3), "three"))
+        await asyncio.gather(first, sender.say(TelegramPlace(3), "three"))
 
     assert sorted(run(bot, talk)) == [(20, "message", 1), (20, "message", 2), (20, "message", 3)]
     assert bot.refused == {"message": 2}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.doors.telegram.delivery.pages import LIMIT, MOST_PAGES, Page, pages
+from app.doors.telegram.delivery.pages import LIMIT, MOST_PAGES, MessagePage, pages
 from tests.support.made_inputs import tried
 from tests.support.telegram_limits import request_faults
 
@@ -44,7 +44,7 @@ KINDS: list[tuple[str, str, Shown]] = [
 ]
 
 
-def faults(page: Page) -> list[str]:
+def faults(page: MessagePage) -> list[str]:
     """Return what Telegram would refuse of a page."""
     entities: list[Any] = [entity.to_dict() for entity in page.entities]
     return request_faults("sendMessage", {"chat_id": 1, "text": page.text, "entities": entities})
@@ -110,7 +110,7 @@ def test_a_blank_text_is_no_message() -> None:
 
 def test_plain_text_stays_plain() -> None:
     """What is not Markdown keeps its stars."""
-    assert pages("/help  **what**", is_markdown=False) == [Page("/help  **what**")]
+    assert pages("/help  **what**", is_markdown=False) == [MessagePage("/help  **what**")]
 
 
 def test_a_cut_falls_between_paragraphs() -> None:

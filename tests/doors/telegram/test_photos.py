@@ -7,7 +7,7 @@ import pytest
 from agents.events import Images, ShownImage
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen, caption
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, GROUP, Echo, Open
 from tests.support.telegram_server import BotApi
@@ -28,7 +28,7 @@ def picture(number: int, **more: str) -> ShownImage:
     )
 
 
-async def show(door: Open, images: Sequence[ShownImage], place: Place, times: int = 1) -> None:
+async def show(door: Open, images: Sequence[ShownImage], place: TelegramPlace, times: int = 1) -> None:
     """Show pictures in a chat, so many times, each time with the receipts of the same turn."""
 
     async def lang() -> str:
@@ -44,7 +44,7 @@ async def show(door: Open, images: Sequence[ShownImage], place: Place, times: in
 async def test_several_pictures_are_an_album(door: Open, world: BotApi) -> None:
     """They come as one album with captions that link to their pages, once also after a restart, as an answer."""
     asked = world.says(GROUP, "ships", user=ANN)
-    await show(door, [picture(1), picture(2)], Place(GROUP, message=asked["message_id"]), times=2)
+    await show(door, [picture(1), picture(2)], TelegramPlace(GROUP, message=asked["message_id"]), times=2)
     assert world.texts(GROUP) == ["Ship 1 ⛵\nships.example", "Ship 2 ⛵\nships.example"]
     [album] = [call for method, call in world.calls if method == "sendMediaGroup"]
     assert [media["media"] for media in album["media"]] == [picture(1)["url"], picture(2)["url"]]
@@ -55,7 +55,7 @@ async def test_several_pictures_are_an_album(door: Open, world: BotApi) -> None:
 
 async def test_one_picture_is_a_photo(door: Open, world: BotApi) -> None:
     """It is sent by its address."""
-    await show(door, [picture(1)], Place(ANN))
+    await show(door, [picture(1)], TelegramPlace(ANN))
     [sent] = [call for method, call in world.calls if method == "sendPhoto"]
     assert sent["photo"] == picture(1)["url"]
     assert world.texts(ANN) == ["Ship 1 ⛵\nships.example"]
@@ -66,10 +66,10 @@ async def test_what_telegram_cannot_fetch(door: Open, world: BotApi, number: int
     """Small copies come in the place of originals that it cannot fetch, and links in the place of both."""
     pictures = [picture(each) for each in range(number)]
     world.chats.unreachable = {pictures[-1]["url"]}
-    await show(door, pictures, Place(ANN))
+    await show(door, pictures, TelegramPlace(ANN))
     assert world.texts(ANN) == [f"Ship {each} ⛵\nships.example" for each in range(number)]
     world.chats.unreachable |= {pictures[0]["thumbnail"]}
-    await show(door, pictures, Place(ANN + 1))
+    await show(door, pictures, TelegramPlace(ANN + 1))
     [links] = world.texts(ANN + 1)
     assert links.startswith("Images\n1. Ship 0 ⛵")
     assert pictures[0]["url"] in links
@@ -78,7 +78,7 @@ async def test_what_telegram_cannot_fetch(door: Open, world: BotApi, number: int
 async def test_what_is_no_photo_is_a_link(door: Open, world: BotApi) -> None:
     """An album holds ten; the rest, and kinds that Telegram shows no photo of, follow as links."""
     drawing = picture(20, mime_type="image/svg+xml")
-    await show(door, [*(picture(each) for each in range(11)), drawing], Place(ANN))
+    await show(door, [*(picture(each) for each in range(11)), drawing], TelegramPlace(ANN))
     *photos, links = world.texts(ANN)
     assert len(photos) == 10
     assert picture(10)["url"] in links

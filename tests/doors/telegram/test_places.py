@@ -6,7 +6,7 @@ import pytest
 
 from agents.models.script import Script
 from app.assistant.clocks import Ring
-from app.doors.telegram.place import Place, ThreadNames
+from app.doors.telegram.place import TelegramPlace, ThreadNames
 from tests.support.scripted_assistant import ROLES, Gate
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open, until_noted, until_stored
 from tests.support.telegram_server import BotApi
@@ -138,7 +138,7 @@ def test_names_of_threads_lead_back() -> None:
     for names in (ThreadNames(), ThreadNames("telegram@7-", 7)):
         for chat, topic in ((5, None), (-100, 3)):
             thread = names.thread(chat, topic)
-            assert names.place(thread) == Place(chat, topic=topic, thread=thread, prefix=names.prefix)
+            assert names.place(thread) == TelegramPlace(chat, topic=topic, thread=thread, prefix=names.prefix)
 
 
 async def test_pages_that_arrived_are_not_sent_again(

@@ -14,8 +14,8 @@ from agents.models.script import Line, Script
 from app.assistant import Turn
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
-from app.doors.telegram.place import Place
-from app.doors.telegram.updates.row import Answer, UpdateRow
+from app.doors.telegram.place import TelegramPlace
+from app.doors.telegram.updates.row import ReplyWithButtons, UpdateRow
 from app.process.tasks import cancel
 from app.settings import Settings
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
@@ -189,10 +189,10 @@ async def test_an_answer_that_is_stored_is_not_found_out_again(door: Open, world
         await updates.answer(stored.id, '{"text": "It was done.", "buttons": []}')
         [waiting] = await updates.open("telegram 1234567")
 
-        async def find() -> Answer:
+        async def find() -> ReplyWithButtons:
             raise AssertionError("found out again")
 
-        await UpdateRow(telegram, Place(ANN), waiting).give(find)
+        await UpdateRow(telegram, TelegramPlace(ANN), waiting).give(find)
         assert await updates.open("telegram 1234567") == []
     assert world.texts(ANN) == ["It was done."]
 
@@ -201,11 +201,11 @@ async def test_pages_of_a_commands_answer_are_sent_once(
     door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a long answer to a command the next process sends what did not arrive."""
-    answer = Answer(
+    answer = ReplyWithButtons(
         "\n\n".join(f"Part {number} " + " ".join(f"word{place:03}" for place in range(437)) for number in range(3))
     )
 
-    async def find() -> Answer:
+    async def find() -> ReplyWithButtons:
         return answer
 
     async with door(Echo().models(ROLES)) as telegram:
@@ -219,12 +219,12 @@ async def test_pages_of_a_commands_answer_are_sent_once(
             return await send(*page, is_first=is_first)
 
         monkeypatch.setattr(telegram.sender, "_page", stuck)
-        task = asyncio.create_task(UpdateRow(telegram, Place(ANN), stored).give(find))
+        task = asyncio.create_task(UpdateRow(telegram, TelegramPlace(ANN), stored).give(find))
         await third.wait()
         await cancel([task])
         monkeypatch.setattr(telegram.sender, "_page", send)
         [waiting] = await updates.open("telegram 1234567")
-        await UpdateRow(telegram, Place(ANN), waiting).give(find)
+        await UpdateRow(telegram, TelegramPlace(ANN), waiting).give(find)
     assert [text.split(" word")[0] for text in world.texts(ANN)] == ["Part 0", "Part 1", "Part 2"]
 
 

@@ -10,7 +10,7 @@ from agents.models.script import Call, Script
 from app.doors.telegram.delivery.buttons import IN_A_PAGE, LONGEST_LABEL, MOST_LABELS, Tap, keyboard
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen
-from app.doors.telegram.place import ANONYMOUS, Place
+from app.doors.telegram.place import ANONYMOUS, TelegramPlace
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_limits import request_faults
 from tests.support.telegram_people import ANN, Open, labels
@@ -75,7 +75,7 @@ async def test_every_view_is_shown(shop: Open, world: BotApi) -> None:
         async def lang() -> str:
             return "en"
 
-        showing = ChatScreen(telegram.sender, receipts, Place(ANN), Place(ANN).turn("show"), lang)
+        showing = ChatScreen(telegram.sender, receipts, TelegramPlace(ANN), TelegramPlace(ANN).turn("show"), lang)
         for view in [*views, Player(title="Song", state="playing", position=5)]:
             await showing.show(view)
     assert world.texts(ANN) == [

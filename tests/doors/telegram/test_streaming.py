@@ -8,7 +8,7 @@ import pytest
 from agents.events import Error, Event, Message, ModelStart, Token, ToolEnd, ToolStart
 from agents.models.script import Script
 from app.assistant import Turn
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from tests.support.scripted_assistant import Gate
 from tests.support.simulated_time import now, simulated
 from tests.support.telegram_pacing import FRAMES, PacedTelegram, paced_door
@@ -36,7 +36,7 @@ def test_a_draft_streams_at_the_pace_that_telegram_takes() -> None:
     async def talk() -> tuple[float, float]:
         door, assistant = paced_door(bot, slow_answer())
         begun = now()
-        await door.play(Place(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
+        await door.play(TelegramPlace(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
         return begun, assistant.first_token
 
     begun, first_token = simulated(talk())
@@ -56,7 +56,7 @@ def test_a_message_grows_slowly_in_a_group() -> None:
     async def talk() -> None:
         door, _ = paced_door(bot, slow_answer())
         await door.play(
-            Place(GROUP), Turn(thread=f"telegram-{GROUP}", text="hi", user=f"telegram-{ANN}", is_group=True)
+            TelegramPlace(GROUP), Turn(thread=f"telegram-{GROUP}", text="hi", user=f"telegram-{ANN}", is_group=True)
         )
 
     simulated(talk())
@@ -74,7 +74,7 @@ def test_frames_give_way_to_messages() -> None:
 
     async def talk() -> None:
         door, _ = paced_door(bot, *[slow_answer(25) for _ in chats])
-        plays = [door.play(Place(chat), Turn(thread=f"telegram-{chat}", text="hi")) for chat in chats]
+        plays = [door.play(TelegramPlace(chat), Turn(thread=f"telegram-{chat}", text="hi")) for chat in chats]
         await asyncio.gather(*plays)
 
     simulated(talk())
@@ -100,7 +100,7 @@ def test_tools_are_shown_at_work() -> None:
 
     async def talk() -> None:
         door, _ = paced_door(bot, events)
-        await door.play(Place(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
+        await door.play(TelegramPlace(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
 
     simulated(talk())
     assert [text for _, kind, _, text in bot.made if kind == "draft"] == [
@@ -119,7 +119,7 @@ def test_a_silence_is_told() -> None:
 
     async def talk() -> None:
         door, _ = paced_door(bot, [(50, Message(speaker="supervisor", text="At last."))])
-        await door.play(Place(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
+        await door.play(TelegramPlace(ANN), Turn(thread=f"telegram-{ANN}", text="hi"))
 
     simulated(talk())
     shown = [(round(at - bot.made[0][0]), kind, text[:27]) for at, kind, _, text in bot.made]

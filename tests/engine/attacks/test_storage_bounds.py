@@ -11,7 +11,7 @@ from agents.errors import DatabaseError, UnusableDatabase
 from agents.events import Error
 from agents.memory import gate_log, locks, notices, open_memory
 from agents.memory.connection import Connection
-from agents.memory.gate_log import Logged, Outcome
+from agents.memory.gate_log import GateOutcome, Logged
 from agents.memory.locks import ThreadLocks
 from app.assistant import Turn
 from app.assistant.assistant import STORAGE
@@ -100,7 +100,7 @@ async def test_guesses_of_long_ago_are_forgotten(tmp_path: Path, monkeypatch: py
         for number in range(6):
             entry = letter(f"m{number}")
             await memory.transcript.accept(entry)
-            guess = Outcome(Logged(float(number), watched=True, leaves=False), "model")
+            guess = GateOutcome(Logged(float(number), watched=True, leaves=False), "model")
             await memory.transcript.close(entry, "done", number, [], None, guess)
         assert [guess.score for guess in await memory.transcript.guesses("model")] == [3.0, 4.0, 5.0]
 

@@ -111,7 +111,7 @@ async def test_asking_another_model_is_a_model_call(chat: Chat, llmock: LLMock) 
     assert [event.model_calls for event in chat.events if isinstance(event, TurnEnd)] == [3]
     async with chat.assistant() as assistant:
         [record] = await assistant.records("ann")
-    steps = [step for step in record.steps if isinstance(step, recording.Reply)]
+    steps = [step for step in record.steps if isinstance(step, recording.RecordedReply)]
     assert [(step.role, step.text is None) for step in steps] == [("supervisor", False)] * 2
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from fastapi import HTTPException, Response
 from pydantic import BaseModel
 
-from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visit, Visiting, as_file, led_to, new_router
+from app.doors.http.lab.visit import FileName, LabVisit, Nested, Number, Text, Visiting, as_file, led_to, new_router
 from app.lab.desk import Desk, ExportForm, sitting
 from app.lab.desk_export import jsonl_of
-from app.lab.desk_session import DeskCall, Session
+from app.lab.desk_session import DeskCall, DeskSession
 from app.lab.forms import arguments_of
 from app.remote.yaml_file import validated
 from prompts import languages
@@ -27,7 +27,7 @@ class ReplyForm(BaseModel):
 @router.post("/lab/desk")
 def begin(visit: Visiting, form: Nested) -> Response:
     """Begin a session."""
-    session = validated(Session, {key: form[key] for key in ("about", "lang", "user", "device") if key in form})
+    session = validated(DeskSession, {key: form[key] for key in ("about", "lang", "user", "device") if key in form})
     if session.lang not in languages():
         raise HTTPException(422)
     return led_to(f"/lab/desk/session?name={visit.folder.add('desk', str(form.get('file', '')), session)}")
@@ -76,14 +76,14 @@ async def back(visit: Visiting, name: Text, steps: Number) -> str:
 async def export(visit: Visiting, name: FileName, form: ExportForm) -> Response:
     """Give the session as a file: lines for fine-tuning, or a trace test."""
     if form == "jsonl":
-        return as_file(jsonl_of(visit.folder.read("desk", name, Session)), f"{name}.jsonl")
+        return as_file(jsonl_of(visit.folder.read("desk", name, DeskSession)), f"{name}.jsonl")
     return as_file(await (await _desk(visit, name)).as_test(visit.lang), f"test_{name}.py")
 
 
-async def _desk(visit: Visit, name: str) -> Desk:
+async def _desk(visit: LabVisit, name: str) -> Desk:
     return await visit.desks.of(name, lambda stack: stack.enter_async_context(sitting(visit.settings, name)))
 
 
-async def _seat(visit: Visit, desk: Desk) -> str:
+async def _seat(visit: LabVisit, desk: Desk) -> str:
     await desk.settle()
     return visit.draw("desk_seat", file=desk.name, desk=desk)

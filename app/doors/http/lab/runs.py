@@ -10,7 +10,7 @@ from app.doors.visit import FAULTS
 from app.lab.folder import written
 from app.lab.kinds import KINDS
 from app.lab.live import Tell
-from app.lab.runs import Order, Run, Verdict, judge_result, run_files, summaries
+from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, run_files, summaries
 from app.lab.simulation import Talks, simulate
 from app.lab.threads import keep_case as keep_thread
 from app.remote.yaml_file import parsed, validated
@@ -44,7 +44,7 @@ async def keep_case(visit: Visiting, name: Text) -> Response:
 @router.post("/lab/runs")
 async def run(visit: Visiting, form: Nested) -> str:
     """Begin to play cases with one variant or two; the answer tells how far it is."""
-    order = validated(Order, form)
+    order = validated(RunOrder, form)
 
     async def work(tell: Tell) -> Response:
         name, _ = await run_files(visit.settings, order, tell)
@@ -81,7 +81,7 @@ async def progress(visit: Visiting, id: str) -> Response | str:
 @router.get("/lab/run")
 def show_run(visit: Visiting, name: FileName) -> str:
     """Show what came of a run."""
-    shown = visit.folder.read("runs", name, Run)
+    shown = visit.folder.read("runs", name, LabRun)
     return visit.page("runs/one", file=name, run=shown, rows=summaries(shown))
 
 

@@ -9,7 +9,7 @@ from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
 from app.doors.http.lab.visit import Nested, Number, Text, Visiting, as_file, led_to, new_router
 from app.lab.folder import named_after
 from app.lab.threads import replay, view
-from app.lab.variants import Variant
+from app.lab.variants import LabVariant
 from app.presentation.listing import first_line, moment, state_lines
 from app.presentation.texts import say
 from app.remote.yaml_file import validated
@@ -74,6 +74,6 @@ async def as_trace_test(visit: Visiting, name: Name, download: bool = False) -> 
 @router.post("/lab/thread/replay")
 async def replayed(visit: Visiting, form: Nested) -> str:
     """Say the same to another model, and show both traces side by side."""
-    variant = validated(Variant, form.get("variant", {}))
+    variant = validated(LabVariant, form.get("variant", {}))
     records = await visit.assistant.records(str(form.get("name", "")))
     return visit.draw("replayed", turns=await replay(visit.settings, records, variant))

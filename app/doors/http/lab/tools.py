@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Form, HTTPException, Query, Response
 from pydantic import AfterValidator
 
-from app.agent_files.mocks import TYPES, Mock, Outcome
+from app.agent_files.mocks import TYPES, Mock, MockOutcome
 from app.doors.http.lab.visit import FileName, Nested, Text, Visiting, led_to, new_router
 from app.lab.cards import card_text, draft_file, effect, queries_of
 from app.lab.folder import named_after
@@ -60,7 +60,9 @@ async def save_draft(visit: Visiting, name: Text, lang: Text, text: CardText = "
 @router.get("/lab/mock")
 def mock(visit: Visiting, name: FileName = "") -> str:
     """Show a mock to be edited; without a name a new one."""
-    shown = visit.folder.read("mocks", name, Mock) if name else Mock(tool="new_tool", outcomes=(Outcome(text="ok"),))
+    shown = (
+        visit.folder.read("mocks", name, Mock) if name else Mock(tool="new_tool", outcomes=(MockOutcome(text="ok"),))
+    )
     return visit.page("mocks/one", file=name, mock=shown, types=[*TYPES])
 
 

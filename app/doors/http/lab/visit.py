@@ -41,7 +41,7 @@ def text(key: str, lang: str, /, **facts: object) -> str:
 
 
 @dataclass(frozen=True)
-class Visit:
+class LabVisit:
     """One request of somebody in the lab."""
 
     visitor: Key
@@ -89,11 +89,13 @@ class Visit:
         return self.draw(part.replace("/", "_"), **frame, languages=languages(), **values)
 
 
-async def _visit(request: Request, visitor: Annotated[Key, Depends(guard.visiting("lab"))], assistant: Served) -> Visit:
+async def _visit(
+    request: Request, visitor: Annotated[Key, Depends(guard.visiting("lab"))], assistant: Served
+) -> LabVisit:
     preferred = (await assistant.preferences(user_of(visitor))).lang
     lang = preferred or accepted_language(request)
     state = request.app.state
-    return Visit(visitor, assistant, state.settings, state.works, state.trials, state.desks, lang)
+    return LabVisit(visitor, assistant, state.settings, state.works, state.trials, state.desks, lang)
 
 
 async def _nested(request: Request) -> Mapping[str, Any]:
@@ -102,7 +104,7 @@ async def _nested(request: Request) -> Mapping[str, Any]:
         return form_data([(name, text) for name, text in sent.multi_items() if isinstance(text, str) and name != "id"])
 
 
-Visiting = Annotated[Visit, Depends(_visit)]
+Visiting = Annotated[LabVisit, Depends(_visit)]
 Text = Annotated[str, Form()]
 Number = Annotated[int, Form(ge=0)]
 Nested = Annotated[Mapping[str, Any], Depends(_nested)]

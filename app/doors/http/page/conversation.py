@@ -111,7 +111,7 @@ class Conversation:
         begun = [self.running(turn) for id, turn in turns.items() if id not in shown]
         return Markup().join([*drawn, question, *begun]), new[-1].row if new else after
 
-    async def news(self, place: "Place") -> AsyncIterator[bytes]:
+    async def news(self, place: "PagePosition") -> AsyncIterator[bytes]:
         """Yield what was said since a place, which moves on, for a page that shows the rest."""
         drawn, place.row = await self.log(place.row, place.running)
         place.running = {answer.turn.id for answer in self.answers.running_in(self.thread)}
@@ -171,7 +171,7 @@ class Conversation:
 
 
 @dataclass
-class Place:
+class PagePosition:
     """How far a page shows a conversation: the last row of the transcript, and the messages whose answers it reads."""
 
     row: int

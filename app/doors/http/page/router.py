@@ -22,7 +22,7 @@ from app.doors.http.delivery import streamed
 from app.doors.http.events import MOST_TABS, EventStream
 from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page import commands
-from app.doors.http.page.conversation import PAGE, Conversation, Place, address_of
+from app.doors.http.page.conversation import PAGE, Conversation, PagePosition, address_of
 from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, session_of, sign_in, user_of
 from app.doors.http.page.markup import draw
 from app.doors.http.questions import answer_message
@@ -125,7 +125,7 @@ async def events(
     tabs = streams.of(session)
     for oldest in tabs[: max(0, len(tabs) - MOST_TABS + 1)]:
         oldest.close(format_sse_event(event="over", data_str=""))
-    place = Place(after if last_event_id is None else last_event_id)
+    place = PagePosition(after if last_event_id is None else last_event_id)
     stream = EventStream(talk.thread, session, talk.user, family=visitor.inside(PAGE))
     return streamed(streams.read(stream, partial(talk.news, place)))
 

@@ -12,10 +12,10 @@ from telegram.error import TelegramError
 from agents.events import REBUILT, RETRY, Error, Event, Message, ModelStart, PrivateMessage, Token, ToolEnd, ToolStart
 from agents.events.views import View
 from app.doors.telegram.delivery.buttons import command_buttons
-from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
+from app.doors.telegram.delivery.pages import LIMIT, MessagePage, pages, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.sender import Sender
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from app.presentation.texts import tool_title
 from app.process.tasks import Beside, loop_time, wait_for_event
 from prompts import sentence
@@ -41,10 +41,10 @@ Lang = Callable[[], Awaitable[str]]
 class LiveAnswer(Beside):
     """The answer to one message while it is made; frames are left out when Telegram takes no more."""
 
-    def __init__(self, sender: Sender, to: Place, owner: str, lang: Lang, receipts: Receipts) -> None:
+    def __init__(self, sender: Sender, to: TelegramPlace, owner: str, lang: Lang, receipts: Receipts) -> None:
         self._sender, self._to, self._owner, self._lang = sender, to, owner, lang
         self._receipts = receipts
-        self._progress, self._changed, self._drawing = Progress(), asyncio.Event(), asyncio.Lock()
+        self._progress, self._changed, self._drawing = DraftProgress(), asyncio.Event(), asyncio.Lock()
         self.draft = next(_numbers)
         """The number of the draft; the event of its stop button names it."""
         self._message = receipts.growing
@@ -52,7 +52,7 @@ class LiveAnswer(Beside):
         self._is_slow = False
         self._spoken = ""
         """The language of what the door says beside the answer, once it is known."""
-        self._page: Page | None = None
+        self._page: MessagePage | None = None
         self._at = self._next = 0.0
 
     def note(self, event: Event) -> None:
@@ -118,13 +118,13 @@ class LiveAnswer(Beside):
                 self._next = now + AGAIN_AFTER
                 self._changed.set()
 
-    async def _show(self, page: Page) -> bool:
+    async def _show(self, page: MessagePage) -> bool:
         if self._is_draft:
             return await self._sender.draft(self._to, self.draft, page)
         if loop_time() < self._grows_from:
             return await self._sender.typing(self._to)
         buttons = command_buttons(self._owner, self._spoken, "stop", *(["retry"] if self._is_slow else []))
-        shown = await self._sender.grow(self._to, self._message, page if page.text else Page("…"), buttons)
+        shown = await self._sender.grow(self._to, self._message, page if page.text else MessagePage("…"), buttons)
         if shown:
             self._message = shown
             await self._receipts.grow(shown)
@@ -137,7 +137,7 @@ SLOW_AFTER = 20.0
 """Seconds without anything new after which the user is told that it takes longer."""
 
 
-class Progress:
+class DraftProgress:
     """Collect what can be shown of an answer from the events of its turn."""
 
     def __init__(self) -> None:
@@ -175,14 +175,14 @@ class Progress:
         """Whether nothing new came for so long that the user has to be told."""
         return loop_time() - self._news_at >= SLOW_AFTER
 
-    def page(self, lang: str) -> Page:
+    def page(self, lang: str) -> MessagePage:
         """Return the page: the steps, then the text so far, or an empty page. A long text shows its end."""
         steps = self._lines(lang)
-        [*_, shown] = [Page(""), *pages(self.text)]
+        [*_, shown] = [MessagePage(""), *pages(self.text)]
         if not (steps and shown.text):
-            return shown if shown.text else Page(steps)
+            return shown if shown.text else MessagePage(steps)
         both, entities = MessageEntity.concatenate((f"{steps}\n\n", ()), (shown.text, shown.entities))
-        return Page(both, tuple(entities)) if utf16_length(both) <= LIMIT else shown
+        return MessagePage(both, tuple(entities)) if utf16_length(both) <= LIMIT else shown
 
     def _lines(self, lang: str) -> str:
         steps = [*self._steps.values()][-MOST_STEPS:]

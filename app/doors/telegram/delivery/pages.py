@@ -41,7 +41,7 @@ _JOINED = "\u200d\ufe0f"
 
 
 @dataclass(frozen=True)
-class Page:
+class MessagePage:
     """The text of one message and its formatting."""
 
     text: str
@@ -53,7 +53,7 @@ class Page:
         return cls(text, tuple(MessageEntity.adjust_message_entities_to_utf_16(text, entities)))
 
 
-def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] = ()) -> list[Page]:
+def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] = ()) -> list[MessagePage]:
     """Return a text as messages; a blank text needs none. A text that cannot be formatted stays as it is.
 
     The numbers of its citations are links, and a list of the sources stands below.
@@ -69,7 +69,7 @@ def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] 
     if citations:
         text, entities = _with_sources(text, entities, citations)
     shown = [*islice(_split(text, entities), MOST_PAGES + 1)]
-    return shown if len(shown) <= MOST_PAGES else [*shown[: MOST_PAGES - 1], Page(CUT)]
+    return shown if len(shown) <= MOST_PAGES else [*shown[: MOST_PAGES - 1], MessagePage(CUT)]
 
 
 def _with_sources(
@@ -169,7 +169,7 @@ def _with_targets(text: str, entities: Sequence[MessageEntity]) -> tuple[str, li
     ]
 
 
-def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[Page]:
+def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[MessagePage]:
     units = _units(text)
     # What is longer than a message has to be cut anyway.
     unbroken = [entity for entity in entities if units[_end(entity)] - units[entity.offset] <= LIMIT]
@@ -187,7 +187,7 @@ def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[Page]:
         last = begin + len(text[begin:end].rstrip())
         first = last - len(text[begin:last].lstrip("\n"))
         if first < last:
-            yield Page.of(text[first:last], *_within(entities, first, last))
+            yield MessagePage.of(text[first:last], *_within(entities, first, last))
         begin = end
 
 

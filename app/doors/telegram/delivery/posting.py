@@ -4,7 +4,7 @@ import asyncio
 import logging
 from abc import abstractmethod
 
-from app.doors.telegram.delivery.sender import Gone, Refused
+from app.doors.telegram.delivery.sender import Gone, TextRefused
 from app.process.tasks import Beside
 
 LOG = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class Posting(Beside):
             try:
                 await self.post()
                 continue
-            except (Gone, Refused):
+            except (Gone, TextRefused):
                 LOG.warning("%s: it cannot be written to; what is for it waits", self.setting)
             except Exception:
                 LOG.exception("%s: what is for it could not be posted", self.setting)

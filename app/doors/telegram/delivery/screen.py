@@ -15,10 +15,10 @@ from app.assistant import Turn
 from app.assistant.assistant import NOT_TAKEN
 from app.doors.telegram.delivery.buttons import command_buttons, keyboard, link_buttons, web_app_keyboard
 from app.doors.telegram.delivery.draft import Lang, LiveAnswer
-from app.doors.telegram.delivery.pages import LIMIT, Page, pages, utf16_length
+from app.doors.telegram.delivery.pages import LIMIT, MessagePage, pages, utf16_length
 from app.doors.telegram.delivery.receipts import Receipts
-from app.doors.telegram.delivery.sender import Gone, Keyboard, Refused, Sender
-from app.doors.telegram.place import ANONYMOUS, Place, chat_of
+from app.doors.telegram.delivery.sender import Gone, Keyboard, Sender, TextRefused
+from app.doors.telegram.place import ANONYMOUS, TelegramPlace, chat_of
 from app.presentation.listing import columns
 from app.presentation.texts import LONGEST_TITLE, gallery
 from prompts import phrase, sentence
@@ -38,7 +38,7 @@ LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
 class ChatScreen:
     """Show the events of a turn, each once, also after a restart. `live` shows the answer until they come."""
 
-    def __init__(self, sender: Sender, receipts: Receipts, to: Place, turn: Turn, lang: Lang) -> None:
+    def __init__(self, sender: Sender, receipts: Receipts, to: TelegramPlace, turn: Turn, lang: Lang) -> None:
         self._sender, self._receipts, self.place, self.turn, self.lang = sender, receipts, to, turn, lang
         self.live = LiveAnswer(sender, to, turn.owner, lang, receipts)
         self.is_followed = False
@@ -59,10 +59,10 @@ class ChatScreen:
         elif self._receipts.begin(event):
             try:
                 await self._send(event, question)
-            except Refused:
+            except TextRefused:
                 lang = await self.lang()
                 text, again = sentence("telegram", "sorry", lang), command_buttons(self.turn.owner, lang, "retry")
-                with suppress(Refused):
+                with suppress(TextRefused):
                     await self._sender.say(self.place, text, is_markdown=False, keyboard=again)
             await self._receipts.add()
 
@@ -101,7 +101,7 @@ class ChatScreen:
         try:
             if own is None:
                 raise Gone
-            await self._sender.say(Place(own), text, is_markdown=False)
+            await self._sender.say(TelegramPlace(own), text, is_markdown=False)
         except Gone:
             self._is_unreached = True
             key = "nobody_alone" if user.startswith(ANONYMOUS) else "open_chat"
@@ -128,7 +128,7 @@ class ChatScreen:
         await self._sender.show(self.place, parts, buttons, await self.live.take(), self._receipts)
 
 
-def grid(view: Table) -> Page | None:
+def grid(view: Table) -> MessagePage | None:
     """Return a table in fixed-width columns; None if a phone would break its lines."""
     rows = enumerate(view.rows, 1)
     numbered = (("#", *view.columns), *(("-" if view.unnumbered else str(number), *row) for number, row in rows))
@@ -137,10 +137,12 @@ def grid(view: Table) -> Page | None:
     text = "\n".join(lines)
     if max(map(len, lines)) > WIDEST_TABLE or utf16_length(title + text) > LIMIT:
         return None
-    return Page.of(title + text, MessageEntity(MessageEntity.PRE, len(title), len(text)))
+    return MessagePage.of(title + text, MessageEntity(MessageEntity.PRE, len(title), len(text)))
 
 
-async def send_document(sender: Sender, to: Place, name: str, content: bytes, receipts: Receipts | None = None) -> bool:
+async def send_document(
+    sender: Sender, to: TelegramPlace, name: str, content: bytes, receipts: Receipts | None = None
+) -> bool:
     """Send a file, unless a receipt says that it was sent; False if it could not be sent."""
     if receipts and receipts.has_next():
         return True
@@ -154,7 +156,7 @@ async def send_document(sender: Sender, to: Place, name: str, content: bytes, re
     return is_sent
 
 
-async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -> list[ShownImage]:
+async def send_photos(sender: Sender, to: TelegramPlace, images: Sequence[ShownImage]) -> list[ShownImage]:
     """Send pictures as photos, several as an album; return the pictures that could not be shown.
 
     Telegram fetches them itself. If it refuses the originals, it is asked for their small copies.
@@ -178,11 +180,11 @@ async def send_photos(sender: Sender, to: Place, images: Sequence[ShownImage]) -
     return [*images]
 
 
-def caption(image: ShownImage) -> Page:
+def caption(image: ShownImage) -> MessagePage:
     """Return what stands below a picture: its title, and the site that shows it as a link."""
     title = " ".join(clean(image["title"]).split())[:LONGEST_TITLE]
     page = image["page"] if is_web(image["page"]) else ""
     site = urlsplit(page).netloc
     between = "\n" if title and site else ""
     links = [MessageEntity(MessageEntity.TEXT_LINK, len(title + between), len(site), url=page)] if site else []
-    return Page.of(title + between + site, *links)
+    return MessagePage.of(title + between + site, *links)

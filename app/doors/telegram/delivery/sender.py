@@ -15,10 +15,10 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Ne
 
 from app.doors.telegram.bot import ServiceBot, retrying
 from app.doors.telegram.delivery.buttons import without_links
-from app.doors.telegram.delivery.pages import Page, pages
+from app.doors.telegram.delivery.pages import MessagePage, pages
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.flood_control import FRAME, NoRoom
-from app.doors.telegram.place import Place, ThreadNames
+from app.doors.telegram.place import TelegramPlace, ThreadNames
 from app.doors.telegram.refusal import Subject, reason, subject
 
 LOG = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class Gone(Exception):
     """The chat cannot be written to: the user has blocked the bot, or it was thrown out."""
 
 
-class Refused(Exception):
+class TextRefused(Exception):
     """Telegram takes a text in no form; the log has its reasons."""
 
 
@@ -57,7 +57,7 @@ class Sender:
 
     async def say(
         self,
-        to: Place,
+        to: TelegramPlace,
         text: str,
         *,
         is_markdown: bool = True,
@@ -69,8 +69,8 @@ class Sender:
 
     async def show(
         self,
-        to: Place,
-        pages: Sequence[Page],
+        to: TelegramPlace,
+        pages: Sequence[MessagePage],
         keyboard: Keyboard = None,
         instead: int | None = None,
         receipts: Receipts | None = None,
@@ -98,10 +98,10 @@ class Sender:
         if instead:
             await self.withdraw(to, instead)
         if any(isinstance(fate, str) and fate != "lost" for fate in fates):
-            raise Refused
+            raise TextRefused
         return "lost" not in fates
 
-    async def deliver(self, to: Place, send: Send) -> int | None:
+    async def deliver(self, to: TelegramPlace, send: Send) -> int | None:
         """Send a file behind a chat's earlier messages; return its number (0: not known), or None if it is not sent.
 
         `send` gets the address.
@@ -109,19 +109,19 @@ class Sender:
         async with self._lock(to):
             fate = await self._deliver(to, send, FILE_PATIENCE)
             if fate == "place" and to.topic:
-                fate = await self._deliver(Place(to.chat), send, FILE_PATIENCE)
+                fate = await self._deliver(TelegramPlace(to.chat), send, FILE_PATIENCE)
             return fate if isinstance(fate, int) else None
 
-    def takes_drafts(self, to: Place) -> bool:
+    def takes_drafts(self, to: TelegramPlace) -> bool:
         """Tell whether a chat can show drafts: only private chats can, and only if this Bot API server knows drafts."""
         return not to.is_group and self._has_drafts
 
-    async def typing(self, to: Place) -> bool:
+    async def typing(self, to: TelegramPlace) -> bool:
         """Show that an answer is being made, if there is room for it. Raises TelegramError if Telegram refuses it."""
         chat, place = self.names.now(to.chat), to.address(replies=False)
         return bool(await _frame(self.bot.send_chat_action(chat, ChatAction.TYPING, **AS_FRAME, **place)))
 
-    async def draft(self, to: Place, draft: int, page: Page) -> bool:
+    async def draft(self, to: TelegramPlace, draft: int, page: MessagePage) -> bool:
         """Show a text as a draft with a button to stop, if there is room for it; raises as `typing`."""
         show = self.bot.send_message_draft(
             to.chat,
@@ -139,7 +139,9 @@ class Sender:
             self._has_drafts = False
             raise
 
-    async def grow(self, to: Place, message: int | None, page: Page, keyboard: InlineKeyboardMarkup) -> int | None:
+    async def grow(
+        self, to: TelegramPlace, message: int | None, page: MessagePage, keyboard: InlineKeyboardMarkup
+    ) -> int | None:
         """Show a text in a message that is edited later, or edit it; raises as `typing`.
 
         Returns the number of the message, None if there was no room for it.
@@ -151,22 +153,26 @@ class Sender:
             return sent.message_id if isinstance(sent, Message) else None
         return message if await _frame(self.bot.edit_message_text(page.text, chat, message, **options)) else None
 
-    async def withdraw(self, to: Place, message: int) -> None:
+    async def withdraw(self, to: TelegramPlace, message: int) -> None:
         """Delete a message that nothing has replaced; a failure is ignored."""
         with suppress(TelegramError):
             await self.bot.delete_message(self.names.now(to.chat), message)
 
-    def _lock(self, to: Place) -> asyncio.Lock:
+    def _lock(self, to: TelegramPlace) -> asyncio.Lock:
         return self._locks.setdefault(to.chat, asyncio.Lock())
 
-    async def _page(self, to: Place, page: Page, keyboard: Keyboard, instead: int | None, *, is_first: bool) -> Fate:
+    async def _page(
+        self, to: TelegramPlace, page: MessagePage, keyboard: Keyboard, instead: int | None, *, is_first: bool
+    ) -> Fate:
         """Send a page; if it is refused, without formatting, links and buttons, in two halves, or beside its topic."""
         if not is_first:
             to = replace(to, message=0)
         new = partial(self.bot.send_message, text=page.text)
-        sends: list[tuple[Place, Send]] = [(to, new), *([(Place(to.chat), new)] if to.topic else [])]
+        sends: list[tuple[TelegramPlace, Send]] = [(to, new), *([(TelegramPlace(to.chat), new)] if to.topic else [])]
         if instead is not None:
-            sends.insert(0, (Place(to.chat), partial(self.bot.edit_message_text, page.text, message_id=instead)))
+            sends.insert(
+                0, (TelegramPlace(to.chat), partial(self.bot.edit_message_text, page.text, message_id=instead))
+            )
         tries = dict.fromkeys([(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard))])
         fate: Fate = "text"
         for where, send in sends:
@@ -179,8 +185,8 @@ class Sender:
                     return fate
                 if fate == "length" and send is new and len(page.text) > SHORTEST:
                     middle = page.text.rfind(" ", 1, len(page.text) // 2) + 1 or len(page.text) // 2
-                    fate = await self._page(to, Page(page.text[:middle]), None, instead, is_first=is_first)
-                    rest = Page(page.text[middle:])
+                    fate = await self._page(to, MessagePage(page.text[:middle]), None, instead, is_first=is_first)
+                    rest = MessagePage(page.text[middle:])
                     return await self._page(to, rest, keyboard, None, is_first=False) if isinstance(fate, int) else fate
                 if fate != "text":
                     break
@@ -188,7 +194,7 @@ class Sender:
             raise Gone
         return fate
 
-    async def _deliver(self, to: Place, send: Send, patience: float = PATIENCE) -> Fate:
+    async def _deliver(self, to: TelegramPlace, send: Send, patience: float = PATIENCE) -> Fate:
         async def once() -> object:
             address = to.address()
             try:

@@ -23,8 +23,8 @@ from app.doors import slash_commands
 from app.doors.slash_commands import Command, Scope, offered
 from app.doors.telegram.delivery.buttons import OF
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.place import DOOR, Place, go_to_conversation
-from app.doors.telegram.updates.row import Answer, UpdateRow
+from app.doors.telegram.place import DOOR, TelegramPlace, go_to_conversation
+from app.doors.telegram.updates.row import ReplyWithButtons, UpdateRow
 from app.doors.visit import Visit, stop_when_begun
 from prompts import languages, phrase, sentence
 
@@ -87,13 +87,13 @@ class CommandDoor:
         return sentence("telegram", "document_privately" if self._place.is_group else "document", lang)
 
 
-def is_for_administrators(command: Command, argument: str, place: Place) -> bool:
+def is_for_administrators(command: Command, argument: str, place: TelegramPlace) -> bool:
     """Tell whether only an administrator of the group may give a command."""
     concerns_all = command.concerns_all
     return place.is_group and concerns_all is not None and argument.lower().startswith(concerns_all)
 
 
-async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bool]) -> Answer | None:
+async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bool]) -> ReplyWithButtons | None:
     """Run a command and return its answer, None if a turn brings it; `row` is the update that asks for it.
 
     `is_over` tells whether all is over that was asked before it.
@@ -101,7 +101,7 @@ async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bo
     door, place = row.door, row.place
     command = slash_commands.commands().get(name)
     if command and is_for_administrators(command, argument, place) and not await door.administers(place):
-        return Answer(sentence("telegram", "for_administrators", await door.lang(place)))
+        return ReplyWithButtons(sentence("telegram", "for_administrators", await door.lang(place)))
     here = CommandDoor(row, is_over)
     visit = Visit(door.assistant, here, place.thread, place.user, is_shared=place.is_group)
     await visit.state()
@@ -111,7 +111,7 @@ async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bo
         return None
     offers = await slash_commands.picks(name, argument, visit, visit.lang or lang)
     buttons = tuple((label, f"{sent}{OF}{place.owner}") for sent, label in offers.items())
-    return Answer(answer, buttons, here.handed)
+    return ReplyWithButtons(answer, buttons, here.handed)
 
 
 async def offer_menus(door: TelegramDoor) -> None:

@@ -15,7 +15,7 @@ from app.doors.slash_commands import commands, parse
 from app.doors.telegram.delivery.buttons import OF, Tap
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import anonymous_of, attached_to, is_foreign, key_of_message, quoted_in
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from app.doors.telegram.updates.commands import run
 from app.doors.telegram.updates.incoming import Incoming
 from app.doors.telegram.updates.operator import OPERATOR_ANSWERS, STATS, Faults, is_operator
@@ -105,7 +105,7 @@ class Dispatch:
             else:
                 await self._command(row, name, argument)
 
-    def _call(self, place: Place, message: Message, text: str) -> tuple[str, str] | None:
+    def _call(self, place: TelegramPlace, message: Message, text: str) -> tuple[str, str] | None:
         """Return the command that a message gives. While its writer is being answered, a typed "stop" is one."""
         is_stop = message.text is not None and self._door.chats.is_busy(place.queue) and is_said("halt", text)
         return ("stop", "") if is_stop else parse(text)
@@ -141,13 +141,13 @@ class Dispatch:
         else:
             row.do_beside(settle(query))
 
-    async def _on_behalf(self, place: Place, asked: str, user: User) -> Place:
+    async def _on_behalf(self, place: TelegramPlace, asked: str, user: User) -> TelegramPlace:
         """Return the place of the group's administrators, if they were asked and the tapping user is one."""
         is_theirs = place.is_group and asked == anonymous_of(self._door.names, place.chat)
         may_answer = is_theirs and await self._door.administers(place, user.id)
         return replace(place, user=asked) if may_answer else place
 
-    async def _returns_by(self, place: Place, link: str) -> bool:
+    async def _returns_by(self, place: TelegramPlace, link: str) -> bool:
         question = await self._door.assistant.question(place.thread, place.owner)
         return question is not None and leads_to(link, question.back)
 

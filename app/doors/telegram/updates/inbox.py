@@ -20,7 +20,7 @@ from agents.memory.updates import StoredUpdate
 from app.doors.slash_commands import parse
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import addressed, is_foreign, key_of_message, place_beside, place_of
-from app.doors.telegram.place import Place, move
+from app.doors.telegram.place import TelegramPlace, move
 from app.doors.telegram.updates.commands import offer_menus
 from app.doors.telegram.updates.dispatch import Dispatch
 from app.doors.telegram.updates.operator import Faults
@@ -126,7 +126,7 @@ class Inbox:
         # The digest of a closed row stays for a week: whoever reads the database must not be able to try texts.
         return hmac.new(self._door.sender.bot.token.encode(), body.encode("utf-8", "replace"), "sha256").hexdigest()
 
-    async def _begin(self, update: Update, stored: StoredUpdate, place: Place, text: str | None) -> None:
+    async def _begin(self, update: Update, stored: StoredUpdate, place: TelegramPlace, text: str | None) -> None:
         if stored.body is None or stored.id in self._begun:
             return
         self._begun.add(stored.id)
@@ -142,7 +142,7 @@ class Inbox:
             LOG.exception("update %s: something went wrong", update.update_id)
             await row.close()
 
-    def _resume(self, place: Place, update: Update, entry: InboxEntry) -> None:
+    def _resume(self, place: TelegramPlace, update: Update, entry: InboxEntry) -> None:
         """Play a message again: what was answered may not have been shown. In a group others' messages complete it."""
         quoted = json.loads(entry.quoted or "[]")
         turn = place.turn(entry.text, id=entry.message_id, source=entry.source, quoted=quoted)
@@ -182,7 +182,7 @@ class Admission:
         self._albums: deque[tuple[int, str | None]] = deque(maxlen=MOST_ALBUMS)
         """Albums of which a part is for the bot, by chat: only one part has the caption."""
 
-    def addressee(self, update: Update) -> tuple[Place, str | None] | None:
+    def addressee(self, update: Update) -> tuple[TelegramPlace, str | None] | None:
         """Return where an update comes from and what of it is addressed to the bot; None if it is not for the bot."""
         user, names = update.effective_user, self._door.names
         if change := update.my_chat_member:
@@ -209,8 +209,8 @@ class Admission:
         return (message.caption or "") if text is None and album in self._albums else text
 
     def _admitted(
-        self, place: Place, text: str | None, user: User, message: Message | None = None
-    ) -> tuple[Place, str | None] | None:
+        self, place: TelegramPlace, text: str | None, user: User, message: Message | None = None
+    ) -> tuple[TelegramPlace, str | None] | None:
         """Return place and text if the bot answers this writer; tell another writer now and then that it does not."""
         if self._door.access.admits(user.id) if not user.is_bot else place.is_anonymous and self._door.access.is_open:
             return place, text
@@ -221,7 +221,7 @@ class Admission:
             self._once(place, message.sender_chat.id, "anonymous")
         return None
 
-    def _once(self, place: Place, who: int, key: str, **variables: object) -> None:
+    def _once(self, place: TelegramPlace, who: int, key: str, **variables: object) -> None:
         now = time.monotonic()
         self._refused = {id: at for id, at in self._refused.items() if now - at < REFUSE_EVERY}
         if who not in self._refused:

@@ -10,7 +10,7 @@ from app.doors.telegram.delivery.pages import LIMIT, utf16_length
 from app.doors.telegram.delivery.screen import ChatScreen
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import LONGEST_QUOTE
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from app.doors.telegram.updates.row import UpdateRow
 from app.process.tasks import loop_time
 
@@ -79,11 +79,11 @@ class Incoming:
             gathering.turn, gathering.last = revised, turn.text or ""
             return True
 
-    def seal(self, place: Place) -> None:
+    def seal(self, place: TelegramPlace) -> None:
         """Add nothing more to a user's message, because something else came after it."""
         self._gathered.pop((place.thread, place.owner), None)
 
-    async def _joins(self, place: Place, turn: Turn, update: int, album: str | None) -> bool:
+    async def _joins(self, place: TelegramPlace, turn: Turn, update: int, album: str | None) -> bool:
         gathering = self._gathered.get((turn.thread, turn.owner))
         if gathering is None or turn.source not in JOINED_SOURCES:
             return False
@@ -117,7 +117,7 @@ class Incoming:
             return 0.0
         return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG_PART else WINDOW
 
-    def make_room(self, place: Place, *, is_asked: bool = False) -> None:
+    def make_room(self, place: TelegramPlace, *, is_asked: bool = False) -> None:
         """End the answer to the same user, in the way that the user has set, or at once if that is asked for."""
         answer = self._door.answers.get(place.queue)
         # What was written while the bot was away was not meant to end an earlier answer.
@@ -132,7 +132,7 @@ class Incoming:
             answer.is_followed = True
             await self._door.stop(answer, after_tools=busy == "steer")
 
-    async def _play(self, place: Place, gathering: Gathering) -> None:
+    async def _play(self, place: TelegramPlace, gathering: Gathering) -> None:
         async def whole() -> Turn:
             while (seconds := gathering.until - loop_time()) > 0:  # noqa: ASYNC110  # further parts may come
                 await asyncio.sleep(seconds)

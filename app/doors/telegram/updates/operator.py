@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from agents.memory.inbox import now_ms
 from app.assistant.system_messages import LONGEST, SystemMessages
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.place import Place, chat_of
-from app.doors.telegram.updates.row import Answer
+from app.doors.telegram.place import TelegramPlace, chat_of
+from app.doors.telegram.updates.row import ReplyWithButtons
 from app.security.audit import Audit
 from app.usage.usage import Usage
 from prompts import sentence
@@ -38,7 +38,7 @@ class Faults(logging.Handler):
         self.warnings += not is_error
 
 
-async def statistics(door: TelegramDoor, faults: Faults, place: Place, argument: str) -> Answer:
+async def statistics(door: TelegramDoor, faults: Faults, place: TelegramPlace, argument: str) -> ReplyWithButtons:
     """Return how the bot is doing."""
     waiting = await door.updates.open(door.name)
     # The first one may be this command's own.
@@ -65,10 +65,12 @@ async def statistics(door: TelegramDoor, faults: Faults, place: Place, argument:
         "largest": max((model.largest for model in models), default=0),
         "turn": door.assistant.limits.turn_tokens or "-",
     }
-    return Answer(f"{sentence('telegram', STATS, lang, **facts)} {sentence('telegram', 'stats_models', lang, **used)}")
+    return ReplyWithButtons(
+        f"{sentence('telegram', STATS, lang, **facts)} {sentence('telegram', 'stats_models', lang, **used)}"
+    )
 
 
-async def instruct(door: TelegramDoor, faults: Faults, place: Place, argument: str) -> Answer:
+async def instruct(door: TelegramDoor, faults: Faults, place: TelegramPlace, argument: str) -> ReplyWithButtons:
     """Show, set or take back what every speaker of this chat or topic is told beside its prompts."""
     store, lang = door.assistant.memory.store, await door.lang(place)
     if argument:
@@ -76,21 +78,21 @@ async def instruct(door: TelegramDoor, faults: Faults, place: Place, argument: s
         try:
             messages = SystemMessages.model_validate({"system_messages": texts})
         except ValidationError:
-            return Answer(sentence("telegram", "prompt_too_long", lang, most=LONGEST))
+            return ReplyWithButtons(sentence("telegram", "prompt_too_long", lang, most=LONGEST))
         audit = door.assistant.services.get(Audit)
         async with audit.deed(f"telegram:{chat_of(place.owner)}", "system_messages", place.thread):
             await messages.save(store, place.thread)
     kept = (await SystemMessages.of(store, place.thread)).texts
-    return Answer(sentence("telegram", "prompt" if kept else "no_prompt", lang, text="\n\n".join(kept)))
+    return ReplyWithButtons(sentence("telegram", "prompt" if kept else "no_prompt", lang, text="\n\n".join(kept)))
 
 
-OPERATOR_ANSWERS: Mapping[str, Callable[[TelegramDoor, Faults, Place, str], Awaitable[Answer]]] = {
+OPERATOR_ANSWERS: Mapping[str, Callable[[TelegramDoor, Faults, TelegramPlace, str], Awaitable[ReplyWithButtons]]] = {
     STATS: statistics,
     "prompt": instruct,
 }
 """By command; the registry of all doors knows these only to name them in menus."""
 
 
-def is_operator(door: TelegramDoor, place: Place) -> bool:
+def is_operator(door: TelegramDoor, place: TelegramPlace) -> bool:
     """Tell whether an administrator of the bot wrote here, under their own name."""
     return chat_of(place.owner) in door.access.administrators

@@ -11,13 +11,13 @@ from agents.language.text.clean import clean
 from agents.memory.updates import StoredUpdate
 from app.doors.telegram.access import Allowed
 from app.doors.telegram.delivery.posting import Posting
-from app.doors.telegram.delivery.sender import Refused
+from app.doors.telegram.delivery.sender import TextRefused
 from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from app.doors.telegram.updates.taps import answer, settle
 from app.presentation.listing import history_lines
 from app.seat import Operator, Seat
-from app.seat.posts import Posts, Watch
+from app.seat.posts import Posts, SeatWatch
 from app.security.audit import Action, Audit
 from prompts import sentence
 
@@ -39,7 +39,7 @@ class OperatorChat(Posting):
     setting = "OPERATOR_CHAT"
 
     def __init__(self, door: TelegramDoor, chat: int, people: Allowed, lang: str) -> None:
-        self._door, self._to, self._people, self._lang = door, Place(chat), people, lang
+        self._door, self._to, self._people, self._lang = door, TelegramPlace(chat), people, lang
         self._assistant, self._seats = door.assistant, door.assistant.seats
         self._posts = Posts(door.assistant.memory.database, chat)
         self._hands = asyncio.Lock()
@@ -152,7 +152,7 @@ class OperatorChat(Posting):
         await self._post(seat.thread, seat.user, "call", TAKE, **about)
         await self._posts.watch(seat, "", len(lines))
 
-    async def _post_news(self, seat: Seat, watch: Watch) -> None:
+    async def _post_news(self, seat: Seat, watch: SeatWatch) -> None:
         lines = await self._assistant.history(seat.thread)
         for number, line in enumerate(lines[watch.seen :], watch.seen + 1):
             if line.role == "user":
@@ -169,7 +169,7 @@ class OperatorChat(Posting):
         send = partial(self._door.sender.bot.send_message, text=text, reply_markup=keyboard)
         number = await self._door.sender.deliver(self._to, send)
         if number is None:
-            raise Refused
+            raise TextRefused
         if user:
             await self._posts.note(number, thread, user)
 

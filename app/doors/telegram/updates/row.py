@@ -16,7 +16,7 @@ from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import send_document
 from app.doors.telegram.delivery.sender import Gone
 from app.doors.telegram.door import Job, TelegramDoor
-from app.doors.telegram.place import Place, chat_of
+from app.doors.telegram.place import TelegramPlace, chat_of
 from prompts import sentence
 
 MOST_IN_A_ROW = 3
@@ -25,7 +25,7 @@ WIDEST_ROW = 45
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReplyWithButtons:
     """A text, the buttons below it (label and command), and what only the user may see."""
 
     text: str
@@ -41,8 +41,8 @@ class Answer:
         return InlineKeyboardMarkup(rows) if rows else None
 
 
-STORED = TypeAdapter(Answer)
-Find = Callable[[], Awaitable[Answer | None]]
+STORED = TypeAdapter(ReplyWithButtons)
+Find = Callable[[], Awaitable[ReplyWithButtons | None]]
 """Finds the answer to an update; None if a turn brings it."""
 
 
@@ -51,10 +51,10 @@ class UpdateRow:
     """An update that came from a place, as it is stored; each method leads to its end, at which the row is closed."""
 
     door: TelegramDoor
-    place: Place
+    place: TelegramPlace
     stored: StoredUpdate
 
-    def at(self, place: Place) -> Self:
+    def at(self, place: TelegramPlace) -> Self:
         """Return the row as one of another place."""
         return replace(self, place=place)
 
@@ -85,8 +85,8 @@ class UpdateRow:
     def tell(self, key: str, **variables: object) -> None:
         """Answer with a sentence of `telegram.toml`, in the order of the chat."""
 
-        async def find() -> Answer:
-            return Answer(sentence("telegram", key, await self.door.lang(self.place), **variables))
+        async def find() -> ReplyWithButtons:
+            return ReplyWithButtons(sentence("telegram", key, await self.door.lang(self.place), **variables))
 
         self.answer(find)
 
@@ -118,12 +118,12 @@ class UpdateRow:
             else:
                 answer = STORED.validate_json(self.stored.answer)
             if answer.document and self.place.is_group:
-                answer = Answer(await self._hand(*answer.document) or answer.text, answer.buttons)
+                answer = ReplyWithButtons(await self._hand(*answer.document) or answer.text, answer.buttons)
                 await self._keep(answer)
             if answer.text.strip():
                 await self._say(answer)
             if answer.document:
-                await self._keep(Answer("", document=answer.document))
+                await self._keep(ReplyWithButtons("", document=answer.document))
                 if refusal := await self._hand(*answer.document):
                     await self.door.sender.say(self.place, refusal, is_markdown=False)
         except Exception:
@@ -132,13 +132,13 @@ class UpdateRow:
             raise
         await self.close()
 
-    async def _keep(self, answer: Answer) -> Self:
+    async def _keep(self, answer: ReplyWithButtons) -> Self:
         """Store what is still to be sent."""
         written = STORED.dump_json(answer).decode()
         await self.door.updates.answer(self.stored.id, written)
         return replace(self, stored=replace(self.stored, answer=written))
 
-    async def _say(self, answer: Answer) -> None:
+    async def _say(self, answer: ReplyWithButtons) -> None:
         """Send the text of an answer; after a restart only the pages that have not arrived."""
         place = self.place
         receipts = Receipts(self.door.assistant.memory.store, place.thread, f"update {self.stored.id}")
@@ -150,7 +150,7 @@ class UpdateRow:
     async def _hand(self, name: str, text: str) -> str:
         """Send a user what only they may see, in a group to their own chat. Return why it did not arrive, or ""."""
         sender, place, own = self.door.sender, self.place, chat_of(self.place.owner)
-        lang, to = await self.door.lang(place), Place(own) if place.is_group and own else place
+        lang, to = await self.door.lang(place), TelegramPlace(own) if place.is_group and own else place
         try:
             if to.is_group:
                 raise Gone

@@ -16,10 +16,10 @@ from app.doors.slash_commands import parse
 from app.doors.telegram.delivery.buttons import CANCEL, OF, OTHER, RETRY_COMMAND, Tap, keyboard
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.messages import addressed, is_foreign, key_of_message, place_of, quoted_in
-from app.doors.telegram.place import Place
+from app.doors.telegram.place import TelegramPlace
 from app.doors.telegram.updates.incoming import Incoming
 from app.doors.telegram.updates.operator import BAD
-from app.doors.telegram.updates.row import Answer, UpdateRow
+from app.doors.telegram.updates.row import ReplyWithButtons, UpdateRow
 from prompts import sentence
 
 ANEW = "~"
@@ -73,7 +73,7 @@ async def answer(query: CallbackQuery, remark: str | None = None) -> None:
         await query.answer(remark)
 
 
-async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place: Place, lang: str) -> None:
+async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place: TelegramPlace, lang: str) -> None:
     if tap.page is None:
         await answer(query, sentence("telegram", "answer_here" if place.is_group else "in_words", lang))
         return
@@ -102,10 +102,10 @@ async def take_edit(
         await row.close()
         return
 
-    async def find() -> Answer:
+    async def find() -> ReplyWithButtons:
         lang = await door.lang(place)
         button = sentence("telegram", "anew", lang), f"{ANEW}{OF}{place.owner}"
-        return Answer(sentence("telegram", "edited", lang), (button,))
+        return ReplyWithButtons(sentence("telegram", "edited", lang), (button,))
 
     row.at(replace(place, refers=True)).answer(find)
 
@@ -160,15 +160,17 @@ async def take_reaction(row: UpdateRow, reaction: MessageReactionUpdated) -> Non
     row.at(place).answer(partial(_rate, door, place, reaction, turn))
 
 
-async def _rate(door: TelegramDoor, place: Place, reaction: MessageReactionUpdated, turn: ShownTurn) -> Answer:
+async def _rate(
+    door: TelegramDoor, place: TelegramPlace, reaction: MessageReactionUpdated, turn: ShownTurn
+) -> ReplyWithButtons:
     sign = next((kind.emoji for kind in reaction.new_reaction if isinstance(kind, ReactionTypeEmoji)), None)
     before = await door.assistant.memory.feedback.rate(turn, place.owner, sign)
     if sign not in BAD or before in BAD or turn.user != place.owner:
-        return Answer("")
+        return ReplyWithButtons("")
     lang = await door.lang(place)
     last = await door.assistant.last_message(turn.thread, turn.user)
     is_last = last is not None and last.message_id == turn.message_id
     if not is_last or door.names.thread(place.chat, place.topic) != turn.thread:
-        return Answer(sentence("telegram", "disliked_before", lang))
+        return ReplyWithButtons(sentence("telegram", "disliked_before", lang))
     again = (sentence("telegram", "retry", lang), f"{RETRY_COMMAND}{OF}{place.owner}")
-    return Answer(sentence("telegram", "disliked", lang), (again,))
+    return ReplyWithButtons(sentence("telegram", "disliked", lang), (again,))

@@ -109,7 +109,7 @@ class Keeper(Beside):
             self._is_set = True
 
 
-class _Connection(H11Protocol):
+class _WebhookConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the base has it
         super().connection_made(transport)
         self.loop.call_later(PATIENCE, transport.close)
@@ -144,7 +144,7 @@ async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[No
     """Have updates delivered during the block. Raises ConfigError if nobody can listen at the hook's place."""
     config = uvicorn.Config(
         Exchange(bot, take, hook),
-        http=_Connection,
+        http=_WebhookConnection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -155,7 +155,7 @@ async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[No
     config.load()
     state = ServerState()
     try:
-        connect = partial(_Connection, config, state, {})
+        connect = partial(_WebhookConnection, config, state, {})
         server = await asyncio.get_running_loop().create_server(connect, hook.host, hook.port)
     except (OSError, OverflowError) as fault:
         raise ConfigError(f"TELEGRAM_WEBHOOK_LISTEN: cannot listen there ({fault})") from None

@@ -18,7 +18,7 @@ from app.composition import open_assistant
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.lab.folder import LabFolder
-from app.lab.simulation import User
+from app.lab.simulation import SimulatedUser
 from app.settings import Settings
 from tests.doors.http.page.test_browser import AXE_SOURCE, DESKTOP, PHONE, browsing, too_small
 from tests.support.telegram_server import BotApi
@@ -130,7 +130,7 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
     """A thread is replayed and becomes a test and a case; two variants are compared and judged; users are simulated."""
     folder = LabFolder(settings.lab_folder)
     wishes = [{"says": ["what time is it?"], "expect": {"never_calls": ["current_time"]}}]
-    folder.write("users", "clock", User.model_validate({"wishes": wishes}))
+    folder.write("users", "clock", SimulatedUser.model_validate({"wishes": wishes}))
     async with browsing(assistant, WIDE, "en-US", is_dark=False, settings=settings) as page:
         await page.get_by_role("link", name="Threads", exact=True).click()
         await page.get_by_role("link", name="shop:ann").click()

@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from app.assistant import Assistant
-from app.lab.desk_session import Session
+from app.lab.desk_session import DeskSession
 from app.lab.folder import LabFolder
 from app.settings import Settings
 from tests.doors.http.lab.test_browser import WIDE, is_sound, picture
@@ -78,7 +78,7 @@ async def test_a_return_is_played_by_clicks(assistant: Assistant, settings: Sett
         async with page.expect_download() as download:
             await page.get_by_role("link", name="Fine-tuning data").click()
         assert (await download.value).suggested_filename == "bottle.jsonl"
-    kept = LabFolder(settings.lab_folder).read("desk", "bottle", Session)
+    kept = LabFolder(settings.lab_folder).read("desk", "bottle", DeskSession)
     assert [len(turn.replies) for turn in kept.turns][:2] == [3, 3]
 
 
@@ -122,7 +122,7 @@ async def test_ten_turns_become_data_and_a_test(assistant: Assistant, settings: 
         await answers(page, "It is on its way back to us.")
         lines = (await exported(page, "Fine-tuning data")).splitlines()
         whole = await exported(page, "A trace test")
-    session = LabFolder(settings.lab_folder).read("desk", "ten-turns", Session)
+    session = LabFolder(settings.lab_folder).read("desk", "ten-turns", DeskSession)
     assert len(session.turns) == 10
     assert len(lines) == sum(len(turn.replies) for turn in session.turns)
     for line in lines:
@@ -162,7 +162,7 @@ async def return_of_the_bottle(page: Page) -> Mapping[str, object]:
 
 async def test_on_a_phone_in_russian(assistant: Assistant, settings: Settings) -> None:
     """The desk fits a small dark screen, and speaks Russian."""
-    LabFolder(settings.lab_folder).write("desk", "x", Session(lang="ru"))
+    LabFolder(settings.lab_folder).write("desk", "x", DeskSession(lang="ru"))
     async with browsing(assistant, PHONE, "ru-RU", is_dark=True, settings=settings) as page:
         await page.goto(re.sub("/lab.*", "/lab/desk/session?name=x", page.url))
         await page.get_by_label("Что говорит пользователь").fill("в каком из моих заказов была бутылка?")

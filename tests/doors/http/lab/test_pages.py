@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from app.agent_files.mocks import Mock, Outcome
+from app.agent_files.mocks import Mock, MockOutcome
 from app.assistant import Assistant
 from app.doors.http.lab.router import PAGES
 from app.doors.http.lab.visit import PARTS
 from app.lab.cases import Case, CaseTurn
 from app.lab.folder import LabFolder
-from app.lab.runs import Result, Run
+from app.lab.runs import CaseResult, LabRun
 from app.remote.yaml_file import read_yaml
 from app.settings import Settings
 from prompts import table
@@ -82,7 +82,7 @@ async def test_files_are_read_beside_the_loop(
     folder, threads = LabFolder(settings.lab_folder), list[threading.Thread]()
     folder.write("cases", "hello", Case(turns=(CaseTurn(user="hello"),)))
     folder.write("mocks", "clock", Mock(tool="current_time"))
-    folder.write("runs", "one", Run(begun="2026-11-20", results=(Result(case="hello", variant="as set"),)))
+    folder.write("runs", "one", LabRun(begun="2026-11-20", results=(CaseResult(case="hello", variant="as set"),)))
 
     def read(text: str, *, aliases: bool) -> object:
         threads.append(threading.current_thread())
@@ -150,7 +150,7 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     file = address.partition("name=")[2]
     judged = await lab.post("/lab/run/judge", data={"file": file, "place": "1", "verdict": "bad"})
     assert judged.text.count('aria-pressed="true"') == 1
-    assert LabFolder(settings.lab_folder).read("runs", file, Run).results[1].person is False
+    assert LabFolder(settings.lab_folder).read("runs", file, LabRun).results[1].person is False
     assert (await lab.post("/lab/run/judge", data={"file": file, "place": "9", "verdict": "bad"})).status_code == 409
     assert (await lab.post("/lab/runs", data={**choice, "times": "often"})).status_code == 409
     assert "judges nothing" in (await lab.post("/lab/runs", data={**choice, "judge": "local:x"})).text
@@ -191,11 +191,11 @@ async def test_a_mock_by_form(lab: httpx.AsyncClient, settings: Settings) -> Non
     page = (await lab.get("/lab/mock?name=depot-weather")).text
     assert "<b>weather" not in page
     folder, view = LabFolder(settings.lab_folder), {"kind": "table", "title": 'a "<b>"'}
-    folder.write("mocks", "seen", Mock(tool="seen", outcomes=(Outcome(text="ok", view=view),)))
+    folder.write("mocks", "seen", Mock(tool="seen", outcomes=(MockOutcome(text="ok", view=view),)))
     [kept] = re.findall(r'name="outcomes\[\].view:json" value="([^"]+)"', (await lab.get("/lab/mock?name=seen")).text)
     again = {"file": "seen", "tool": "seen", "outcomes[].kind": "text", "outcomes[].value": "yes"}
     assert (await lab.post("/lab/mock", data={**again, "outcomes[].view:json": unescape(kept)})).status_code == 204
-    assert folder.read("mocks", "seen", Mock).outcomes == (Outcome(text="yes", view=view),)
+    assert folder.read("mocks", "seen", Mock).outcomes == (MockOutcome(text="yes", view=view),)
     assert 'value="{&#34;city&#34;: &#34;Riga&#34;}"' in page
     assert (await lab.post("/lab/mocks/from-thread", data={"name": "shop:ann"})).status_code == 204
     assert "list-todos" in LabFolder(settings.lab_folder).names("mocks")

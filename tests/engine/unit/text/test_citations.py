@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from agents.state.citations import Citation, CitationReader, Source, cited, shifted, uncited, without_marks
+from agents.state.citations import Citation, CitationReader, CitedSource, cited, shifted, uncited, without_marks
 
-SOURCES: list[Source] = [{"title": f"Page {number}", "url": f"https://x.example/{number}"} for number in range(3)]
+SOURCES: list[CitedSource] = [{"title": f"Page {number}", "url": f"https://x.example/{number}"} for number in range(3)]
 REPLIES = {
     "Born in 1672 [source=[0, 1]].": "Born in 1672 [1][2].",
     "One [source=[0]] and two [source=[2]]": "One [1] and two [3]",

@@ -37,6 +37,20 @@ class WaitingView(TypedDict):
     """Whether it is the whole answer, and the words beside it are left out."""
 
 
+class Branch(TypedDict):
+    """The earlier turn to which the conversation has gone, and the message that goes on from there."""
+
+    at: str
+    """The message of that turn; empty: the beginning."""
+    heard: str
+    """The message that the state had heard last then."""
+    by: str
+    done: list[Json]
+    """The calls of turns that were left whose effect stays: `tool`, `args` and the `text` that they answered."""
+    settled: bool
+    """Whether what those turns have written is taken back."""
+
+
 class Plain(Own, total=False):
     """The keys of the state that an update simply replaces."""
 
@@ -73,6 +87,7 @@ class Plain(Own, total=False):
     shortcut: str | None
     """The tool that serves this message without a model."""
     guess: StoredGuess | None
+    branch: Branch | None
 
 
 class State(Plain, total=False):

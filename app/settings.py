@@ -22,7 +22,7 @@ from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
 from app.extensions import Extensions, use, written
 from app.process.files import read_env
-from app.security.api_keys import Key, read_keys
+from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
 from app.security.encryption import read_key
 from app.standin import make_chat
 from app.usage import DailyLimits, Price, read_prices
@@ -141,6 +141,8 @@ class Settings(Extensions):
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
     app_lang: Annotated[str, AfterValidator(_language)] = FALLBACK
     api_keys: Annotated[tuple[Key, ...], NoDecode, written(read_keys)] = ()
+    front_ends: Annotated[dict[str, FrontEnd], NoDecode, written(read_front_ends)] = Field(default_factory=dict)
+    history_bytes: int = Field(default=25_000_000, ge=1_000_000)
     memory_callback_url: AnyHttpUrl | None = None
     memory_callback_secret: SecretStr | None = None
     log_content: bool = False

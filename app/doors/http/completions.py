@@ -1,32 +1,33 @@
 """The OpenAI form: any client of chat completions talks to the assistant as to a model."""
 
-import hashlib
-import json
-import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Header, HTTPException, Response
 from fastapi.sse import format_sse_event
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.errors import ModelUnavailable
 from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, PrivateMessage, Sources, Token, TurnEnd
 from agents.events.views import Notice
 from agents.language.text.clean import safe_json
-from agents.memory.inbox import storable
-from agents.memory.store import link, namespace_of
 from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR
+from agents.state.person import FORWARDED
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
+from app.assistant.turn import Exchange
 from app.doors.http import exchange
 from app.doors.http.answers import Answer
 from app.doors.http.delivery import streamed, whole
+from app.doors.http.front_ends import unwrapped
+from app.doors.http.histories import BETWEEN, Histories
 from app.doors.http.openai_form import Bounds, FinishReason, error_of, failure_of, refuse_undone
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from app.presentation.inline_data import inline_data
@@ -36,10 +37,10 @@ from prompts import FALLBACK, phrase
 
 MODEL = "dialog-supervisor"
 """The name of the assistant as a model."""
+HELPER = "dialog-supervisor-helper"
+"""The name of the model that leads, alone: for the titles, tags and queries that a front end asks for itself."""
 LOOP, FILTERED = "loop", "cut_filter"
 """The codes of errors that end an answer: it takes too many steps, or a filter has cut it."""
-BETWEEN = "\n\n"
-"""Stands between two messages of one answer."""
 
 
 PARTS = ("text", "image_url")
@@ -89,7 +90,7 @@ class Completion(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=exchange.MOST_MESSAGES)]
+    messages: Annotated[list[ChatMessage], Field(min_length=1)]
     stream: bool = False
     stream_options: Mapping[str, bool] | None = None
     stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
@@ -105,15 +106,6 @@ class Completion(BaseModel):
         return Bounds([*filter(None, stops)], min(limits, default=None))
 
 
-# What front ends ask and no user: Open WebUI's tasks and LibreChat's titles, as their templates begin.
-TASK = re.compile(
-    r"\s*(### Task:.*<(chat_history|text)>"
-    r"|(please )?(provide|generate) a concise,? .{0,80}\btitle\b.{0,40}\bconversation\b"
-    r"|analyze this conversation and provide:)",
-    re.DOTALL | re.IGNORECASE,
-)
-FIRST_WORDS = re.compile(r"^[ \t]*(?:user|human)[ \t]*:[ \t]*((?:\S+[ \t]*){1,5})", re.MULTILINE | re.IGNORECASE)
-NOTHING_SAID = "💬"
 Keep = Callable[[str], Awaitable[None]]
 """Notes what was answered."""
 ThreadId = Annotated[str | None, Header(alias="X-Thread-Id", max_length=exchange.LONGEST_NAME)]
@@ -122,20 +114,21 @@ router = APIRouter(prefix="/v1", responses=exchange.FAULTS)
 
 @router.get("/models")
 async def models() -> dict[str, Any]:
-    """List the one model there is."""
-    return {"object": "list", "data": [await model(MODEL)]}
+    """List the assistant, and the model that leads."""
+    return {"object": "list", "data": [await model(MODEL), await model(HELPER)]}
 
 
 @router.get("/models/{id}")
 async def model(id: str) -> dict[str, Any]:
-    """Return the one model there is."""
+    """Return one of them."""
     _require(id)
-    return {"id": MODEL, "object": "model", "created": 0, "owned_by": MODEL}
+    return {"id": id, "object": "model", "created": 0, "owned_by": MODEL}
 
 
 def _require(model: str) -> None:
-    if model != MODEL:
-        raise exchange.Refusal(404, f"There is no model {model!r}; there is {MODEL}.", "model_not_found", "model")
+    if model not in (MODEL, HELPER):
+        there_are = f"there are {MODEL} and {HELPER}"
+        raise exchange.Refusal(404, f"There is no model {model!r}; {there_are}.", "model_not_found", "model")
 
 
 @router.post("/chat/completions", responses=exchange.STREAMED)
@@ -145,111 +138,102 @@ async def complete(
     assistant: exchange.Served,
     answers: exchange.Running,
     reader: exchange.Reader,
+    for_whom: exchange.ForWhom,
     thread: ThreadId = None,
     idempotency_key: exchange.IdempotencyKey = None,
 ) -> Response:
-    """Answer the last message of a user; what the client sends before it only leads to the thread."""
+    """Answer the last message of a user behind what the client sends before it."""
     _require(body.model)
     refuse_undone(body.model_extra or {})
     spoken = [message for message in body.messages if message.role in ("user", "assistant")]
     if not spoken or spoken[-1].role != "user":
-        raise HTTPException(422, exchange.LAST_IS_USERS)
+        raise exchange.Refusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
     last = spoken[-1]
     if unread := {part.type for part in last.parts} - {*PARTS}:
         message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
         raise exchange.Refusal(422, message, "unsupported_value", "messages")
     if not last.text.strip() and not last.pictures:
         raise HTTPException(422, exchange.EMPTY)
-    histories, user = Histories(assistant, key), key.user(body.user)
-    if TASK.match(last.text):
+    user = key.user(for_whom.user or body.user)
+    if body.model == HELPER:
         # It belongs to no thread, and counts among the messages of its user, or of its key.
-        turn = Turn(thread="", text=last.text, user=user or f"http:{key.name}")
+        turn = Turn(thread="", text=BETWEEN.join(each.text for each in body.messages), user=user or f"http:{key.name}")
         answers.admit(turn, key.holder)
-        reply, headers = Reply(Answer.over(turn, await _chore(assistant, turn)), bounds=body.bounds), dict[str, str]()
+        events = await _helped(assistant, turn, body.messages)
+        reply, headers = Reply(Answer.over(turn, events), bounds=body.bounds, model=HELPER), dict[str, str]()
     else:
-        name = key.inside(thread) if thread else await histories.thread(spoken[:-1])
-        id = idempotency_key or await _open(assistant, name, user, last.text) or uuid.uuid4().hex
-        turn = Turn(thread=name, text=last.text, user=user, id=id, device=exchange.DEVICE, rings=False)
-        reading = await with_uploads(reader, turn, last.pictures[:MOST_PICTURES], FALLBACK)
+        chat = key.inside(thread) if thread else _chat(for_whom, key)
+        histories, said = Histories(assistant, key, user, chat, resends=not thread), exchanges(spoken[:-1])
+        words, foreign = unwrapped(last.text)
+        place = await histories.place(said, words, idempotency_key)
+        is_typed = bool(words.strip()) or not foreign
+        beside = [Upload(foreign.encode("utf-8", "replace"), "context.txt", "file")] if is_typed and foreign else []
+        source = "message" if is_typed else FORWARDED
+        text = words if is_typed else foreign
+        turn = place.turn(text, source=source, user=user, device=exchange.DEVICE, rings=False)
+        reading = await with_uploads(reader, turn, [*last.pictures[:MOST_PICTURES], *beside], FALLBACK)
         answer = await answers.to(reading.turn, key.holder) if reading.turn else Answer.over(turn)
         # Nothing else tells such a client what a person has said since; it counts as shown.
-        remarks = BETWEEN.join([*await assistant.seats.unshown(name), *reading.remarks])
-        lang = (await assistant.state(name) or {}).get("lang") or FALLBACK
-        keep = partial(histories.keep, spoken, name)
-        reply = Reply(answer, remarks, lang, keep, body.bounds)
-        headers = {"X-Thread-Id": key.outside(name) or ""}
+        remarks = BETWEEN.join([*await assistant.seats.unshown(turn.thread), *reading.remarks])
+        lang = (await assistant.state(turn.thread) or {}).get("lang") or FALLBACK
+        reply = Reply(answer, remarks, lang, partial(histories.keep, place, said, words), body.bounds)
+        headers = {"X-Thread-Id": key.outside(turn.thread) or ""}
     if body.stream:
         with_usage = (body.stream_options or {}).get("include_usage", False)
         return streamed(reply.stream(with_usage=with_usage), headers)
     return whole(reply.total(), headers)
 
 
-async def _open(assistant: Assistant, thread: str, user: str | None, text: str) -> str | None:
-    """Return the id of the last message if it is the same and has failed: such a client sends it again without one."""
-    last = await assistant.last_message(thread, user or thread)
-    return last.message_id if last and last.status == "failed" and last.text == storable(text) else None
+def _chat(for_whom: exchange.Speaking, key: Key) -> str | None:
+    """Return the thread of the chat in which a front end speaks; that of another person is another one."""
+    owner = f"{quote(for_whom.user, safe='')}/" if for_whom.user else ""
+    return key.inside(owner + for_whom.chat) if for_whom.chat else None
 
 
-async def _chore(assistant: Assistant, turn: Turn) -> list[Event]:
+def exchanges(messages: Sequence[ChatMessage]) -> list[Exchange]:
+    """Return what was said as what a user typed and was answered."""
+    said = list[Exchange]()
+    for message in messages:
+        if message.role == "user":
+            said.append(Exchange(unwrapped(message.text)[0] or message.text, ""))
+        elif said:
+            said[-1] = Exchange(said[-1].text, BETWEEN.join(filter(None, (said[-1].answer, message.text))))
+    return said
+
+
+async def _helped(assistant: Assistant, turn: Turn, messages: Sequence[ChatMessage]) -> list[Event]:
     """Return the events of an answer by the model that leads, without tools or memory; it counts as the user's.
 
-    A model that reads no prompts gives the first words of the user that stand in the text.
-
     Raises:
-        HTTPException: the text is too long (422), too much was sent (429), or the model does not answer (503).
+        HTTPException: the text is too long, or the model reads no prompts (422), too much was sent (429), or the model
+            does not answer (503).
     """
+    if not assistant.reads:
+        raise exchange.Refusal(422, "The model that is set reads no prompts.", "unsupported_value", "model")
     if assistant.is_too_long(turn):
         raise HTTPException(422, "The text is too long.")
     if assistant.refuses(turn):
         raise HTTPException(429, "Too many messages were sent; come again later.")
-    events, answer, text = list[Event](), NOTHING_SAID, turn.text or ""
-    if assistant.reads:
-        messages: list[AnyMessage] = [SystemMessage(phrase("chore", FALLBACK)), HumanMessage(text)]
-        try:
-            async with assistant.counted(turn.owner) as note:
+    events, asked = list[Event](), list[AnyMessage]([SystemMessage(phrase("chore", FALLBACK))])
+    for is_own, group in groupby(messages, lambda message: message.role == "assistant"):
+        # What a client calls the system's words is somebody's text like any other.
+        text = BETWEEN.join(message.text for message in group)
+        asked.append(AIMessage(text) if is_own else HumanMessage(text))
+    try:
+        async with assistant.counted(turn.owner) as note:
 
-                def take(event: Event) -> None:
-                    note(event)
-                    events.append(event)
+            def take(event: Event) -> None:
+                note(event)
+                events.append(event)
 
-                answer = str((await reply(assistant.leading, messages, [], Listener(SUPERVISOR, take))).text)
-        except ModelUnavailable:
-            raise HTTPException(503, "The model does not answer.") from None
-    elif first := FIRST_WORDS.search(text):
-        answer = first[1].strip()
+            answer = str((await reply(assistant.leading, asked, [], Listener(SUPERVISOR, take))).text)
+    except ModelUnavailable:
+        raise HTTPException(503, "The model does not answer.") from None
     return [*(event for event in events if isinstance(event, ModelEnd)), Message(speaker=SUPERVISOR, text=answer)]
 
 
 async def _forget(answer: str) -> None:
     """Keep nothing of an answer."""
-
-
-class Histories:
-    """Find the thread of a client that sends what was said instead of a name.
-
-    What it will send next is known when it is answered: what it has sent, and the answer.
-    """
-
-    def __init__(self, assistant: Assistant, key: Key) -> None:
-        self._store, self._key = assistant.memory.store, key
-        self._place = namespace_of(f"http:{key.name}", "histories")
-
-    async def thread(self, messages: Sequence[ChatMessage]) -> str:
-        """Return the thread in which this was said; a new one if it was said in none."""
-        item = await self._store.aget(self._place, _digest(messages))
-        return str(item.value["thread"]) if item else self._key.inside(uuid.uuid4().hex)
-
-    async def keep(self, messages: Sequence[ChatMessage], thread: str, answer: str) -> None:
-        """Note in which thread this was said and answered."""
-        conversation = [*messages, ChatMessage(role="assistant", content=answer)]
-        digest = _digest(conversation)
-        await link(self._store, thread, self._place, digest)
-        await self._store.aput(self._place, digest, {"thread": thread})
-
-
-def _digest(messages: Sequence[ChatMessage]) -> str:
-    texts = json.dumps([(message.role, message.text.strip()) for message in messages])
-    return hashlib.sha256(texts.encode("utf-8", "replace")).hexdigest()
 
 
 class Reply:
@@ -262,12 +246,13 @@ class Reply:
         lang: str = FALLBACK,
         keep: Keep = _forget,
         bounds: Bounds | None = None,
+        model: str = MODEL,
     ) -> None:
         self._answer, self._lang, self._keep = answer, lang, keep
         self._bounds, self._said, self._text = bounds or Bounds(), "", ""
         """What the answer says, and what of it is within its bounds."""
         self._remarks = remarks
-        self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": MODEL}
+        self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
         self._usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         self._unfinished = ""
         self._reason: FinishReason = "stop"

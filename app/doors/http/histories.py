@@ -1,13 +1,14 @@
 """Histories that clients send: a value that leads to a thread, and to the turn in it at which the history ends.
 
-Where the chat is named, it is the turn at that position. Where only the person is named, it is what they have said. Where
-nobody is named, it is all that was said on both sides, and of several talks with an equal beginning each has a thread.
+Where the chat is named, it is the turn at that position. Where only the person is named, it is what they have said.
+Where nobody is named, it is all that was said on both sides; of several talks with equal beginnings each has a thread.
 """
 
 import hashlib
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from langgraph.store.base import BaseStore, PutOp, SearchItem
 
@@ -15,7 +16,7 @@ from agents.memory.inbox import storable
 from agents.memory.store import LINKS, Namespace, namespace_of, namespace_of_thread
 from app.assistant import Assistant
 from app.assistant.branches import BEGINNING
-from app.assistant.turn import Exchange
+from app.assistant.turn import Exchange, Turn
 from app.security.api_keys import Key
 
 MOST_EQUAL = 20
@@ -33,6 +34,10 @@ class Place:
     before: Sequence[Exchange] = ()
     id: str = ""
     """That of the same message, if it was sent before at this place and not answered; else a new one."""
+
+    def turn(self, text: str, **fields: Any) -> Turn:
+        """Return the turn of a message there."""
+        return Turn(thread=self.thread, text=text, id=self.id, after=self.after, before=self.before, **fields)
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,11 @@ class Histories:
                 place, before = await self._in_chat(self.chat, said, chains[-2], spoken, text), None
             else:
                 place, before = await self._by_words(said, chains[:-1], spoken, text, id)
-            place = replace(place, id=id or place.id or await self._unanswered(place, text) or uuid.uuid4().hex)
+            most = self.assistant.limits.message_length
+            rest = [Exchange(each.text[:most], each.answer[:most]) for each in place.before]
+            place = replace(
+                place, before=rest, id=id or place.id or await self._unanswered(place, text) or uuid.uuid4().hex
+            )
             source, thread = place.thread, place.thread
             if before and self.user is None and before.value["next"] not in ("", place.id):
                 # Nobody knows whose talk that is: the message goes on in a copy.
@@ -152,7 +161,7 @@ class Histories:
         return last.message_id if parent is None or place.after in (None, parent) else ""
 
     def _chains(self, said: Sequence[Exchange]) -> list[Namespace]:
-        """Return where the turns are kept at which a history ends, for each beginning of it: by a digest of its words."""
+        """Return where the turns are kept at which each beginning of a history ends: by a digest of its words."""
         chain = hashlib.sha256(repr((self.chat, self.user if self.chat is None else "")).encode("utf-8", "replace"))
         chains = [self._kept(chain.hexdigest())]
         for exchange in said:

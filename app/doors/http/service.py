@@ -54,7 +54,7 @@ READY_WITHIN = 2.0
 MOST_WRONG_KEYS = 20
 """Wrong keys that may be tried on the page from one address within an hour."""
 MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
-"""Bytes of a request's body, and of one of the page, which may bring files."""
+"""Bytes of a request's body, and of one of the page, which may bring files; one with a history has its setting."""
 LABELS = ("method", "path", "status")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The methods that are counted by name; a client may send any word for one."""
@@ -80,8 +80,9 @@ HEADERS = {
 class Gate:
     """Stands before all paths: bounds bodies, numbers requests, measures them, and turns pages of other sites away."""
 
-    def __init__(self, app: ASGIApp, measures: CollectorRegistry, *, is_local: bool) -> None:
+    def __init__(self, app: ASGIApp, measures: CollectorRegistry, most: int, *, is_local: bool) -> None:
         self._app, self._is_local = app, is_local
+        self._most = {"/talk/": MOST_UPLOADED, "/v1/": most, "/agui": most}
         self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
@@ -109,7 +110,8 @@ class Gate:
             await send(message)
 
         try:
-            most = MOST_UPLOADED if scope["path"].startswith("/talk/") else MOST_BYTES
+            path = scope["path"]
+            most = next((bytes for start, bytes in self._most.items() if path.startswith(start)), MOST_BYTES)
             if problem := self._problem(headers, most):
                 refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
@@ -287,9 +289,11 @@ def make_app(
     app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
     for router in (event_paths.router, page.router, seat_page.router, operations):
         app.include_router(router)
+    app.state.front_ends = settings.front_ends if settings else {}
     if settings:
         lab.add_to(app, settings)
-    app.add_middleware(Gate, measures=measures, is_local=not keys)
+    most = settings.history_bytes if settings else MOST_UPLOADED
+    app.add_middleware(Gate, measures=measures, most=most, is_local=not keys)
     return app
 
 

@@ -24,7 +24,7 @@ def unwrapped(text: str) -> tuple[str, str]:
     if not text.startswith(WRAPPED):
         typed = text[: result.start()] if result else text
         is_unknown = typed.startswith(UNKNOWN) or _has_block(typed)
-        return ("", text) if is_unknown else (typed, text[len(typed) :])
+        return ("", text) if is_unknown else (typed.strip() if result else typed, text[len(typed) :])
     whole = text.rstrip()
     for before, behind in QUERIES:
         begin = whole.rfind(before) + len(before)

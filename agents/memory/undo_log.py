@@ -44,6 +44,7 @@ SELECT undo_log.id, speaker, tool, call, record, message, coalesce(turn, 0), at_
 FROM undo_log LEFT JOIN inbox ON inbox.thread = undo_log.thread AND message_id = message
 WHERE undo_log.thread = ? AND undo_log.user = ? AND at_ms > ? ORDER BY undo_log.id
 """
+MARK = "UPDATE undo_log SET undone_by = ? WHERE id = ?"
 OF_USER = "DELETE FROM undo_log WHERE thread = ? AND user = ?"
 OF_FORMS = """
 DELETE FROM undo_log WHERE user = ?
@@ -158,7 +159,8 @@ class UndoLog:
 
     async def mark(self, write: LoggedWrite, undone_by: str) -> None:
         """Note what has taken a write back; empty: it stands again."""
-        await self._connection.execute("UPDATE undo_log SET undone_by = ? WHERE id = ?", (undone_by, write.id))
+        values = undone_by, write.id
+        await self._connection.write(lambda database: database.execute(MARK, values).rowcount)
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete what was written in a thread, and by the users."""

@@ -21,7 +21,7 @@ from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine, now_ms
 from agents.memory.store import Namespace, namespace_of, namespace_of_thread
-from agents.memory.undo_log import LEFT, LoggedWrite
+from agents.memory.undo_log import LEFT, LoggedWrite, ToolWrite
 from agents.nodes.tools import remember_form
 from agents.nodes.undo import UndoNode
 from agents.state import SUPERVISOR, Branch, State, form_of, holder_of
@@ -151,10 +151,12 @@ class Branches:
         await self._write(config_of(target), change.state)
         runtime, undo = self._runtime(target, target), UndoNode(self.speakers)
         writes = await self.memory.undo.writes(source, source)
-        for write in writes:
-            if write.message in path and write.undone_by not in path:
-                await undo.redo(_formless(write), change, runtime)
-        await self._remember(change, runtime, {write.speaker for write in writes if write.message in path})
+        standing = [write for write in writes if write.message in path and write.undone_by not in path]
+        for write in standing:
+            about = {name: getattr(write, name) for name in ("message", "speaker", "tool", "call")}
+            await self.memory.undo.note(ToolWrite(thread=target, user=target, **about), write.record)
+            await undo.redo(_formless(write), change, runtime)
+        await self._remember(change, runtime, {write.speaker for write in standing})
         return last
 
     async def _settle(self, thread: str, user: str, path: set[str], change: Change) -> list[str]:

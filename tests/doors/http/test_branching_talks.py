@@ -89,6 +89,8 @@ async def test_each_branch_is_as_if_played_alone(tmp_path: Path, seed: int, mess
         served(assistant, KEYS, settings=settings) as url,
         httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
+        # Of older turns there is only what was said, which the state is made from.
+        assistant.memory.saver.keep = messages
         assistant._turn_count.most = reference._turn_count.most = 0
         alone = Alone(reference)
         names = [("ann", "1"), ("bob", "2"), ("cleo", ""), ("dan", ""), *[("", "")] * 3]

@@ -1,11 +1,23 @@
 """Branches: a conversation goes on from an earlier turn, and what was written goes with it."""
 
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from agents.events import Error
+from agents.memory.connection import Connection, Work
+from agents.models import Models
+from agents.models.factory import Endpoint, make_model
 from agents.models.script import Call
-from app.assistant import Turn
+from app.assistant import Assistant, Turn
+from app.assistant.branches import Branches
 from app.assistant.turn import Exchange
+from app.standin import make_chat
 from tests.conftest import Chat
+from tests.support.scripted_assistant import THREAD, stage, todos
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -72,3 +84,47 @@ async def test_what_was_said_elsewhere_is_read_in(chat: Chat) -> None:
     async with chat.assistant() as assistant:
         assert [line.text for line in await assistant.history("ann")][2:5] == ["add rum", "Noted.", "thanks"]
         assert next(iter(await assistant.branches.path("ann", "a"))) == "h"
+
+
+class Killed(BaseException):
+    """Stands for the end of a process."""
+
+
+@pytest.mark.parametrize("step", range(1, 12))
+async def test_a_process_that_ends_on_its_way_to_a_branch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Whichever write it was that is missing, the same message sent again finds all that stands, once."""
+    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    said = ("hello", ""), ("add milk to my list", "h"), ("add tea to my list", "m")
+
+    async def play(assistant: Assistant, text: str, after: str, id: str) -> None:
+        async for event in assistant.play(Turn(thread=THREAD, text=text, id=id, after=after)):
+            assert not isinstance(event, Error)
+
+    async with stage(tmp_path / "killed.db", models) as assistant:
+        for text, after in said:
+            await play(assistant, text, after, next(word for word in text.split() if word != "add")[0])
+        count, write, go = 0, Connection.write, assistant.branches.go
+
+        async def counted(self: Connection, work: Work[object]) -> object:
+            nonlocal count
+            count += 1
+            if count == step:
+                raise Killed
+            return await write(self, work)
+
+        async def killed(*args: Any) -> Any:
+            with monkeypatch.context() as inside:
+                inside.setattr(Connection, "write", counted)
+                return await go(*args)
+
+        monkeypatch.setattr(Branches, "go", lambda _, *args: killed(*args))
+        with suppress(Killed):
+            await play(assistant, "add rum to my list", "h", "r")
+        monkeypatch.undo()
+    async with stage(tmp_path / "killed.db", models) as assistant:
+        await play(assistant, "add rum to my list", "h", "r")
+        assert await todos(assistant) == ["rum"]
+        await play(assistant, "add gin to my list", "t", "g")
+        assert await todos(assistant) == ["milk", "tea", "gin"]

@@ -9,7 +9,7 @@ from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from agents.state.citations import Citation, Source
-from agents.state.person import Heard, Own, Person
+from agents.state.person import Branch, Heard, Own, Person
 from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
 from agents.state.verdict import StoredGuess, StoredVerdict, Vote
 
@@ -37,20 +37,6 @@ class WaitingView(TypedDict):
     """Whether it is the whole answer, and the words beside it are left out."""
 
 
-class Branch(TypedDict):
-    """The earlier turn to which the conversation has gone, and the message that goes on from there."""
-
-    at: str
-    """The message of that turn; empty: the beginning."""
-    heard: str
-    """The message that the state had heard last then."""
-    by: str
-    done: list[Json]
-    """The calls of turns that were left whose effect stays: `tool`, `args` and the `text` that they answered."""
-    settled: bool
-    """Whether what those turns have written is taken back."""
-
-
 class Plain(Own, total=False):
     """The keys of the state that an update simply replaces."""
 
@@ -75,7 +61,6 @@ class Plain(Own, total=False):
     verdict: StoredVerdict | None
     """What the votes came to, or what a dialog decided when it gave the conversation back."""
     hops: int
-    """Hand-overs to dialogs in this turn; their number is limited."""
     undoing: str | None
     """The message whose writes the user takes back; empty: the last one that wrote. `UNDO_LAST`: a model asks so."""
     agreed: Pending | None

@@ -24,8 +24,8 @@ from agents.memory.store import Namespace, namespace_of, namespace_of_thread
 from agents.memory.undo_log import LEFT, LoggedWrite, ToolWrite
 from agents.nodes.tools import remember_form
 from agents.nodes.undo import UndoNode
-from agents.state import SUPERVISOR, Branch, State, form_of, holder_of
-from agents.state.person import Heard
+from agents.state import SUPERVISOR, State, form_of, holder_of
+from agents.state.person import Branch, Heard
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of

@@ -3,12 +3,13 @@
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, HTTPException, Response
+from fastapi import APIRouter, Depends, Header, HTTPException, Response
 from fastapi.sse import format_sse_event
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, Field
@@ -131,53 +132,70 @@ def _require(model: str) -> None:
         raise exchange.Refusal(404, f"There is no model {model!r}; {there_are}.", "model_not_found", "model")
 
 
-@router.post("/chat/completions", responses=exchange.STREAMED)
-async def complete(
-    body: Completion,
-    key: exchange.Caller,
-    assistant: exchange.Served,
-    answers: exchange.Running,
-    reader: exchange.Reader,
-    for_whom: exchange.ForWhom,
-    thread: ThreadId = None,
-    idempotency_key: exchange.IdempotencyKey = None,
-) -> Response:
-    """Answer the last message of a user behind what the client sends before it."""
-    _require(body.model)
-    refuse_undone(body.model_extra or {})
-    spoken = [message for message in body.messages if message.role in ("user", "assistant")]
-    if not spoken or spoken[-1].role != "user":
-        raise exchange.Refusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
-    last = spoken[-1]
-    if unread := {part.type for part in last.parts} - {*PARTS}:
-        message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
-        raise exchange.Refusal(422, message, "unsupported_value", "messages")
-    if not last.text.strip() and not last.pictures:
-        raise HTTPException(422, exchange.EMPTY)
-    user = key.user(for_whom.user or body.user)
-    if body.model == HELPER:
-        # It belongs to no thread, and counts among the messages of its user, or of its key.
-        turn = Turn(thread="", text=BETWEEN.join(each.text for each in body.messages), user=user or f"http:{key.name}")
-        answers.admit(turn, key.holder)
-        events = await _helped(assistant, turn, body.messages)
-        reply, headers = Reply(Answer.over(turn, events), bounds=body.bounds, model=HELPER), dict[str, str]()
-    else:
-        chat = key.inside(thread) if thread else _chat(for_whom, key)
-        histories, said = Histories(assistant, key, user, chat, resends=not thread), exchanges(spoken[:-1])
-        words, foreign = unwrapped(last.text)
-        place = await histories.place(said, words, idempotency_key)
+@dataclass
+class Talking:
+    """A request that is answered in OpenAI's form: who sends it, and where it is answered."""
+
+    key: exchange.Caller
+    assistant: exchange.Served
+    answers: exchange.Running
+    reader: exchange.Reader
+    for_whom: exchange.ForWhom
+    thread: ThreadId = None
+    idempotency_key: exchange.IdempotencyKey = None
+
+    async def reply(self, body: Completion, behind: str | None = None) -> tuple["Reply", dict[str, str]]:
+        """Return the answer to the last message of a user, with its headers.
+
+        It goes on behind the response `behind`, else behind what the client sends before it.
+
+        Raises:
+            HTTPException: the request asks for what is not done, or there is no such model or response.
+            Busy: no further turn is taken on now.
+        """
+        _require(body.model)
+        refuse_undone(body.model_extra or {})
+        spoken = [message for message in body.messages if message.role in ("user", "assistant")]
+        if not spoken or spoken[-1].role != "user":
+            raise exchange.Refusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
+        last = spoken[-1]
+        if unread := {part.type for part in last.parts} - {*PARTS}:
+            message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
+            raise exchange.Refusal(422, message, "unsupported_value", "messages")
+        if not last.text.strip() and not last.pictures:
+            raise HTTPException(422, exchange.EMPTY)
+        user = self.key.user(self.for_whom.user or body.user)
+        if body.model == HELPER:
+            return await self._helped(body, user or f"http:{self.key.name}"), {}
+        chat = self.key.inside(self.thread) if self.thread else _chat(self.for_whom, self.key)
+        histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
+        said, (words, foreign) = exchanges(spoken[:-1]), unwrapped(last.text)
+        place = await histories.place(said, words, self.idempotency_key, behind)
         is_typed = bool(words.strip()) or not foreign
         beside = [Upload(foreign.encode("utf-8", "replace"), "context.txt", "file")] if is_typed and foreign else []
-        source = "message" if is_typed else FORWARDED
-        text = words if is_typed else foreign
+        text, source = (words, "message") if is_typed else (foreign, FORWARDED)
         turn = place.turn(text, source=source, user=user, device=exchange.DEVICE, rings=False)
-        reading = await with_uploads(reader, turn, [*last.pictures[:MOST_PICTURES], *beside], FALLBACK)
-        answer = await answers.to(reading.turn, key.holder) if reading.turn else Answer.over(turn)
+        reading = await with_uploads(self.reader, turn, [*last.pictures[:MOST_PICTURES], *beside], FALLBACK)
+        answer = await self.answers.to(reading.turn, self.key.holder) if reading.turn else Answer.over(turn)
         # Nothing else tells such a client what a person has said since; it counts as shown.
-        remarks = BETWEEN.join([*await assistant.seats.unshown(turn.thread), *reading.remarks])
-        lang = (await assistant.state(turn.thread) or {}).get("lang") or FALLBACK
-        reply = Reply(answer, remarks, lang, partial(histories.keep, place, said, words), body.bounds)
-        headers = {"X-Thread-Id": key.outside(turn.thread) or ""}
+        remarks = BETWEEN.join([*await self.assistant.seats.unshown(turn.thread), *reading.remarks])
+        lang = (await self.assistant.state(turn.thread) or {}).get("lang") or FALLBACK
+        keep = partial(histories.keep, place, said, words)
+        reply = Reply(answer, remarks, lang, keep, body.bounds, id=place.id)
+        return reply, {"X-Thread-Id": self.key.outside(turn.thread) or ""}
+
+    async def _helped(self, body: Completion, user: str) -> "Reply":
+        """Return an answer that belongs to no thread, and counts among the messages of a user."""
+        turn = Turn(thread="", text=BETWEEN.join(each.text for each in body.messages), user=user)
+        self.answers.admit(turn, self.key.holder)
+        events = await _helped(self.assistant, turn, body.messages)
+        return Reply(Answer.over(turn, events), bounds=body.bounds, model=HELPER)
+
+
+@router.post("/chat/completions", responses=exchange.STREAMED)
+async def complete(body: Completion, talking: Annotated[Talking, Depends()]) -> Response:
+    """Answer the last message of a user behind what the client sends before it."""
+    reply, headers = await talking.reply(body)
     if body.stream:
         with_usage = (body.stream_options or {}).get("include_usage", False)
         return streamed(reply.stream(with_usage=with_usage), headers)
@@ -247,36 +265,44 @@ class Reply:
         keep: Keep = _forget,
         bounds: Bounds | None = None,
         model: str = MODEL,
+        id: str = "",
     ) -> None:
-        self._answer, self._lang, self._keep = answer, lang, keep
-        self._bounds, self._said, self._text = bounds or Bounds(), "", ""
+        self.id, self.model = id or uuid.uuid4().hex, model
+        """The id of the message, and the model that answers."""
+        self._answer, self._lang, self.keep = answer, lang, keep
+        self._bounds, self._said, self.text = bounds or Bounds(), "", ""
         """What the answer says, and what of it is within its bounds."""
         self._remarks = remarks
         self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
-        self._usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         self._unfinished = ""
         self._reason: FinishReason = "stop"
-        self._annotations: list[dict[str, Any]] = []
+        self.annotations: list[dict[str, Any]] = []
+
+    @property
+    def reason(self) -> FinishReason:
+        """Why the answer has ended."""
+        return self._bounds.reason or self._reason
 
     async def total(self) -> AsyncIterator[dict[str, Any]]:
         """Yield the answer when it is over. Raises Refusal: it has failed, and what it said before that."""
         try:
-            deltas = [delta async for delta in self._all_deltas()]
+            deltas = [delta async for delta in self.deltas()]
         except exchange.Refusal as failed:
-            failed.detail = BETWEEN.join(filter(None, (self._text, failed.detail)))
+            failed.detail = BETWEEN.join(filter(None, (self.text, failed.detail)))
             raise
-        await self._keep(self._text)
+        await self.keep(self.text)
         inline = [delta["inline_data"] for delta in deltas if "inline_data" in delta]
-        extras = (("annotations", self._annotations), ("inline_data", inline))
-        message = {"role": "assistant", "content": self._text} | {name: extra for name, extra in extras if extra}
-        choice = {"index": 0, "message": message, "finish_reason": self._bounds.reason or self._reason}
-        yield {**self._head, "object": "chat.completion", "choices": [choice], "usage": self._usage}
+        extras = (("annotations", self.annotations), ("inline_data", inline))
+        message = {"role": "assistant", "content": self.text} | {name: extra for name, extra in extras if extra}
+        choice = {"index": 0, "message": message, "finish_reason": self.reason}
+        yield {**self._head, "object": "chat.completion", "choices": [choice], "usage": self.usage}
 
     async def stream(self, *, with_usage: bool) -> AsyncIterator[bytes]:
         """Yield the answer in chunks, as it is made. Raises Refusal: it has failed before any word of it."""
         is_begun, head = False, {"role": "assistant", "content": ""}
         try:
-            async for delta in self._all_deltas():
+            async for delta in self.deltas():
                 if not is_begun:
                     yield self._chunk(head)
                 is_begun = True
@@ -287,17 +313,18 @@ class Reply:
             error = error_of(failed.status_code, failed.detail, failed.code)
             yield format_sse_event(data_str=safe_json({"error": error}))
             return
-        await self._keep(self._text)
+        await self.keep(self.text)
         if not is_begun:
             yield self._chunk(head)
-        if self._annotations:
-            yield self._chunk({"annotations": self._annotations})
-        yield self._chunk({}, finish_reason=self._bounds.reason or self._reason)
+        if self.annotations:
+            yield self._chunk({"annotations": self.annotations})
+        yield self._chunk({}, finish_reason=self.reason)
         if with_usage:
-            yield self._frame({"choices": [], "usage": self._usage})
+            yield self._frame({"choices": [], "usage": self.usage})
         yield b"data: [DONE]\n\n"
 
-    async def _all_deltas(self) -> AsyncIterator[dict[str, Any]]:
+    async def deltas(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield what each event adds, and at the end know all of it. Raises Refusal: the answer has failed."""
         for delta in self._add(self._remarks):
             yield delta
         async for event in self._answer.read():
@@ -305,7 +332,7 @@ class Reply:
                 yield delta
         for delta in self._add("", is_last=True):
             yield delta
-        self._annotations = [note for note in self._annotations if note["url_citation"]["end_index"] <= len(self._text)]
+        self.annotations = [note for note in self.annotations if note["url_citation"]["end_index"] <= len(self.text)]
 
     def _deltas(self, event: Event) -> Iterator[dict[str, Any]]:
         """Yield what the next event adds. A chunk cannot be taken back."""
@@ -330,22 +357,22 @@ class Reply:
             case TurnEnd(held_by=person) if person:
                 yield from self._add(say("held", self._lang, name=person))
             case ModelEnd():
-                self._usage["prompt_tokens"] += event.input_tokens
-                self._usage["completion_tokens"] += event.output_tokens
-                self._usage["total_tokens"] += event.input_tokens + event.output_tokens
+                self.usage["prompt_tokens"] += event.input_tokens
+                self.usage["completion_tokens"] += event.output_tokens
+                self.usage["total_tokens"] += event.input_tokens + event.output_tokens
 
     def _add(self, text: str, *, is_new: bool = True, is_last: bool = False) -> Iterator[dict[str, Any]]:
         addition = BETWEEN + text if is_new and self._said and text else text
         self._said += addition
         if shown := self._bounds.passes(addition, is_last=is_last):
-            self._text += shown
+            self.text += shown
             yield {"content": shown}
 
     def _cite(self, message: Message, start: int) -> None:
         for citation in message.citations:
             about = {"url": citation["url"], "title": citation["title"]}
             place = {"start_index": start + citation["start"], "end_index": start + citation["end"]}
-            self._annotations.append({"type": "url_citation", "url_citation": {**about, **place}})
+            self.annotations.append({"type": "url_citation", "url_citation": {**about, **place}})
 
     def _chunk(self, delta: dict[str, Any], finish_reason: FinishReason | None = None) -> bytes:
         return self._frame({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fastapi import HTTPException
 from langgraph.store.base import BaseStore, PutOp, SearchItem
 
 from agents.memory.inbox import storable
@@ -53,14 +54,22 @@ class Histories:
     resends: bool = True
     """Whether the client always sends all that was said in a chat; else it may leave out what the chat has."""
 
-    async def place(self, said: Sequence[Exchange], text: str, id: str | None = None) -> Place:
+    async def place(
+        self, said: Sequence[Exchange], text: str, id: str | None = None, behind: str | None = None
+    ) -> Place:
         """Return where a message goes on that was said behind this, and note that it does.
 
-        `id` is that of the message, if it has one.
+        `id` is that of the message, if it has one. `behind` is the message behind whose answer all this was said, empty
+        if none is named; a message with it can be named so as well.
+
+        Raises:
+            HTTPException: that message is not known, or is another person's (404).
         """
         chains, spoken = self._chains([*said, Exchange(text, "")]), _digest(said)
         async with self.assistant.memory.locks.hold(f"\0histories {self.key.name} {self.user} {self.chat}"):
-            if self.chat is not None:
+            if behind:
+                place, before = await self._behind(behind, said), None
+            elif self.chat is not None:
                 place, before = await self._in_chat(self.chat, said, chains[-2], spoken, text), None
             else:
                 place, before = await self._by_words(said, chains[:-1], spoken, text, id)
@@ -76,12 +85,15 @@ class Histories:
             elif before:
                 value = {**before.value, "next": place.id}
                 await self._store.aput(before.namespace, before.key, value)
-            await self._store.abatch(
-                [
-                    PutOp(namespace_of_thread(thread, LINKS), place.id, {"namespace": [*chains[-1]]}),
-                    PutOp(chains[-1], place.id, {"thread": thread, "talk": "", "next": ""}),
-                ]
-            )
+            puts = [
+                PutOp(namespace_of_thread(thread, LINKS), place.id, {"namespace": [*chains[-1]]}),
+                PutOp(chains[-1], place.id, {"thread": thread, "talk": "", "next": ""}),
+            ]
+            if behind is not None:
+                name, value = f"{place.id}/", {"thread": thread, "user": self.user or ""}
+                puts.append(PutOp(namespace_of_thread(thread, LINKS), name, {"namespace": [*self._named]}))
+                puts.append(PutOp(self._named, name, value))
+            await self._store.abatch(puts)
         if thread != source:
             at = await self.assistant.branches.copy(source, place.after or BEGINNING, thread, place.before)
             return Place(thread, at, (), place.id)
@@ -93,6 +105,13 @@ class Histories:
         item = await self._store.aget(self._chains(said)[-1], place.id)
         if item:
             await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digest(said)})
+
+    async def _behind(self, message: str, said: Sequence[Exchange]) -> Place:
+        """Return the turn of a message that was answered to this caller and person."""
+        item = await self._store.aget(self._named, f"{message}/")
+        if item is None or item.value["user"] != (self.user or ""):
+            raise HTTPException(404, "There is no such response.")
+        return Place(str(item.value["thread"]), message, said)
 
     async def _in_chat(self, chat: str, said: Sequence[Exchange], chain: Namespace, spoken: str, text: str) -> Place:
         """Return the turn of a chat at the position where a history ends."""
@@ -171,6 +190,11 @@ class Histories:
 
     def _kept(self, digest: str) -> Namespace:
         return namespace_of(f"http:{self.key.name}", "histories", digest)
+
+    @property
+    def _named(self) -> Namespace:
+        """Where the threads of the messages are kept that a client may name; each has a slash behind its id."""
+        return namespace_of(f"http:{self.key.name}", "answered")
 
     def _new(self) -> str:
         return self.key.inside(uuid.uuid4().hex)

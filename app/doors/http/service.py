@@ -29,7 +29,7 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
-from app.doors.http import agui, completions, event_paths, events, exchange, peers, threads, turns
+from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TooMany
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
@@ -284,7 +284,7 @@ def make_app(
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
-    for router in (turns.router, threads.router, seat_paths.router, completions.router, agui.router):
+    for router in (turns.router, threads.router, seat_paths.router, completions.router, responses.router, agui.router):
         app.include_router(router, dependencies=[allowed("talk", keys)])
     app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
     for router in (event_paths.router, page.router, seat_page.router, operations):

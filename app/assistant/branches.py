@@ -31,7 +31,7 @@ from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn import REMEMBERED, Exchange
 from app.assistant.turn_player import Read
-from prompts import phrase
+from prompts import FALLBACK, phrase
 
 MARK = "back_to"
 """Among the metadata of a checkpoint: the turn that the thread went back to with it."""
@@ -214,7 +214,7 @@ class Branches:
         values = await self._values(thread)
         rebuilt: Update = from_transcript(lines) if lines else {}
         talks = cast("dict[str, object]", rebuilt.get("talks", {}))
-        blank = {**BLANK, **rebuilt, "talks": talks, "lang": values.get("lang", "en")}
+        blank = {**BLANK, **rebuilt, "talks": talks, "lang": values.get("lang", FALLBACK)}
         return cast(State, {**blank, **{name: values[name] for name in ("writer", "persons") if name in values}}), None
 
     async def kept_turns(self, thread: str) -> dict[int, RunnableConfig]:

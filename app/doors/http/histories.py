@@ -72,7 +72,7 @@ class Histories:
             elif self.chat is not None:
                 place, before = await self._in_chat(self.chat, said, chains[-2], spoken, text), None
             else:
-                place, before = await self._by_words(said, chains[:-1], spoken, text, id)
+                place, before = await self._by_words(said, chains[:-1], text, id)
             most = self.assistant.limits.message_length
             rest = [Exchange(each.text[:most], each.answer[:most]) for each in place.before]
             place = replace(
@@ -83,7 +83,9 @@ class Histories:
                 # Nobody knows whose talk that is: the message goes on in a copy.
                 thread = self._new()
             elif before:
-                value = {**before.value, "next": place.id}
+                # A cut answer is what was said from now on.
+                talk = before.value["talk"] or ("" if place.before else spoken)
+                value = {**before.value, "next": place.id, "talk": talk}
                 await self._store.aput(before.namespace, before.key, value)
             puts = [
                 PutOp(namespace_of_thread(thread, LINKS), place.id, {"namespace": [*chains[-1]]}),
@@ -134,13 +136,13 @@ class Histories:
         return Place(chat, path[-1] if path else BEGINNING, said[len(path) :])
 
     async def _by_words(
-        self, said: Sequence[Exchange], chains: Sequence[Namespace], spoken: str, text: str, id: str | None
+        self, said: Sequence[Exchange], chains: Sequence[Namespace], text: str, id: str | None
     ) -> tuple[Place, SearchItem | None]:
         """Return the place of a history by what was said, and the turn at which its known beginning ends."""
         for size in range(len(said), 0, -1):
             items = await self._played(chains[size])
             if self.user is None:
-                items = [item for item in items if await self._is_same(item, said[:size], spoken)]
+                items = [item for item in items if await self._is_same(item, said[:size], chains[size - 1])]
             if size == len(said):
                 for item in items:
                     thread, sent = str(item.value["thread"]), str(item.value["next"])
@@ -158,18 +160,22 @@ class Histories:
         items = await self._store.asearch(chain, limit=MOST_EQUAL)
         return [item for item in items if await self.assistant.message(str(item.value["thread"]), item.key)]
 
-    async def _is_same(self, item: SearchItem, said: Sequence[Exchange], spoken: str) -> bool:
-        """Tell whether the answers of a turn and of those before it are these, or begin so."""
-        if item.value["talk"] == spoken:
+    async def _is_same(self, item: SearchItem, said: Sequence[Exchange], chain: Namespace) -> bool:
+        """Tell whether all that was said up to a turn is this; Stop may have cut the last answer.
+
+        `chain` is where the turn before it is kept. Nobody gets to see an answer of which they know nothing.
+        """
+        if item.value["talk"] == _digest(said):
             return True
-        thread = str(item.value["thread"])
-        answers = dict[str, str]()
-        for line in await self.assistant.history(thread):
-            if line.role == "assistant":
-                answers[line.message_id] = BETWEEN.join(filter(None, (answers.get(line.message_id), line.text)))
-        path = await self.assistant.branches.path(thread, item.key)
-        pairs = zip(path[-len(said) :], said, strict=False)
-        return len(path) == len(said) and all(answers.get(id, "").startswith(each.answer.strip()) for id, each in pairs)
+        thread, sent = str(item.value["thread"]), said[-1].answer.strip()
+        if len(said) > 1:
+            parent = await self.assistant.branches.parent(thread, item.key)
+            before = await self._store.aget(chain, parent) if parent else None
+            if before is None or before.value["talk"] != _digest(said[:-1]):
+                return False
+        lines = await self.assistant.memory.transcript.lines(thread, message_id=item.key)
+        answer = BETWEEN.join(line.text for line in lines if line.role == "assistant")
+        return bool(sent) and answer.startswith(sent)
 
     async def _unanswered(self, place: Place, text: str) -> str:
         """Return the id of the last message of a thread if it is this one and was not answered."""

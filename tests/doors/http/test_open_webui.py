@@ -116,7 +116,20 @@ async def test_stop_loses_no_talk(client: httpx.AsyncClient, named: str) -> None
     ann = account(client, named)
     await ann.says("hello")
     await ann.says("add milk to my list", cut=4)
+    await ann.says("hello", cut=3)
     assert "milk" in await ann.says("show my list")
+
+
+async def test_nobody_guesses_their_way_into_a_talk(client: httpx.AsyncClient) -> None:
+    """Whoever knows what somebody has said, and not what was answered, gets none of it."""
+    ann, eve = account(client, "nobody"), account(client, "nobody")
+    for words in ("add gift for Eve to my list", "hello"):
+        answer = await ann.says(words)
+        eve.messages += [{"role": "user", "content": words}, {"role": "assistant", "content": ""}]
+    assert "gift" not in await eve.says("show my list")
+    eve.messages[-3:] = [*eve.messages[-3:-1], {"role": "assistant", "content": answer}]
+    assert "gift" not in await eve.says("show my list")
+    assert "gift" in await ann.says("show my list")
 
 
 @pytest.mark.parametrize("named", ["all", "person"])

@@ -1,23 +1,27 @@
 """Branches: a conversation goes on from an earlier turn, and what was written goes with it."""
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.tools import tool
 
-from agents.events import Error
+from agents.events import Error, Message
 from agents.memory.connection import Connection, Work
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from agents.models.script import Call
+from agents.models.script import Call, Script
+from agents.toolkit import Runtime, traits
+from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.branches import Branches
 from app.assistant.turn import Exchange
 from app.standin import make_chat
 from tests.conftest import Chat
-from tests.support.scripted_assistant import THREAD, stage, todos
+from tests.support.scripted_assistant import ROLES, THREAD, stage, todos
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -128,3 +132,36 @@ async def test_a_process_that_ends_on_its_way_to_a_branch(
         assert await todos(assistant) == ["rum"]
         await play(assistant, "add gin to my list", "t", "g")
         assert await todos(assistant) == ["milk", "tea", "gin"]
+
+
+SENT: list[str] = []
+
+
+@traits(effect="write")
+@tool
+async def send_letter(text: str, runtime: Runtime) -> str:
+    """Send a letter."""
+    SENT.append(text)
+    return "It is sent."
+
+
+async def test_what_cannot_be_taken_back_is_told_and_not_done_twice(tmp_path: Path) -> None:
+    """The same call in the same message again has its answer; another one is made."""
+
+    def with_letters(speakers: Speakers) -> Speakers:
+        return speakers.each(
+            lambda speaker: replace(speaker, tools=[send_letter]) if speaker.name == "planner" else speaker
+        )
+
+    SENT.clear()
+    script, letters = Script(), [Call("send_letter", {"text": text}) for text in ("A", "A", "B")]
+    script.add(supervisor=[LIST], planner=["Well?", *(line for letter in letters for line in (letter, "Done."))])
+    async with stage(tmp_path / "letters.db", script.models(ROLES), change=with_letters) as assistant:
+        told = list[list[str]]()
+        for text, id, after in (("hi", "h", ""), ("send A", "a", "h"), ("send A", "b", "h"), ("send B", "c", "h")):
+            turn = Turn(thread=THREAD, text=text, id=id, after=after)
+            events = [event async for event in assistant.play(turn)]
+            told.append([event.text for event in events if isinstance(event, Message)])
+    assert SENT == ["A", "B"]
+    assert [len(texts) for texts in told] == [1, 1, 2, 2]
+    assert "cannot be taken back" in told[2][0]

@@ -117,9 +117,11 @@ class Histories:
 
     async def _in_chat(self, chat: str, said: Sequence[Exchange], chain: Namespace, spoken: str, text: str) -> Place:
         """Return the turn of a chat at the position where a history ends."""
-        items = await self._played(chain) if said else []
-        if items:
-            return Place(chat, ([item for item in items if item.value["talk"] == spoken] or items)[0].key)
+        items = await self._store.asearch(chain, limit=MOST_EQUAL) if said else []
+        for item in sorted(items, key=lambda item: item.value["talk"] != spoken):
+            # One that was refused was never played.
+            if await self.assistant.message(chat, item.key):
+                return Place(chat, item.key)
         branches, lines = self.assistant.branches, await self.assistant.memory.transcript.lines(chat)
         path = await branches.path(chat, await branches.at(chat))
         texts = {line.message_id: line.text for line in lines if line.role == "user"}
@@ -140,33 +142,28 @@ class Histories:
     ) -> tuple[Place, SearchItem | None]:
         """Return the place of a history by what was said, and the turn at which its known beginning ends."""
         for size in range(len(said), 0, -1):
-            items = await self._played(chains[size])
+            items = await self._store.asearch(chains[size], limit=MOST_EQUAL)
             if self.user is None:
-                items = [item for item in items if await self._is_same(item, said[:size], chains[size - 1])]
+                spoken = _digest(said[:size])
+                equal = [item for item in items if item.value["talk"] == spoken]
+                items = equal or [item for item in items if await self._is_same(item, said[:size], chains[size - 1])]
             if size == len(said):
                 for item in items:
                     thread, sent = str(item.value["thread"]), str(item.value["next"])
                     entry = await self.assistant.message(thread, sent) if sent else None
                     if entry and entry.text == text and (sent == id or entry.status in ("open", "failed")):
                         return Place(thread, item.key, (), sent), item
-            if items:
-                # A talk that nobody has gone on with is nobody else's.
-                item = next((item for item in items if not item.value["next"]), items[0])
-                return Place(str(item.value["thread"]), item.key, said[size:]), item
+            # A talk that nobody has gone on with is nobody else's.
+            for item in sorted(items, key=lambda item: bool(item.value["next"])):
+                if await self.assistant.message(str(item.value["thread"]), item.key):
+                    return Place(str(item.value["thread"]), item.key, said[size:]), item
         return Place(self._new(), BEGINNING, said), None
-
-    async def _played(self, chain: Namespace) -> list[SearchItem]:
-        """Return the turns whose words are these, the latest first, without those that were never played."""
-        items = await self._store.asearch(chain, limit=MOST_EQUAL)
-        return [item for item in items if await self.assistant.message(str(item.value["thread"]), item.key)]
 
     async def _is_same(self, item: SearchItem, said: Sequence[Exchange], chain: Namespace) -> bool:
         """Tell whether all that was said up to a turn is this; Stop may have cut the last answer.
 
         `chain` is where the turn before it is kept. Nobody gets to see an answer of which they know nothing.
         """
-        if item.value["talk"] == _digest(said):
-            return True
         thread, sent = str(item.value["thread"]), said[-1].answer.strip()
         if len(said) > 1:
             parent = await self.assistant.branches.parent(thread, item.key)

@@ -8,7 +8,7 @@ a checkpoint goes on from that checkpoint, and a run that is broken off leaves n
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Annotated, cast
@@ -30,10 +30,9 @@ from langgraph.types import Command, Overwrite, interrupt
 from langgraph_sdk.runtime import ServerRuntime
 
 from agents.conversation.prompt import human
-from agents.conversation.scene import Observer
 from agents.errors import UsageError
 from agents.events import RETRY, Error, Event, Message, Token
-from agents.graph import Graph, build_graph
+from agents.graph import Graph
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import InboxEntry, now_ms
 from agents.memory.preferences import Preferences
@@ -42,15 +41,14 @@ from agents.state.history import set_before
 from agents.state.person import Heard
 from agents.toolkit import questions
 from agents.toolkit.context import Context
-from agents.toolkit.speaker import Speakers
 from app.assistant.run import INTERRUPT
 from app.assistant.turn import Languages, metadata_of
-from app.composition import Parts, discover_checked, open_parts
+from app.composition import Parts, open_parts
+from app.composition.conversation import build_conversation, conversation_of
 from app.composition.databases import open_database
-from app.doors.http.questions import MARK, text_of
-from app.extensions import Extensions
+from app.doors.client_answers import MARK, text_of
 from app.process.tasks import cancel
-from app.settings import Settings, read, read_settings
+from app.settings import Settings, read_settings
 from prompts import languages, phrase
 
 
@@ -73,8 +71,6 @@ class ThreadState(State, total=False):
 
 
 ChatGraph = CompiledStateGraph[ThreadState, None, ChatState, ChatState]
-_kept: list[tuple[Settings, Extensions, Graph]] = []
-"""The conversation that was built last, and by which settings: the server asks for its graph at every request."""
 
 
 @asynccontextmanager
@@ -90,7 +86,7 @@ async def make_graph(runtime: ServerRuntime[None]) -> AsyncIterator[ChatGraph]:
     settings = read_settings()
     # A wrong model is reported now, not in the first run.
     settings.models()
-    conversation = await asyncio.to_thread(_conversation, settings)
+    conversation = await asyncio.to_thread(conversation_of, settings)
     graph = StateGraph(ThreadState, input_schema=ChatState, output_schema=ChatState)
     graph.add_node("receive", receive, destinations=("conversation", "ask", END))
     graph.add_node("conversation", _turn(conversation, settings), destinations=("receive", "ask"))
@@ -113,21 +109,11 @@ async def make_checkpointer() -> AsyncIterator[Saver]:
         ContractError: a tool or a card breaks a rule.
     """
     settings = read_settings()
-    await asyncio.to_thread(_conversation, settings)
+    await asyncio.to_thread(conversation_of, settings)
     async with open_database(settings.database_url, keep="all", key=settings.database_key) as memory:
+        # The server counts the versions of channels in texts, which sort like numbers.
+        memory.saver.version_types = (str, int)
         yield memory.saver
-
-
-def _conversation(settings: Settings) -> Graph:
-    extensions = read(Extensions)
-    if not (_kept and _kept[0][:2] == (settings, extensions)):
-        _kept[:] = [(settings, extensions, _built(settings, *discover_checked(settings)))]
-    return _kept[0][2]
-
-
-def _built(settings: Settings, speakers: Speakers, watching: Mapping[str, Observer]) -> Graph:
-    # It begins each turn with the state that it is given; its steps are kept with the run, as long as the run lasts.
-    return build_graph(speakers, watching, saver=None, store=None, direct_switch=settings.direct_switch)
 
 
 async def receive(state: ThreadState) -> Command[str]:
@@ -164,7 +150,11 @@ def _turn(conversation: Graph, settings: Settings) -> Callable[..., Awaitable[Co
         if runtime.store is None:
             raise UsageError("The conversation keeps what it knows of a person in a store, and there is none.")
         async with open_parts(settings) as parts:
-            graph = _built(settings, parts.speakers, parts.watching) if settings.has_remote_tools else conversation
+            graph = (
+                build_conversation(settings, parts.speakers, parts.watching)
+                if settings.has_remote_tools
+                else conversation
+            )
             return await _played(graph, state, parts, runtime.store, runtime.stream_writer)
 
     return turn

@@ -1,19 +1,14 @@
 """Answers to the question of a tool, whatever form they come in."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import HTTPException
 
 from agents.events import Interrupt
-from agents.language.text.clean import safe_json
 from agents.toolkit.questions import CHOICE
-from agents.toolkit.questions.options import CONFIRM, NO, YES
+from agents.toolkit.questions.options import CONFIRM
 from app.assistant import Assistant
-
-MARK = "#"
-"""Stands between the id of an answer and the id of the question that it answers."""
-
+from app.doors.client_answers import MARK, agreed, text_of
 
 APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
 
@@ -42,7 +37,7 @@ async def answer_message(
     Raises:
         HTTPException: nothing or another question is asked (409), or this is no answer to it (422).
     """
-    answer = _agreed(answer)
+    answer = agreed(answer)
     last = await assistant.last_message(thread, owner)
     if last and last.source == CHOICE and last.message_id.rpartition(MARK)[0] == id:
         return answer if isinstance(answer, str) else last.text or "", last.message_id
@@ -55,33 +50,3 @@ async def answer_message(
     if not await assistant.fits(thread, owner, text):
         raise HTTPException(422, "That is no answer to the open question.")
     return text, f"{id}{MARK}{question.id}"
-
-
-def text_of(question: Interrupt, answer: object) -> str:
-    """Return what a client's answer to a question says, as a user would type it; empty: nothing that answers it."""
-    answer = _agreed(answer)
-    if question.kind == CONFIRM and not isinstance(answer, str):
-        # Neither a number nor null is a yes or a no.
-        return ""
-    return _filled(question, answer) if isinstance(answer, Mapping) else _typed(answer)
-
-
-def _typed(value: object) -> str:
-    """Return a JSON value in words; null says nothing, and 0 is a number."""
-    value = "" if value is None else _agreed(value)
-    return value if isinstance(value, str) else safe_json(value)
-
-
-def _agreed(answer: object) -> object:
-    """Return a yes or a no as a word, and anything else as it is."""
-    if isinstance(answer, Mapping) and isinstance(answer.get("approved"), bool):
-        answer = answer["approved"]
-    return (YES if answer else NO) if isinstance(answer, bool) else answer
-
-
-def _filled(question: Interrupt, values: Mapping[str, object]) -> str:
-    """Return a form's values as a message says them; a single field takes the whole text."""
-    lines = {field["label"]: " ".join(_typed(values.get(field["name"])).split()) for field in question.fields}
-    if len(lines) == 1:
-        return next(iter(lines.values()))
-    return "\n".join(f"{label}: {value}" for label, value in lines.items())

@@ -6,7 +6,7 @@ import re
 import signal
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
@@ -80,9 +80,11 @@ HEADERS = {
 class Gate:
     """Stands before all paths: bounds bodies, numbers requests, measures them, and turns pages of other sites away."""
 
-    def __init__(self, app: ASGIApp, measures: CollectorRegistry, most: int, *, is_local: bool) -> None:
-        self._app, self._is_local = app, is_local
-        self._most = {"/talk/": MOST_UPLOADED, "/v1/": most, "/agui": most}
+    def __init__(
+        self, app: ASGIApp, measures: CollectorRegistry, *, most: int, is_local: bool, origins: Collection[str]
+    ) -> None:
+        self._app, self._is_local, self._origins = app, is_local, origins
+        self._most = {"/talk/": MOST_UPLOADED, "/v1/": most, agui.PATH: most}
         self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
@@ -97,6 +99,7 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = id
         scope["path"] = _undivided(scope["raw_path"])
         begun, status = time.monotonic(), 500
+        allowed_headers = self._allowed(scope["path"], headers)
         # Whoever answers GET answers HEAD; the server leaves the body out.
         asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
@@ -105,6 +108,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 shown = MutableHeaders(raw=message["headers"])
+                shown.update(allowed_headers)
                 for name, value in (*HEADERS.items(), ("X-Request-Id", id)):
                     shown.setdefault(name, value)
             await send(message)
@@ -112,7 +116,9 @@ class Gate:
         try:
             path = scope["path"]
             most = next((bytes for start, bytes in self._most.items() if path.startswith(start)), MOST_BYTES)
-            if problem := self._problem(headers, most):
+            if allowed_headers and scope["method"] == "OPTIONS":
+                await Response(status_code=204)(scope, receive, answer)
+            elif problem := self._problem(headers, most, is_allowed=bool(allowed_headers)):
                 refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
             else:
@@ -124,13 +130,27 @@ class Gate:
             self._requests.labels(method, path, str(status)).inc()
             self._seconds.observe(time.monotonic() - begun)
 
-    def _problem(self, headers: Headers, most: int) -> tuple[int, str] | None:
+    def _allowed(self, path: str, headers: Headers) -> dict[str, str]:
+        """Return the headers that let a page of one of the allowed origins read an answer; none for any other."""
+        origin = headers.get("origin")
+        if path != agui.PATH or origin not in self._origins:
+            return {}
+        return {
+            "Access-Control-Allow-Origin": str(origin),
+            "Access-Control-Allow-Methods": "POST",
+            "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, Idempotency-Key, X-User-Id",
+            "Access-Control-Expose-Headers": "X-Request-Id",
+            "Cross-Origin-Resource-Policy": "cross-origin",
+            "Vary": "Origin",
+        }
+
+    def _problem(self, headers: Headers, most: int, *, is_allowed: bool) -> tuple[int, str] | None:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > most:
             return 413, f"A body may have {most} bytes."
         host = ",".join(headers.getlist("host"))
         name = _HOST.fullmatch(host)
-        if "origin" in headers and headers["origin"].partition("://")[2] != host:
+        if not is_allowed and "origin" in headers and headers["origin"].partition("://")[2] != host:
             return 403, "A page of another site may not call."
         # Where no key is asked for, a page could reach this machine under a name of its own.
         if self._is_local and not (name and _is_loopback(name[1].strip("[]"))):
@@ -293,7 +313,9 @@ def make_app(
     if settings:
         lab.add_to(app, settings)
     most = settings.history_bytes if settings else MOST_UPLOADED
-    app.add_middleware(Gate, measures=measures, most=most, is_local=not keys)
+    app.add_middleware(
+        Gate, measures=measures, most=most, is_local=not keys, origins=settings.allowed_origins if settings else ()
+    )
     return app
 
 

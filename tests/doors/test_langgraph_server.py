@@ -153,7 +153,7 @@ async def test_a_thread_is_a_value_over_the_sdk(copy: Path) -> None:
         assert {*final} == {"messages", "lang"}
         assert streamed == {final["messages"][-1]["id"]}
 
-        twin = Talk(client, (await client.threads.copy(talk.thread))["thread_id"])
+        twin = Talk(client, (await client.http.post(f"/threads/{talk.thread}/copy", json=None))["thread_id"])
         assert answered(await twin.says("I am a pilot"))[1].startswith("Noted: experience – pilot")
         assert answered(await talk.says("I am a nurse"))[1].startswith("Noted: experience – nurse")
 

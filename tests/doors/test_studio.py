@@ -259,6 +259,7 @@ async def test_words_stream_under_the_id_of_their_message(server: Server) -> Non
     builder.add_node("node", node)
     builder.add_edge(START, "node")
     graph, texts = builder.compile(), dict[str, str]()
+    piece: Any
     async for piece, _ in graph.astream(cast(Any, {"messages": []}), stream_mode="messages"):
         texts[piece.id] = texts.get(piece.id, "") + piece.text
     assert [*texts.values()] == ["Hello.", "Wro", "Right."]

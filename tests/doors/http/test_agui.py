@@ -291,7 +291,7 @@ def history(run: str, *texts: str) -> dict[str, Any]:
 @pytest.mark.needs("planner")
 async def test_again_and_edits_are_branches(client: httpx.AsyncClient, script: Script) -> None:
     """A message that is sent again at its place takes back what its first turn wrote, and so does another one."""
-    write = [Call("add_todos", {"items": ["milk"]}), "Milk is noted."]
+    write: list[Any] = [Call("add_todos", {"items": ["milk"]}), "Milk is noted."]
     script.add(supervisor=["Hello.", BEGIN, BEGIN, BEGIN], planner=[*write, *write, "Then tea."])
     await run_of(client, history("r1", "hello you"))
     await run_of(client, history("r2", "hello you", "Hello.", "please note milk for me"))

@@ -22,7 +22,7 @@ from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
 from app.extensions import Extensions, use, written
 from app.process.files import read_env
-from app.security.api_keys import Key, read_keys
+from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
 from app.security.encryption import read_key
 from app.standin import make_chat
 from app.usage import DailyLimits, Price, read_prices
@@ -33,6 +33,7 @@ TRACERS = ("LANGCHAIN_", "LANGSMITH_", "OTEL_")
 """How the variables begin by which LangSmith and OpenTelemetry are set."""
 ALIKE = 0.85
 """How much of a name must be that of a setting to be taken for a slip, from 0 to 1."""
+ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?", re.ASCII)
 PERMISSION = re.compile(r"[\w.:-]+")
 HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
@@ -76,6 +77,14 @@ def _granted(text: str) -> dict[str, frozenset[str]]:
             raise ValueError(f"{user!r} stands there twice")
         granted[user] = frozenset(words.split())
     return granted
+
+
+def _origins(text: str) -> tuple[str, ...]:
+    """Read "https://chat.example.com, http://localhost:3000"; what a browser sends is compared with it as it is."""
+    origins = tuple(filter(None, (part.strip() for part in text.split(","))))
+    if wrong := next((origin for origin in origins if not ORIGIN.fullmatch(origin)), None):
+        raise ValueError(f"write origins such as https://chat.example.com, without a path or *, not {wrong!r}")
+    return origins
 
 
 def _numbers(text: str) -> str | list[str]:
@@ -141,6 +150,9 @@ class Settings(Extensions):
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
     app_lang: Annotated[str, AfterValidator(_language)] = FALLBACK
     api_keys: Annotated[tuple[Key, ...], NoDecode, written(read_keys)] = ()
+    front_ends: Annotated[dict[str, FrontEnd], NoDecode, written(read_front_ends)] = Field(default_factory=dict)
+    history_bytes: int = Field(default=25_000_000, ge=1_000_000)
+    allowed_origins: Annotated[tuple[str, ...], NoDecode, written(_origins)] = ()
     memory_callback_url: AnyHttpUrl | None = None
     memory_callback_secret: SecretStr | None = None
     log_content: bool = False

@@ -152,6 +152,8 @@ class Saver(BaseCheckpointSaver[int]):
         self._blocks = HistoryBlocks(packing)
         self.connection = connection
         self.keep = keep
+        self.version_types: tuple[type, ...] = (int,)
+        """What whoever uses this saver counts the versions of channels in."""
         self._followed = set[tuple[str, str, str | None]]()
         """The place and id of each checkpoint whose next checkpoint is being written."""
         self._unsaved = dict[tuple[str, str], tuple[str, Callable[[], Iterator[Step]]]]()
@@ -336,7 +338,7 @@ class Saver(BaseCheckpointSaver[int]):
             parts = [checkpoint["channel_values"], checkpoint["channel_versions"], checkpoint["versions_seen"]]
             if checkpoint["id"] != id or not all(isinstance(part, dict) for part in [*parts, metadata]):
                 raise ValueError("no checkpoint")
-            if not all(isinstance(version, int) for version in checkpoint["channel_versions"].values()):
+            if not all(isinstance(version, self.version_types) for version in checkpoint["channel_versions"].values()):
                 raise ValueError("its versions cannot be counted on")
             writes = [(task, channel, self.serde.loads_typed((kind, value))) for task, channel, kind, value in pending]
         # The stored bytes may be anything.

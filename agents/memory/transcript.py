@@ -59,6 +59,7 @@ RECORDED_TURNS = 300
 EXTEND = """
 UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_id = ? AND status = 'open'
 """
+TURNS = "SELECT message_id, turn FROM inbox WHERE thread = ? AND status <> 'open' ORDER BY turn, id"
 WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
 THREADS = """
 SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
@@ -276,10 +277,10 @@ class Transcript:
         line = replace(line, text=storable(line.text), message_id=storable(line.message_id))
         return await self._connection.write(lambda database: append_told(database, storable(thread), line))
 
-    async def restore(
-        self, thread: str, messages: Sequence[tuple[InboxEntry | None, Sequence[TranscriptLine]]]
-    ) -> bool:
+    async def restore(self, thread: str, messages: Sequence[Answered], *, adds: bool = False) -> bool:
         """Store a thread that was answered elsewhere, all of it or nothing; False if there is such a thread.
+
+        With `adds` it is a part of a thread that may be there, and goes behind what was said.
 
         Raises UsageError when a name is unfit for storage.
         """
@@ -287,7 +288,7 @@ class Transcript:
 
         def restore(database: Session) -> bool:
             is_there = database.execute("SELECT 1 FROM inbox WHERE thread = ?", (thread,)).fetchone()
-            if is_there or _lines_of(database, thread, None, limit=1):
+            if not adds and (is_there or _lines_of(database, thread, None, limit=1)):
                 return False
             for entry, lines in rows:
                 if entry:
@@ -333,6 +334,10 @@ class Transcript:
     async def threads(self) -> list[ThreadInfo]:
         """List the threads, the one that was active last first."""
         return [ThreadInfo(*row) for row in await self._connection.execute(THREADS)]
+
+    async def turns(self, thread: str) -> list[tuple[str, int]]:
+        """Return the messages of a thread whose turn has ended, with the numbers of the turns, in their order."""
+        return [(id, turn) for id, turn in await self._connection.execute(TURNS, (storable(thread),))]
 
     async def users_of(self, thread: str) -> set[str]:
         """Return the users who wrote in a thread."""

@@ -40,16 +40,19 @@ CLAIMED = """
 SELECT id, speaker, tool, call, record FROM undo_log WHERE thread = ? AND user = ? AND undone_by = ? ORDER BY id DESC
 """
 WRITES = """
-SELECT undo_log.id, speaker, tool, call, record, message, coalesce(turn, 0), at_ms, undone_by <> ''
+SELECT undo_log.id, speaker, tool, call, record, message, coalesce(turn, 0), at_ms, undone_by
 FROM undo_log LEFT JOIN inbox ON inbox.thread = undo_log.thread AND message_id = message
 WHERE undo_log.thread = ? AND undo_log.user = ? AND at_ms > ? ORDER BY undo_log.id
 """
+MARK = "UPDATE undo_log SET undone_by = ? WHERE id = ?"
 OF_USER = "DELETE FROM undo_log WHERE thread = ? AND user = ?"
 OF_FORMS = """
 DELETE FROM undo_log WHERE user = ?
 AND (json_type(record, '$.items.form') IS NOT NULL OR json_type(record, '$.items.facts') IS NOT NULL)
 """
 OF_SETTINGS = "DELETE FROM undo_log WHERE user = ? AND json_type(record, '$.items.settings') IS NOT NULL"
+LEFT = "\x1f"
+"""Stands for the message that takes a write back whose turn the conversation has left."""
 FORGOTTEN = "forgotten"
 """Stands for the tool where something was deleted for good without a tool."""
 DAY_MS = 24 * 3600 * 1000
@@ -81,7 +84,13 @@ class LoggedWrite:
     turn: int = 0
     """0 while the message is being answered."""
     at_ms: int = 0
-    is_undone: bool = False
+    undone_by: str = ""
+    """The message that has taken it back, or `LEFT`; empty: it stands."""
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether it was taken back."""
+        return bool(self.undone_by)
 
 
 class UndoLog:
@@ -144,9 +153,14 @@ class UndoLog:
         """Return what was written for a user in a thread within the last day, oldest first."""
         rows = await self._connection.execute(WRITES, (storable(thread), storable(user), self._now_ms() - DAY_MS))
         return [
-            LoggedWrite(id, speaker, tool, call, json.loads(record), message, turn, at_ms, bool(is_undone))
-            for id, speaker, tool, call, record, message, turn, at_ms, is_undone in rows
+            LoggedWrite(id, speaker, tool, call, json.loads(record), message, turn, at_ms, undone_by)
+            for id, speaker, tool, call, record, message, turn, at_ms, undone_by in rows
         ]
+
+    async def mark(self, write: LoggedWrite, undone_by: str) -> None:
+        """Note what has taken a write back; empty: it stands again."""
+        values = undone_by, write.id
+        await self._connection.write(lambda database: database.execute(MARK, values).rowcount)
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete what was written in a thread, and by the users."""

@@ -254,6 +254,7 @@ def tool_state(
         "agreed": state.get("agreed"),
         "declined": state.get("declined", []),
         "allowed": state.get("allowed", []),
+        "done": branch["done"] if (branch := state.get("branch")) and branch["by"] == state["heard"]["id"] else [],
     }
 
 

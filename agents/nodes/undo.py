@@ -49,25 +49,15 @@ class UndoNode:
             message = id if wrote == turn else None
         # "Bring it back" never takes away what is there.
         gone = message is None and is_said("bring_back", state["heard"]["text"] or "")
-        log, emit = context.undo, emitter(runtime)
+        log = context.undo
         is_old = is_called and wrote < turn - 1
         writes = await log.claim(context.thread, context.user, id, message, gone=gone) if log and not is_old else []
         total: TakenBack = {}
         texts, change, writers = list[str](), Change(state), {self._owner(write)[0].name for write in writes}
         for write in writes:
-            speaker, tool = self._owner(write)
-            visible = tool_state(speaker, self.speakers, change.state)
-            of_tool = ToolRuntime(
-                visible, context, {}, stream_writer=emit, tool_call_id=write.call, store=runtime.store
-            )
-            is_fact = write.tool == REMEMBER and "items" in write.record
-            if write.tool == FORGOTTEN:
-                texts.append(phrase("undo_forgotten", visible["lang"]))
-            elif kinds := [FACTS] if is_fact else traits_of(tool).items if tool else ():
-                total = both(await _put_back(write, kinds, of_tool), total)
-                await self._keep(change, speaker, of_tool)
-            else:
-                texts.append(await _inverted(write, tool, of_tool))
+            taken, text, _ = await self.take_back(write, change, runtime)
+            total = both(taken, total)
+            texts += [text] if text else []
         lang = change.state["lang"]
         answer = "\n".join(dict.fromkeys([*sentences(total, lang), *texts]))
         if not answer and (message is None or is_called):
@@ -78,6 +68,38 @@ class UndoNode:
             change.talk(name, settled=id)
         change.put(undoing=None)
         return change.emit(runtime)
+
+    async def take_back(
+        self, write: LoggedWrite, change: Change, runtime: Runtime[Context]
+    ) -> tuple[TakenBack, str, bool]:
+        """Take one write back; return its items by outcome, what a function said, and whether nothing of it is left."""
+        speaker, tool = self._owner(write)
+        if write.tool == FORGOTTEN:
+            return {}, phrase("undo_forgotten", change.state["lang"]), False
+        of_tool = self._runtime(write, speaker, change, runtime)
+        if kinds := kinds_of(write, tool):
+            taken = await _put_back(write, kinds, of_tool)
+            await self._keep(change, speaker, of_tool)
+            return taken, "", not taken.get("stale")
+        text, is_done = await _inverted(write, tool, of_tool)
+        return {}, text, is_done
+
+    async def redo(self, write: LoggedWrite, change: Change, runtime: Runtime[Context]) -> str:
+        """Write the items of a write that was taken back once more; a call elsewhere is returned in words instead."""
+        speaker, tool = self._owner(write)
+        of_tool = self._runtime(write, speaker, change, runtime)
+        if kinds := kinds_of(write, tool):
+            await _put_back(write, kinds, of_tool, again=True)
+            return ""
+        return worded(tool, write.record.get("args", {}), of_tool.state) if tool else ""
+
+    def _runtime(
+        self, write: LoggedWrite, speaker: Speaker, change: Change, runtime: Runtime[Context]
+    ) -> RuntimeOfTool:
+        visible, emit = tool_state(speaker, self.speakers, change.state), emitter(runtime)
+        return ToolRuntime(
+            visible, runtime.context, {}, stream_writer=emit, tool_call_id=write.call, store=runtime.store
+        )
 
     def _owner(self, write: LoggedWrite) -> tuple[Speaker, BaseTool | None]:
         """Return the speaker whose tool has written, and the tool if it is still there."""
@@ -110,23 +132,32 @@ class UndoNode:
             change.add(name, SystemMessage(answer))
 
 
-async def _put_back(write: LoggedWrite, kinds: Sequence[Items], runtime: RuntimeOfTool) -> TakenBack:
+def kinds_of(write: LoggedWrite, tool: BaseTool | None) -> Sequence[Items]:
+    """Return the kinds of items that a write has entered; none for a call that enters none."""
+    is_fact = write.tool == REMEMBER and "items" in write.record
+    return [FACTS] if is_fact else traits_of(tool).items if tool else ()
+
+
+async def _put_back(
+    write: LoggedWrite, kinds: Sequence[Items], runtime: RuntimeOfTool, *, again: bool = False
+) -> TakenBack:
+    """Put the items of a write back as they were before it, or with `again` as it had left them."""
     total: TakenBack = {}
     for items in kinds:
         pairs = write.record.get("items", {}).get(items.name, {})
-        changes = {key: (before, after) for key, (before, after) in pairs.items()}
+        changes = {key: (after, before) if again else (before, after) for key, (before, after) in pairs.items()}
         if changes:
             total = both(total, await taken_back(runtime, items, changes))
     return total
 
 
-async def _inverted(write: LoggedWrite, tool: BaseTool | None, runtime: RuntimeOfTool) -> str:
-    """Let the function of a tool take its write back, once; say so if the tool has no such function, or if it fails."""
+async def _inverted(write: LoggedWrite, tool: BaseTool | None, runtime: RuntimeOfTool) -> tuple[str, bool]:
+    """Let the function of a tool take its write back, once; return what is said of it, and whether it is gone."""
     lang, record = runtime.state["lang"], write.record
     what = worded(tool, record.get("args", {}), runtime.state) if tool else write.tool
     inverse, ledger = traits_of(tool).inverse if tool else None, runtime.context.ledger
     if inverse is None or ledger is None:
-        return phrase("undo_cannot", lang, what=what)
+        return phrase("undo_cannot", lang, what=what), False
     done = Done(record["args"], record["object"], record["text"])
 
     async def perform() -> str:
@@ -142,12 +173,12 @@ async def _inverted(write: LoggedWrite, tool: BaseTool | None, runtime: RuntimeO
     try:
         text = await ledger.once(own_write, perform, ready=ready, harmless=(Refused,))
     except Refused as refusal:
-        return f"{phrase('undo_cannot', lang, what=what)} {refusal}".strip()
+        return f"{phrase('undo_cannot', lang, what=what)} {refusal}".strip(), False
     except (Doubtful, WriteBusy):
-        return phrase("undo_doubtful", lang, what=what)
+        return phrase("undo_doubtful", lang, what=what), False
     except Exception:
         LOG.exception("the undo of tool %s failed", write.tool)
-        return phrase("undo_doubtful", lang, what=what)
+        return phrase("undo_doubtful", lang, what=what), False
     if record.get("key"):
         await ledger.take_back(record["key"])
-    return text or what
+    return text or what, True

@@ -9,7 +9,7 @@ from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from agents.state.citations import Citation, CitedSource
-from agents.state.person import Heard, Own, Person
+from agents.state.person import Branch, Heard, Own, Person
 from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
 from agents.state.verdict import StoredGuess, StoredVerdict, Vote
 
@@ -61,7 +61,6 @@ class Plain(Own, total=False):
     verdict: StoredVerdict | None
     """What the votes came to, or what a dialog decided when it gave the conversation back."""
     hops: int
-    """Hand-overs to dialogs in this turn; their number is limited."""
     undoing: str | None
     """The message whose writes the user takes back; empty: the last one that wrote. `UNDO_LAST`: a model asks so."""
     agreed: Pending | None
@@ -73,6 +72,7 @@ class Plain(Own, total=False):
     shortcut: str | None
     """The tool that serves this message without a model."""
     guess: StoredGuess | None
+    branch: Branch | None
 
 
 class State(Plain, total=False):

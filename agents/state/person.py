@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from agents.language.identifiers import NumberedIds
 from agents.state.citations import CitedSource
 from agents.state.message_notes import Metadata
-from agents.state.talk import Pending, Talk
+from agents.state.talk import Json, Pending, Talk
 
 ASR = "asr"
 """The source of a message that the user spoke; its text is what a transcriber heard."""
@@ -179,3 +179,17 @@ class Person(Own, total=False):
     """What the others call them; a door says so, and the people choose it themselves."""
     lang: str
     talks: dict[str, Talk]
+
+
+class Branch(TypedDict):
+    """The earlier turn to which the conversation has gone, and the message that goes on from there."""
+
+    at: str
+    """The message of that turn; empty: the beginning."""
+    heard: str
+    """The message that the state had heard last then."""
+    by: str
+    done: list[Json]
+    """The calls of turns that were left whose effect stays: `tool`, `args` and the `text` that they answered."""
+    settled: bool
+    """Whether what those turns have written is taken back."""

@@ -178,6 +178,8 @@ class ToolState(TypedDict, total=False):
     """The marks of the calls that the user has said no to since they last spoke."""
     allowed: list[str]
     """The marks of the tools that ask once and whose question had a yes since then."""
+    done: list[Json]
+    """The calls of turns that the conversation has left whose effect stays; the same call is not made again."""
 
 
 class _PassedOn(InjectedToolArg):

@@ -31,6 +31,9 @@ async def run_once(call: RunningCall) -> CallOutcome:
     traits, args, ledger = call.traits, call.accepted, call.context.ledger
     if traits.effect == "read" or args is None:
         return await call.run()
+    for done in call.state.get("done", []):
+        if (done["tool"], done["args"]) == (call.raw["name"], args):
+            return CallOutcome(ToolMessage(done["text"], tool_call_id=call.raw["id"], name=call.raw["name"]), {})
     if ledger is None or traits.kind != "general" or (traits.repeatable and not traits.key):
         await _check_state(call, args)
         outcome = await call.run()

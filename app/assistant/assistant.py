@@ -25,6 +25,7 @@ from agents.state import SUPERVISOR, State
 from agents.state.limits import Limits
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
+from app.assistant.branches import MARK, Branches, parents_in
 from app.assistant.clocks import Clock, Deliver
 from app.assistant.closing import TERMINAL
 from app.assistant.endings import Endings
@@ -46,8 +47,6 @@ STORAGE = "storage"
 """The code of the error that ends a turn whose database fails."""
 NOT_TAKEN = ("message_long", "many_turns")
 """The codes of errors on messages that were not taken in; there is nothing to try again."""
-MARK = "back_to"
-"""Among the metadata of a checkpoint: the turn that the thread went back to with it."""
 MOST_ECHOED = 200
 """Characters of a message that is not taken, in its first event."""
 
@@ -75,6 +74,7 @@ class Assistant(ThreadReader):
         self._turn_count = HourlyCount(player.limits.turns_per_hour)
         graph, read, memory = player.graph, player.snapshot, player.memory
         self.forgetting = Forgetter(graph, read, memory, self.typed, speakers, player.services)
+        self.branches = Branches(graph, read, memory, speakers, lambda thread, user: player.context(thread, user, None))
         self._endings = player.closing.endings = Endings(player.memory, player.services, speakers)
 
     @property
@@ -173,12 +173,30 @@ class Assistant(ThreadReader):
         for entry in course.waiting:
             # The messages after the wish were perhaps deleted with all the rest.
             await self.memory.transcript.accept(entry)
+        if turn.after is not None and await self.message(turn.thread, turn.id) is None:
+            for event in await self._gone(turn, turn.after):
+                yield course.stamp(event, 0)
         course.waiting = deque(await self._due_with(turn))
         ended_before = len(course.ends)
         async with aclosing(self._answered(turn, course)) as events:
             async for event in events:
                 yield event
         course.is_over = len(course.ends) == ended_before
+
+    async def _gone(self, turn: Turn, after: str) -> list[Event]:
+        """Let the conversation be where a message goes on; return what its user must be told of the turns it leaves."""
+        thread, texts = turn.thread, list[str]()
+        seat = await self.seats.of(thread)
+        if seat and seat.holder:
+            return []
+        at = None if turn.before else await self.branches.present(thread, after)
+        if at is None:
+            for entry in await self.memory.transcript.open_entries(thread):
+                # It comes to its end, so that it can be left.
+                _ = [event async for event in self._player.play(entry, turn, Stamp(thread))]
+            at, texts = await self.branches.go(thread, turn.owner, after, turn.id, turn.before)
+        await self.memory.store.aput(parents_in(thread), turn.id, {"parent": at})
+        return [await self.tell(thread, text, uuid.uuid4().hex, turn.owner) for text in texts]
 
     async def _answered(self, turn: Turn, course: Course) -> AsyncGenerator[Event, None]:
         """Answer messages in their order, up to one by which something is to be deleted."""
@@ -337,15 +355,7 @@ class Assistant(ThreadReader):
 
     async def kept_turns(self, thread: str) -> dict[int, RunnableConfig]:
         """Return the turns whose end is still stored, the latest first, each with the config of its last checkpoint."""
-        configs: dict[int, RunnableConfig] = {}
-        root: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
-        async for checkpoint in self.memory.saver.alist(root):
-            turn = checkpoint.checkpoint["channel_values"].get("turn")
-            # An input is stored before its turn begins, under the number of the turn before.
-            begins = checkpoint.metadata.get("source") == "input" or MARK in checkpoint.metadata
-            if isinstance(turn, int) and not begins:
-                configs.setdefault(turn, checkpoint.config)
-        return configs
+        return await self.branches.kept_turns(thread)
 
     async def state_after(self, thread: str, turn: int) -> dict[str, object] | None:
         """Return the state at the end of a turn as plain data; None if it is not kept."""

@@ -72,6 +72,11 @@ class ThreadReader:
         values = seen_by(await self._values(thread), user)
         return ask(values["pending"][0], values["lang"]) if values.get("pending") else None
 
+    async def asked_call(self, thread: str, user: str) -> str:
+        """Return the id of the call that waits for a user's answer; empty if none does."""
+        pending = seen_by(await self._values(thread), user).get("pending")
+        return pending[0]["call"] if pending else ""
+
     async def fits(self, thread: str, user: str, text: str) -> bool:
         """Tell whether a tool waits for the user and the text, sent as a `CHOICE`, answers it."""
         values = seen_by(await self._values(thread), user)

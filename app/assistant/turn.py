@@ -28,6 +28,14 @@ from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """What a user said, and all that was answered."""
+
+    text: str
+    answer: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Turn:
     """A user message on its way in; `text` None asks the assistant to speak first, or to go on."""
@@ -58,6 +66,10 @@ class Turn:
     """What the message refers to, the files beside it too; a model is told, as data."""
     contents: Contents = field(default_factory=Contents)
     """What those files hold; it is not stored."""
+    after: str | None = None
+    """The message behind whose turn it is said, empty for the beginning; None: wherever the conversation is."""
+    before: Sequence[Exchange] = ()
+    """What was said elsewhere between that turn and this one."""
 
     @property
     def owner(self) -> str:

@@ -53,6 +53,14 @@ class Key:
         return name.removeprefix(prefix) if name.startswith(prefix) else None
 
 
+@dataclass(frozen=True)
+class FrontEnd:
+    """The headers by which a front end tells for whom it speaks, and in which chat."""
+
+    user: str
+    chat: str = ""
+
+
 EVERYTHING = Key("", frozenset(SCOPES), SecretStr(""))
 """Who calls where no keys are set: somebody on this machine."""
 
@@ -67,6 +75,18 @@ def read_keys(text: str) -> tuple[Key, ...]:
     if len({key.name for key in keys}) < len(keys):
         raise ValueError("give each key a name of its own")
     return keys
+
+
+def read_front_ends(text: str) -> dict[str, FrontEnd]:
+    """Return what a setting lists by the names of keys, as in `webui:X-User-Id:X-Chat-Id, other:X-User-Id`.
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    entries = [re.split(r"\s*:\s*", entry.strip()) for entry in text.split(",") if entry.strip()]
+    if not all(len(parts) in (2, 3) and all(map(_NAME.fullmatch, parts)) for parts in entries):
+        raise ValueError("write key:user header, or key:user header:chat header, for each")
+    return {name: FrontEnd(*headers) for name, *headers in entries}
 
 
 def _key(entry: str) -> Key:

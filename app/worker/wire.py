@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from agents.events import EVENTS, Event
 from agents.sources.attachments import Contents
 from app.assistant import Turn
+from app.assistant.turn import Exchange
 
-Part = TypeVar("Part", Turn, Contents)
+Part = TypeVar("Part", Turn, Contents, Exchange)
 
 
 def turn_as_json(turn: Turn) -> str:
@@ -20,7 +21,8 @@ def turn_as_json(turn: Turn) -> str:
 def turn_of(written: str) -> Turn:
     """Return a turn that was written by `turn_as_json`."""
     raw = json.loads(written)
-    return _part(Turn, {**raw, "contents": _part(Contents, raw["contents"])})
+    before = tuple(_part(Exchange, each) for each in raw.get("before", ()))
+    return _part(Turn, {**raw, "contents": _part(Contents, raw["contents"]), "before": before})
 
 
 def events_as_json(events: Sequence[Event]) -> str:

@@ -137,3 +137,33 @@ async def test_a_conversation_with_a_question_over_the_sdk(copy: Path) -> None:
         assert answered(await talk.says("no")) == ("journey", "Nothing is booked.")
         assert answered(await talk.says("add milk to my list")) == ("planner", "Done. Your list:\n1. milk")
         assert not has_word(copy, "Oslo")
+
+
+async def test_a_thread_is_a_value_over_the_sdk(copy: Path) -> None:
+    """Words stream under the id of the message; what a client puts into a thread is heard; a copy is whole."""
+    async with serving(copy) as client:
+        talk = Talk(client, (await client.threads.create())["thread_id"])
+        streamed, final = set[str](), dict[str, Any]()
+        lines: Any = {"messages": [{"role": "user", "content": "let's get acquainted"}]}
+        async for part in client.runs.stream(talk.thread, GRAPH, input=lines, stream_mode=["messages-tuple", "values"]):
+            if part.event == "messages":
+                streamed.add(part.data[0]["id"])
+            elif part.event == "values":
+                final = part.data
+        assert {*final} == {"messages", "lang"}
+        assert streamed == {final["messages"][-1]["id"]}
+
+        twin = Talk(client, (await client.http.post(f"/threads/{talk.thread}/copy", json=None))["thread_id"])
+        assert answered(await twin.says("I am a pilot"))[1].startswith("Noted: experience – pilot")
+        assert answered(await talk.says("I am a nurse"))[1].startswith("Noted: experience – nurse")
+
+        unheard: Any = {"messages": [{"role": "user", "content": "add milk to my list"}]}
+        await client.threads.update_state(talk.thread, unheard, as_node="__start__")
+        heard = await talk._run(input=None)
+        assert answered(heard) == ("planner", "Done. Your list:\n1. milk")
+        assert (await talk._run(input=None))["messages"] == heard["messages"]
+        assert (await talk.resumes("yes"))["messages"] == heard["messages"]
+        lines = [{"role": "user", "content": f"add {thing} to my list"} for thing in ("tea", "rice")]
+        both = await talk._run(input={"messages": lines})
+        assert answered(both) == ("planner", "Done. Your list:\n1. milk\n2. tea\n3. rice")
+    assert "Slow graph load" not in (copy / "server.log").read_text()

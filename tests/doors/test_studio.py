@@ -11,16 +11,21 @@ from typing import Any, cast
 
 import pytest
 import yaml
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import get_async_callback_manager_for_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.runtime import Runtime
 from langgraph.store.memory import InMemoryStore
 from langgraph_sdk.runtime import _ExecutionRuntime, _ReadRuntime
 
 from agents.errors import ConfigError, UsageError
+from agents.events import RETRY, Error, Message, Token
 from agents.memory import open_memory
-from app.doors.studio import ChatGraph
+from app.doors.studio import ChatGraph, Spoken
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
 from tests.support.remote_files import library
@@ -113,13 +118,14 @@ async def test_studio_has_the_whole_history(server: Server, tmp_path: Path) -> N
         await server.talk("I am a nurse")
         async with server.run() as graph:
             history = [step async for step in graph.aget_state_history(CONFIG)]
-            assert [step.metadata["source"] for step in history if step.metadata] == ["loop", "loop", "input"] * 2
+            assert [step.next for step in history if step.metadata] == [
+                *[(), ("receive",), ("conversation",), ("receive",), ("__start__",)] * 2
+            ]
             first = next(step for step in history if len(step.values.get("messages", [])) == 2 and not step.next)
             asked: Any = {"messages": [HumanMessage("I am a pilot")]}
             forked = await graph.ainvoke(asked, first.config)
-            # LangGraph goes back in the outer graph alone: a new input finds the inner conversation as it is now.
-            assert forked["messages"][-1].name == "profile"
-            assert "nurse" not in str([message.text for message in forked["messages"]])
+            assert "pilot" in forked["messages"][-1].text
+        assert "nurse" not in (await server.talk("show my profile"))[0][1]
     async with open_memory("sqlite:///var/dialogs.db") as memory:
         assert await memory.forget("t") is True
         assert [checkpoint async for checkpoint in memory.saver.alist(None)] == []
@@ -211,3 +217,49 @@ async def test_settings_are_read_when_the_graph_is_made(server: Server, monkeypa
     with pytest.raises(ConfigError, match="nonsense"):
         async with server.look():
             pass
+
+
+async def test_each_message_is_heard_once(server: Server) -> None:
+    """Several in one input, one that a client puts in, and one whose run was broken off; no answer comes twice."""
+    lines = [HumanMessage("add milk to my list"), HumanMessage("add tea to my list")]
+    async with server.run() as graph:
+        said = (await graph.ainvoke(cast(Any, {"messages": lines}), CONFIG))["messages"]
+        assert [message.type for message in said] == ["human", "human", "ai", "ai"]
+        assert said[-1].text.splitlines()[-2:] == ["1. milk", "2. tea"]
+        again = await graph.ainvoke(cast(Any, {"messages": lines}), CONFIG)
+        assert again["messages"] == (await graph.ainvoke(None, CONFIG))["messages"] == said
+        await graph.aupdate_state(CONFIG, {"messages": [HumanMessage("add rice to my list")]}, as_node="__start__")
+        assert (await graph.ainvoke(None, CONFIG))["messages"][-1].text.endswith("3. rice")
+        broken = graph.astream(cast(Any, {"messages": [HumanMessage("add oats to my list")]}), CONFIG)
+        async for step in broken:
+            assert "receive" in step
+            break
+        await broken.aclose()  # type: ignore[attr-defined]  # It is a generator.
+        went_on = (await graph.ainvoke(cast(Any, {"messages": [HumanMessage("what time is it")]}), CONFIG))["messages"]
+        assert [message.type for message in went_on[-3:]] == ["human", "human", "ai"]
+        talks = (await graph.aget_state(CONFIG)).values
+        assert {*talks} == {"messages", "lang"}
+
+
+async def test_words_stream_under_the_id_of_their_message(server: Server) -> None:
+    """As they are made; what was thrown away has another id than what was said in its place."""
+
+    async def node(state: MessagesState, runtime: Runtime[None]) -> dict[str, object]:
+        spoken = Spoken(get_async_callback_manager_for_config(get_config()), runtime.stream_writer)
+        for event in (
+            *[Token(speaker="a", text="Hel"), Token(speaker="a", text="lo."), Message(speaker="a", text="Hello.")],
+            *[Token(speaker="a", text="Wro"), Error(code=RETRY, text=""), Message(speaker="b", text="Right.")],
+        ):
+            spoken.events.put_nowait(event)
+        spoken.events.put_nowait(None)
+        await spoken.stream()
+        return {"messages": [AIMessage(text, id=spoken.id_of(text)) for text in ("Hello.", "Right.")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    graph, texts = builder.compile(), dict[str, str]()
+    piece: Any
+    async for piece, _ in graph.astream(cast(Any, {"messages": []}), stream_mode="messages"):
+        texts[piece.id] = texts.get(piece.id, "") + piece.text
+    assert [*texts.values()] == ["Hello.", "Wro", "Right."]

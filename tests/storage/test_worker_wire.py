@@ -25,6 +25,7 @@ from agents.events import (
 from agents.events.views import CardList, Document, Entry, Table
 from agents.sources.attachments import Contents
 from app.assistant import Turn
+from app.assistant.turn import Exchange
 from app.cli.command_line import main
 from app.worker.handing import Retelling
 from app.worker.queue import EventPage
@@ -70,6 +71,7 @@ def test_a_turn_arrives_as_it_was() -> None:
         text="look",
         user="u",
         quoted=[{"kind": "file", "by": "a.txt", "text": "", "from_": "file"}],  # type: ignore[typeddict-item, typeddict-unknown-key]
+        before=(Exchange("hi", "Hello."),),
         contents=Contents(texts={"f": "words \ud800"}, pictures=[{"type": "image", "base64": "eA=="}]),
     )
     assert turn_of(turn_as_json(turn)) == turn

@@ -18,14 +18,17 @@ from agents.toolkit.questions import CHOICE
 from agents.toolkit.questions.options import CONFIRM
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
+from app.assistant.turn import Exchange
 from app.doors.http import exchange
 from app.doors.http.answers import Answer
 from app.doors.http.delivery import ALIVE_EVERY, STILL_HERE, streamed
+from app.doors.http.histories import BETWEEN, Histories
 from app.doors.http.questions import answer_message, schema_of
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from prompts import FALLBACK, sentence
 
 File = core.ImagePart | core.AudioPart | core.VideoPart | core.DocumentPart
+PATH = "/agui"
 router = APIRouter(responses=exchange.FAULTS)
 
 
@@ -38,7 +41,7 @@ class NewRun(core.RunAgentInput):
     resume: Annotated[list[core.ResumeEntry], Field(max_length=1)] | None = None
 
 
-@router.post("/agui", response_class=StreamingResponse, responses=exchange.STREAMED)
+@router.post(PATH, response_class=StreamingResponse, responses=exchange.STREAMED)
 async def run(
     body: NewRun,
     key: exchange.Caller,
@@ -51,18 +54,20 @@ async def run(
     """Play a turn as a run, whose id is the message's id; without any message the assistant speaks first."""
     thread, id = key.inside(body.thread_id), idempotency_key or body.run_id
     turn = Turn(thread=thread, text=None, user=key.user(x_user_id), id=id, device=exchange.DEVICE, rings=False)
-    heard, before = await _heard(body, turn, assistant, reader)
+    call = await assistant.asked_call(thread, turn.owner) if body.resume else ""
+    heard, before = await _heard(body, turn, Histories(assistant, key, turn.user, thread, resends=False), reader)
     answer = await answers.to(heard, key.holder) if heard else Answer.over(turn)
-    return streamed(_frames(RunWriter(body), before, answer, assistant))
+    answer.continues = answer.continues or call
+    return streamed(_frames(RunWriter(body, answer.continues), before, answer, assistant))
 
 
 async def _heard(
-    body: NewRun, turn: Turn, assistant: Assistant, reader: exchange.Reader
+    body: NewRun, turn: Turn, histories: Histories, reader: exchange.Reader
 ) -> tuple[Turn | None, Sequence[events.Event]]:
     """Return the turn to be played, and what is said before it. Raises HTTPException: the user says nothing."""
     if body.resume:
         try:
-            return await _resumed(body.resume[0], turn, assistant), ()
+            return await _resumed(body.resume[0], turn, histories.assistant), ()
         except HTTPException as refusal:
             # Front ends expect this as an event of the run.
             return None, [events.Error(code="no_answer", text=refusal.detail)]
@@ -71,13 +76,44 @@ async def _heard(
     last = body.messages[-1]
     if not isinstance(last, core.UserMessage):
         raise HTTPException(422, exchange.LAST_IS_USERS)
-    parts = [core.TextPart(text=last.content)] if isinstance(last.content, str) else last.content
-    text = "".join(part.text for part in parts if isinstance(part, core.TextPart))
-    uploads = [_upload(part) for part in parts if not isinstance(part, core.TextPart)]
+    text = _text(last)
+    files = [] if isinstance(last.content, str) else last.content
+    uploads = [_upload(part) for part in files if not isinstance(part, core.TextPart)]
     if not text.strip() and not uploads:
         raise HTTPException(422, exchange.EMPTY)
-    reading = await with_uploads(reader, replace(turn, text=text), uploads[:MOST_PICTURES], FALLBACK)
+    place = await histories.place(_exchanges(body.messages[:-1]), text, turn.id)
+    after = await _behind_answers(histories.assistant, turn.thread, place.after)
+    turn = replace(turn, text=text, after=after, before=place.before)
+    reading = await with_uploads(reader, turn, uploads[:MOST_PICTURES], FALLBACK)
     return reading.turn, [events.Message(speaker=SUPERVISOR, text=remark) for remark in reading.remarks]
+
+
+def _text(message: core.UserMessage) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    return "".join(part.text for part in message.content if isinstance(part, core.TextPart))
+
+
+def _exchanges(messages: Sequence[core.Message]) -> list[Exchange]:
+    """Return what was said on both sides."""
+    said = list[Exchange]()
+    for message in messages:
+        if isinstance(message, core.UserMessage):
+            said.append(Exchange(_text(message), ""))
+        elif said and isinstance(message, core.AssistantMessage) and message.content:
+            said[-1] = Exchange(said[-1].text, BETWEEN.join(filter(None, (said[-1].answer, message.content))))
+    return said
+
+
+async def _behind_answers(assistant: Assistant, thread: str, after: str | None) -> str | None:
+    """Return the last of the answers to questions that follow a turn: a history does not show them."""
+    path = await assistant.branches.path(thread, await assistant.branches.at(thread)) if after else []
+    for id in path[path.index(after) + 1 :] if after in path else []:
+        entry = await assistant.message(thread, id)
+        if entry is None or entry.source != CHOICE:
+            break
+        after = id
+    return after
 
 
 async def _resumed(entry: core.ResumeEntry, turn: Turn, assistant: Assistant) -> Turn:
@@ -123,12 +159,13 @@ def _frame(event: core.BaseEvent) -> bytes:
 class RunWriter:
     """Writes the events of one turn as those of a run."""
 
-    def __init__(self, body: NewRun) -> None:
+    def __init__(self, body: NewRun, continues: str = "") -> None:
+        """`continues` is the call of an earlier run that goes on."""
         self._run, self._ids = body.run_id, {"thread_id": body.thread_id, "run_id": body.run_id}
         self._count, self._message, self._shown = 0, "", ""
         """The messages so far; the last one's id, and what was said of it if it is not whole."""
         spoken = [message for message in body.messages if isinstance(message, core.AssistantMessage)]
-        self._called = {call.id for message in spoken for call in message.tool_calls or ()}
+        self._called = {call.id for message in spoken for call in message.tool_calls or ()} | {continues}
         """The calls that the front end knows; those of an earlier run go on in this one."""
         self._working: list[str] = []
         """The calls of this run that have no result."""

@@ -40,6 +40,8 @@ class Answer:
         self.is_over, self.readers = False, 0
         self.remarks: Sequence[str] = ()
         """What the user is told of the files beside the message."""
+        self.continues = ""
+        """The id of the call that it goes on with; an earlier answer has announced it."""
         self._news = asyncio.Event()
 
     @classmethod

@@ -1,32 +1,34 @@
 """The OpenAI form: any client of chat completions talks to the assistant as to a model."""
 
-import hashlib
-import json
-import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, Header, HTTPException, Response
+from fastapi import APIRouter, Depends, Header, HTTPException, Response
 from fastapi.sse import format_sse_event
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.errors import ModelUnavailable
 from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, PrivateMessage, Sources, Token, TurnEnd
 from agents.events.views import Notice
 from agents.language.text.clean import safe_json
-from agents.memory.inbox import storable
-from agents.memory.store import link, namespace_of
 from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR
+from agents.state.person import FORWARDED
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
+from app.assistant.turn import Exchange
 from app.doors.http import exchange
 from app.doors.http.answers import Answer
 from app.doors.http.delivery import streamed, whole
+from app.doors.http.front_ends import unwrapped
+from app.doors.http.histories import BETWEEN, Histories
 from app.doors.http.openai_form import Bounds, FinishReason, error_of, failure_of, refuse_undone
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from app.presentation.inline_data import inline_data
@@ -36,10 +38,10 @@ from prompts import FALLBACK, phrase
 
 MODEL = "dialog-supervisor"
 """The name of the assistant as a model."""
+HELPER = "dialog-supervisor-helper"
+"""The name of the model that leads, alone: for the titles, tags and queries that a front end asks for itself."""
 LOOP, FILTERED = "loop", "cut_filter"
 """The codes of errors that end an answer: it takes too many steps, or a filter has cut it."""
-BETWEEN = "\n\n"
-"""Stands between two messages of one answer."""
 
 
 PARTS = ("text", "image_url")
@@ -89,7 +91,7 @@ class Completion(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=exchange.MOST_MESSAGES)]
+    messages: Annotated[list[ChatMessage], Field(min_length=1)]
     stream: bool = False
     stream_options: Mapping[str, bool] | None = None
     stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
@@ -105,15 +107,6 @@ class Completion(BaseModel):
         return Bounds([*filter(None, stops)], min(limits, default=None))
 
 
-# What front ends ask and no user: Open WebUI's tasks and LibreChat's titles, as their templates begin.
-TASK = re.compile(
-    r"\s*(### Task:.*<(chat_history|text)>"
-    r"|(please )?(provide|generate) a concise,? .{0,80}\btitle\b.{0,40}\bconversation\b"
-    r"|analyze this conversation and provide:)",
-    re.DOTALL | re.IGNORECASE,
-)
-FIRST_WORDS = re.compile(r"^[ \t]*(?:user|human)[ \t]*:[ \t]*((?:\S+[ \t]*){1,5})", re.MULTILINE | re.IGNORECASE)
-NOTHING_SAID = "💬"
 Keep = Callable[[str], Awaitable[None]]
 """Notes what was answered."""
 ThreadId = Annotated[str | None, Header(alias="X-Thread-Id", max_length=exchange.LONGEST_NAME)]
@@ -122,134 +115,143 @@ router = APIRouter(prefix="/v1", responses=exchange.FAULTS)
 
 @router.get("/models")
 async def models() -> dict[str, Any]:
-    """List the one model there is."""
-    return {"object": "list", "data": [await model(MODEL)]}
+    """List the assistant, and the model that leads."""
+    return {"object": "list", "data": [await model(MODEL), await model(HELPER)]}
 
 
 @router.get("/models/{id}")
 async def model(id: str) -> dict[str, Any]:
-    """Return the one model there is."""
+    """Return one of them."""
     _require(id)
-    return {"id": MODEL, "object": "model", "created": 0, "owned_by": MODEL}
+    return {"id": id, "object": "model", "created": 0, "owned_by": MODEL}
 
 
 def _require(model: str) -> None:
-    if model != MODEL:
-        raise exchange.Refusal(404, f"There is no model {model!r}; there is {MODEL}.", "model_not_found", "model")
+    if model not in (MODEL, HELPER):
+        there_are = f"there are {MODEL} and {HELPER}"
+        raise exchange.Refusal(404, f"There is no model {model!r}; {there_are}.", "model_not_found", "model")
+
+
+@dataclass
+class Talking:
+    """A request that is answered in OpenAI's form: who sends it, and where it is answered."""
+
+    key: exchange.Caller
+    assistant: exchange.Served
+    answers: exchange.Running
+    reader: exchange.Reader
+    for_whom: exchange.ForWhom
+    thread: ThreadId = None
+    idempotency_key: exchange.IdempotencyKey = None
+
+    async def reply(self, body: Completion, behind: str | None = None) -> tuple["Reply", dict[str, str]]:
+        """Return the answer to the last message of a user, with its headers.
+
+        It goes on behind the response `behind`, else behind what the client sends before it.
+
+        Raises:
+            HTTPException: the request asks for what is not done, or there is no such model or response.
+            Busy: no further turn is taken on now.
+        """
+        _require(body.model)
+        refuse_undone(body.model_extra or {})
+        spoken = [message for message in body.messages if message.role in ("user", "assistant")]
+        if not spoken or spoken[-1].role != "user":
+            raise exchange.Refusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
+        last = spoken[-1]
+        if unread := {part.type for part in last.parts} - {*PARTS}:
+            message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
+            raise exchange.Refusal(422, message, "unsupported_value", "messages")
+        if not last.text.strip() and not last.pictures:
+            raise HTTPException(422, exchange.EMPTY)
+        user = self.key.user(self.for_whom.user or body.user)
+        if body.model == HELPER:
+            return await self._helped(body, user or f"http:{self.key.name}"), {}
+        chat = self.key.inside(self.thread) if self.thread else _chat(self.for_whom, self.key)
+        histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
+        said, (words, foreign) = exchanges(spoken[:-1]), unwrapped(last.text)
+        place = await histories.place(said, words, self.idempotency_key, behind)
+        is_typed = bool(words.strip()) or not foreign
+        beside = [Upload(foreign.encode("utf-8", "replace"), "context.txt", "file")] if is_typed and foreign else []
+        text, source = (words, "message") if is_typed else (foreign, FORWARDED)
+        turn = place.turn(text, source=source, user=user, device=exchange.DEVICE, rings=False)
+        reading = await with_uploads(self.reader, turn, [*last.pictures[:MOST_PICTURES], *beside], FALLBACK)
+        answer = await self.answers.to(reading.turn, self.key.holder) if reading.turn else Answer.over(turn)
+        # Nothing else tells such a client what a person has said since; it counts as shown.
+        remarks = BETWEEN.join([*await self.assistant.seats.unshown(turn.thread), *reading.remarks])
+        lang = (await self.assistant.state(turn.thread) or {}).get("lang") or FALLBACK
+        keep = partial(histories.keep, place, said, words)
+        reply = Reply(answer, remarks, lang, keep, body.bounds, id=place.id)
+        return reply, {"X-Thread-Id": self.key.outside(turn.thread) or ""}
+
+    async def _helped(self, body: Completion, user: str) -> "Reply":
+        """Return an answer that belongs to no thread, and counts among the messages of a user."""
+        turn = Turn(thread="", text=BETWEEN.join(each.text for each in body.messages), user=user)
+        self.answers.admit(turn, self.key.holder)
+        events = await _helped(self.assistant, turn, body.messages)
+        return Reply(Answer.over(turn, events), bounds=body.bounds, model=HELPER)
 
 
 @router.post("/chat/completions", responses=exchange.STREAMED)
-async def complete(
-    body: Completion,
-    key: exchange.Caller,
-    assistant: exchange.Served,
-    answers: exchange.Running,
-    reader: exchange.Reader,
-    thread: ThreadId = None,
-    idempotency_key: exchange.IdempotencyKey = None,
-) -> Response:
-    """Answer the last message of a user; what the client sends before it only leads to the thread."""
-    _require(body.model)
-    refuse_undone(body.model_extra or {})
-    spoken = [message for message in body.messages if message.role in ("user", "assistant")]
-    if not spoken or spoken[-1].role != "user":
-        raise HTTPException(422, exchange.LAST_IS_USERS)
-    last = spoken[-1]
-    if unread := {part.type for part in last.parts} - {*PARTS}:
-        message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
-        raise exchange.Refusal(422, message, "unsupported_value", "messages")
-    if not last.text.strip() and not last.pictures:
-        raise HTTPException(422, exchange.EMPTY)
-    histories, user = Histories(assistant, key), key.user(body.user)
-    if TASK.match(last.text):
-        # It belongs to no thread, and counts among the messages of its user, or of its key.
-        turn = Turn(thread="", text=last.text, user=user or f"http:{key.name}")
-        answers.admit(turn, key.holder)
-        reply, headers = Reply(Answer.over(turn, await _chore(assistant, turn)), bounds=body.bounds), dict[str, str]()
-    else:
-        name = key.inside(thread) if thread else await histories.thread(spoken[:-1])
-        id = idempotency_key or await _open(assistant, name, user, last.text) or uuid.uuid4().hex
-        turn = Turn(thread=name, text=last.text, user=user, id=id, device=exchange.DEVICE, rings=False)
-        reading = await with_uploads(reader, turn, last.pictures[:MOST_PICTURES], FALLBACK)
-        answer = await answers.to(reading.turn, key.holder) if reading.turn else Answer.over(turn)
-        # Nothing else tells such a client what a person has said since; it counts as shown.
-        remarks = BETWEEN.join([*await assistant.seats.unshown(name), *reading.remarks])
-        lang = (await assistant.state(name) or {}).get("lang") or FALLBACK
-        keep = partial(histories.keep, spoken, name)
-        reply = Reply(answer, remarks, lang, keep, body.bounds)
-        headers = {"X-Thread-Id": key.outside(name) or ""}
+async def complete(body: Completion, talking: Annotated[Talking, Depends()]) -> Response:
+    """Answer the last message of a user behind what the client sends before it."""
+    reply, headers = await talking.reply(body)
     if body.stream:
         with_usage = (body.stream_options or {}).get("include_usage", False)
         return streamed(reply.stream(with_usage=with_usage), headers)
     return whole(reply.total(), headers)
 
 
-async def _open(assistant: Assistant, thread: str, user: str | None, text: str) -> str | None:
-    """Return the id of the last message if it is the same and has failed: such a client sends it again without one."""
-    last = await assistant.last_message(thread, user or thread)
-    return last.message_id if last and last.status == "failed" and last.text == storable(text) else None
+def _chat(for_whom: exchange.Speaking, key: Key) -> str | None:
+    """Return the thread of the chat in which a front end speaks; that of another person is another one."""
+    owner = f"{quote(for_whom.user, safe='')}/" if for_whom.user else ""
+    return key.inside(owner + for_whom.chat) if for_whom.chat else None
 
 
-async def _chore(assistant: Assistant, turn: Turn) -> list[Event]:
+def exchanges(messages: Sequence[ChatMessage]) -> list[Exchange]:
+    """Return what was said as what a user typed and was answered."""
+    said = list[Exchange]()
+    for message in messages:
+        if message.role == "user":
+            said.append(Exchange(unwrapped(message.text)[0] or message.text, ""))
+        elif said:
+            said[-1] = Exchange(said[-1].text, BETWEEN.join(filter(None, (said[-1].answer, message.text))))
+    return said
+
+
+async def _helped(assistant: Assistant, turn: Turn, messages: Sequence[ChatMessage]) -> list[Event]:
     """Return the events of an answer by the model that leads, without tools or memory; it counts as the user's.
 
-    A model that reads no prompts gives the first words of the user that stand in the text.
-
     Raises:
-        HTTPException: the text is too long (422), too much was sent (429), or the model does not answer (503).
+        HTTPException: the text is too long, or the model reads no prompts (422), too much was sent (429), or the model
+            does not answer (503).
     """
+    if not assistant.reads:
+        raise exchange.Refusal(422, "The model that is set reads no prompts.", "unsupported_value", "model")
     if assistant.is_too_long(turn):
         raise HTTPException(422, "The text is too long.")
     if assistant.refuses(turn):
         raise HTTPException(429, "Too many messages were sent; come again later.")
-    events, answer, text = list[Event](), NOTHING_SAID, turn.text or ""
-    if assistant.reads:
-        messages: list[AnyMessage] = [SystemMessage(phrase("chore", FALLBACK)), HumanMessage(text)]
-        try:
-            async with assistant.counted(turn.owner) as note:
+    events, asked = list[Event](), list[AnyMessage]([SystemMessage(phrase("chore", FALLBACK))])
+    for is_own, group in groupby(messages, lambda message: message.role == "assistant"):
+        # What a client calls the system's words is somebody's text like any other.
+        text = BETWEEN.join(message.text for message in group)
+        asked.append(AIMessage(text) if is_own else HumanMessage(text))
+    try:
+        async with assistant.counted(turn.owner) as note:
 
-                def take(event: Event) -> None:
-                    note(event)
-                    events.append(event)
+            def take(event: Event) -> None:
+                note(event)
+                events.append(event)
 
-                answer = str((await reply(assistant.leading, messages, [], Listener(SUPERVISOR, take))).text)
-        except ModelUnavailable:
-            raise HTTPException(503, "The model does not answer.") from None
-    elif first := FIRST_WORDS.search(text):
-        answer = first[1].strip()
+            answer = str((await reply(assistant.leading, asked, [], Listener(SUPERVISOR, take))).text)
+    except ModelUnavailable:
+        raise HTTPException(503, "The model does not answer.") from None
     return [*(event for event in events if isinstance(event, ModelEnd)), Message(speaker=SUPERVISOR, text=answer)]
 
 
 async def _forget(answer: str) -> None:
     """Keep nothing of an answer."""
-
-
-class Histories:
-    """Find the thread of a client that sends what was said instead of a name.
-
-    What it will send next is known when it is answered: what it has sent, and the answer.
-    """
-
-    def __init__(self, assistant: Assistant, key: Key) -> None:
-        self._store, self._key = assistant.memory.store, key
-        self._place = namespace_of(f"http:{key.name}", "histories")
-
-    async def thread(self, messages: Sequence[ChatMessage]) -> str:
-        """Return the thread in which this was said; a new one if it was said in none."""
-        item = await self._store.aget(self._place, _digest(messages))
-        return str(item.value["thread"]) if item else self._key.inside(uuid.uuid4().hex)
-
-    async def keep(self, messages: Sequence[ChatMessage], thread: str, answer: str) -> None:
-        """Note in which thread this was said and answered."""
-        conversation = [*messages, ChatMessage(role="assistant", content=answer)]
-        digest = _digest(conversation)
-        await link(self._store, thread, self._place, digest)
-        await self._store.aput(self._place, digest, {"thread": thread})
-
-
-def _digest(messages: Sequence[ChatMessage]) -> str:
-    texts = json.dumps([(message.role, message.text.strip()) for message in messages])
-    return hashlib.sha256(texts.encode("utf-8", "replace")).hexdigest()
 
 
 class Reply:
@@ -262,36 +264,45 @@ class Reply:
         lang: str = FALLBACK,
         keep: Keep = _forget,
         bounds: Bounds | None = None,
+        model: str = MODEL,
+        id: str = "",
     ) -> None:
-        self._answer, self._lang, self._keep = answer, lang, keep
-        self._bounds, self._said, self._text = bounds or Bounds(), "", ""
+        self.id, self.model = id or uuid.uuid4().hex, model
+        """The id of the message, and the model that answers."""
+        self._answer, self._lang, self.keep = answer, lang, keep
+        self._bounds, self._said, self.text = bounds or Bounds(), "", ""
         """What the answer says, and what of it is within its bounds."""
         self._remarks = remarks
-        self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": MODEL}
-        self._usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
+        self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         self._unfinished = ""
         self._reason: FinishReason = "stop"
-        self._annotations: list[dict[str, Any]] = []
+        self.annotations: list[dict[str, Any]] = []
+
+    @property
+    def reason(self) -> FinishReason:
+        """Why the answer has ended."""
+        return self._bounds.reason or self._reason
 
     async def total(self) -> AsyncIterator[dict[str, Any]]:
         """Yield the answer when it is over. Raises Refusal: it has failed, and what it said before that."""
         try:
-            deltas = [delta async for delta in self._all_deltas()]
+            deltas = [delta async for delta in self.deltas()]
         except exchange.Refusal as failed:
-            failed.detail = BETWEEN.join(filter(None, (self._text, failed.detail)))
+            failed.detail = BETWEEN.join(filter(None, (self.text, failed.detail)))
             raise
-        await self._keep(self._text)
+        await self.keep(self.text)
         inline = [delta["inline_data"] for delta in deltas if "inline_data" in delta]
-        extras = (("annotations", self._annotations), ("inline_data", inline))
-        message = {"role": "assistant", "content": self._text} | {name: extra for name, extra in extras if extra}
-        choice = {"index": 0, "message": message, "finish_reason": self._bounds.reason or self._reason}
-        yield {**self._head, "object": "chat.completion", "choices": [choice], "usage": self._usage}
+        extras = (("annotations", self.annotations), ("inline_data", inline))
+        message = {"role": "assistant", "content": self.text} | {name: extra for name, extra in extras if extra}
+        choice = {"index": 0, "message": message, "finish_reason": self.reason}
+        yield {**self._head, "object": "chat.completion", "choices": [choice], "usage": self.usage}
 
     async def stream(self, *, with_usage: bool) -> AsyncIterator[bytes]:
         """Yield the answer in chunks, as it is made. Raises Refusal: it has failed before any word of it."""
         is_begun, head = False, {"role": "assistant", "content": ""}
         try:
-            async for delta in self._all_deltas():
+            async for delta in self.deltas():
                 if not is_begun:
                     yield self._chunk(head)
                 is_begun = True
@@ -302,17 +313,18 @@ class Reply:
             error = error_of(failed.status_code, failed.detail, failed.code)
             yield format_sse_event(data_str=safe_json({"error": error}))
             return
-        await self._keep(self._text)
+        await self.keep(self.text)
         if not is_begun:
             yield self._chunk(head)
-        if self._annotations:
-            yield self._chunk({"annotations": self._annotations})
-        yield self._chunk({}, finish_reason=self._bounds.reason or self._reason)
+        if self.annotations:
+            yield self._chunk({"annotations": self.annotations})
+        yield self._chunk({}, finish_reason=self.reason)
         if with_usage:
-            yield self._frame({"choices": [], "usage": self._usage})
+            yield self._frame({"choices": [], "usage": self.usage})
         yield b"data: [DONE]\n\n"
 
-    async def _all_deltas(self) -> AsyncIterator[dict[str, Any]]:
+    async def deltas(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield what each event adds, and at the end know all of it. Raises Refusal: the answer has failed."""
         for delta in self._add(self._remarks):
             yield delta
         async for event in self._answer.read():
@@ -320,7 +332,7 @@ class Reply:
                 yield delta
         for delta in self._add("", is_last=True):
             yield delta
-        self._annotations = [note for note in self._annotations if note["url_citation"]["end_index"] <= len(self._text)]
+        self.annotations = [note for note in self.annotations if note["url_citation"]["end_index"] <= len(self.text)]
 
     def _deltas(self, event: Event) -> Iterator[dict[str, Any]]:
         """Yield what the next event adds. A chunk cannot be taken back."""
@@ -345,22 +357,22 @@ class Reply:
             case TurnEnd(held_by=person) if person:
                 yield from self._add(say("held", self._lang, name=person))
             case ModelEnd():
-                self._usage["prompt_tokens"] += event.input_tokens
-                self._usage["completion_tokens"] += event.output_tokens
-                self._usage["total_tokens"] += event.input_tokens + event.output_tokens
+                self.usage["prompt_tokens"] += event.input_tokens
+                self.usage["completion_tokens"] += event.output_tokens
+                self.usage["total_tokens"] += event.input_tokens + event.output_tokens
 
     def _add(self, text: str, *, is_new: bool = True, is_last: bool = False) -> Iterator[dict[str, Any]]:
         addition = BETWEEN + text if is_new and self._said and text else text
         self._said += addition
         if shown := self._bounds.passes(addition, is_last=is_last):
-            self._text += shown
+            self.text += shown
             yield {"content": shown}
 
     def _cite(self, message: Message, start: int) -> None:
         for citation in message.citations:
             about = {"url": citation["url"], "title": citation["title"]}
             place = {"start_index": start + citation["start"], "end_index": start + citation["end"]}
-            self._annotations.append({"type": "url_citation", "url_citation": {**about, **place}})
+            self.annotations.append({"type": "url_citation", "url_citation": {**about, **place}})
 
     def _chunk(self, delta: dict[str, Any], finish_reason: FinishReason | None = None) -> bytes:
         return self._frame({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})

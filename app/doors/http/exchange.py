@@ -1,6 +1,8 @@
 """What the paths share: the names that callers may use, who calls, and how faults are described."""
 
+import re
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Header, HTTPException, Path, Query, Request, params
@@ -10,6 +12,7 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.system_messages import SystemMessages
 from app.doors.http.answers import Answers
+from app.doors.http.front_ends import PASSING
 from app.security.api_keys import Key, Scope
 from app.security.audit import Action, Audit
 from prompts import languages
@@ -112,6 +115,25 @@ def audited(what: Action) -> params.Depends:
     return params.Depends(note)
 
 
+@dataclass(frozen=True)
+class Speaking:
+    """For whom a front end speaks, and in which chat, as the caller names them; None: it does not tell."""
+
+    user: str | None
+    chat: str | None
+
+
+def speaking(request: Request) -> Speaking:
+    """Return for whom a request speaks. Raises HTTPException: a name is none (422)."""
+    front_end = request.app.state.front_ends.get(caller(request).holder)
+    names = [request.headers.get(header) or None for header in (front_end.user, front_end.chat)] if front_end else []
+    if any(name and (len(name) > LONGEST_NAME or not re.search(PRINTABLE, name)) for name in names):
+        raise HTTPException(422, "A header names nobody: it is too long, or has signs that no name has.")
+    user, chat = names or (None, None)
+    return Speaking(user, None if chat and chat.startswith(PASSING) else chat)
+
+
+ForWhom = Annotated[Speaking, params.Depends(speaking)]
 Served = Annotated[Assistant, _served("assistant")]
 Running = Annotated[Answers, _served("answers")]
 Reader = Annotated[FileReader, _served("reader")]

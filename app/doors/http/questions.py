@@ -1,18 +1,14 @@
 """Answers to the question of a tool, whatever form they come in."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import HTTPException
 
 from agents.events import Interrupt
 from agents.toolkit.questions import CHOICE
-from agents.toolkit.questions.options import CONFIRM, NO, YES
+from agents.toolkit.questions.options import CONFIRM
 from app.assistant import Assistant
-
-MARK = "#"
-"""Stands between the id of an answer and the id of the question that it answers."""
-
+from app.doors.client_answers import MARK, agreed, text_of
 
 APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
 
@@ -41,10 +37,7 @@ async def answer_message(
     Raises:
         HTTPException: nothing or another question is asked (409), or this is no answer to it (422).
     """
-    if isinstance(answer, Mapping) and isinstance(answer.get("approved"), bool):
-        answer = answer["approved"]
-    if isinstance(answer, bool):
-        answer = YES if answer else NO
+    answer = agreed(answer)
     last = await assistant.last_message(thread, owner)
     if last and last.source == CHOICE and last.message_id.rpartition(MARK)[0] == id:
         return answer if isinstance(answer, str) else last.text or "", last.message_id
@@ -53,15 +46,7 @@ async def answer_message(
         raise HTTPException(409, "Nothing is asked in this thread.")
     if meant and meant != question.id:
         raise HTTPException(409, f"Another question is open: {question.id}.")
-    text = _filled(question, answer) if isinstance(answer, Mapping) else str(answer or "")
+    text = text_of(question, answer)
     if not await assistant.fits(thread, owner, text):
         raise HTTPException(422, "That is no answer to the open question.")
     return text, f"{id}{MARK}{question.id}"
-
-
-def _filled(question: Interrupt, values: Mapping[str, object]) -> str:
-    """Return a form's values as a message says them; a single field takes the whole text."""
-    lines = {field["label"]: " ".join(str(values.get(field["name"], "")).split()) for field in question.fields}
-    if len(lines) == 1:
-        return next(iter(lines.values()))
-    return "\n".join(f"{label}: {value}" for label, value in lines.items())

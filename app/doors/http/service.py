@@ -6,7 +6,7 @@ import re
 import signal
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
@@ -29,7 +29,7 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
-from app.doors.http import agui, completions, event_paths, events, exchange, peers, threads, turns
+from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TooMany
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
@@ -54,7 +54,7 @@ READY_WITHIN = 2.0
 MOST_WRONG_KEYS = 20
 """Wrong keys that may be tried on the page from one address within an hour."""
 MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
-"""Bytes of a request's body, and of one of the page, which may bring files."""
+"""Bytes of a request's body, and of one of the page, which may bring files; one with a history has its setting."""
 LABELS = ("method", "path", "status")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The methods that are counted by name; a client may send any word for one."""
@@ -80,8 +80,11 @@ HEADERS = {
 class Gate:
     """Stands before all paths: bounds bodies, numbers requests, measures them, and turns pages of other sites away."""
 
-    def __init__(self, app: ASGIApp, measures: CollectorRegistry, *, is_local: bool) -> None:
-        self._app, self._is_local = app, is_local
+    def __init__(
+        self, app: ASGIApp, measures: CollectorRegistry, *, most: int, is_local: bool, origins: Collection[str]
+    ) -> None:
+        self._app, self._is_local, self._origins = app, is_local, origins
+        self._most = {"/talk/": MOST_UPLOADED, "/v1/": most, agui.PATH: most}
         self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
@@ -96,6 +99,7 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = id
         scope["path"] = _undivided(scope["raw_path"])
         begun, status = time.monotonic(), 500
+        allowed_headers = self._allowed(scope["path"], headers)
         # Whoever answers GET answers HEAD; the server leaves the body out.
         asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
@@ -104,13 +108,17 @@ class Gate:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 shown = MutableHeaders(raw=message["headers"])
+                shown.update(allowed_headers)
                 for name, value in (*HEADERS.items(), ("X-Request-Id", id)):
                     shown.setdefault(name, value)
             await send(message)
 
         try:
-            most = MOST_UPLOADED if scope["path"].startswith("/talk/") else MOST_BYTES
-            if problem := self._problem(headers, most):
+            path = scope["path"]
+            most = next((bytes for start, bytes in self._most.items() if path.startswith(start)), MOST_BYTES)
+            if allowed_headers and scope["method"] == "OPTIONS":
+                await Response(status_code=204)(scope, receive, answer)
+            elif problem := self._problem(headers, most, is_allowed=bool(allowed_headers)):
                 refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
             else:
@@ -122,13 +130,27 @@ class Gate:
             self._requests.labels(method, path, str(status)).inc()
             self._seconds.observe(time.monotonic() - begun)
 
-    def _problem(self, headers: Headers, most: int) -> tuple[int, str] | None:
+    def _allowed(self, path: str, headers: Headers) -> dict[str, str]:
+        """Return the headers that let a page of one of the allowed origins read an answer; none for any other."""
+        origin = headers.get("origin")
+        if path != agui.PATH or origin not in self._origins:
+            return {}
+        return {
+            "Access-Control-Allow-Origin": str(origin),
+            "Access-Control-Allow-Methods": "POST",
+            "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, Idempotency-Key, X-User-Id",
+            "Access-Control-Expose-Headers": "X-Request-Id",
+            "Cross-Origin-Resource-Policy": "cross-origin",
+            "Vary": "Origin",
+        }
+
+    def _problem(self, headers: Headers, most: int, *, is_allowed: bool) -> tuple[int, str] | None:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > most:
             return 413, f"A body may have {most} bytes."
         host = ",".join(headers.getlist("host"))
         name = _HOST.fullmatch(host)
-        if "origin" in headers and headers["origin"].partition("://")[2] != host:
+        if not is_allowed and "origin" in headers and headers["origin"].partition("://")[2] != host:
             return 403, "A page of another site may not call."
         # Where no key is asked for, a page could reach this machine under a name of its own.
         if self._is_local and not (name and _is_loopback(name[1].strip("[]"))):
@@ -282,14 +304,18 @@ def make_app(
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
-    for router in (turns.router, threads.router, seat_paths.router, completions.router, agui.router):
+    for router in (turns.router, threads.router, seat_paths.router, completions.router, responses.router, agui.router):
         app.include_router(router, dependencies=[allowed("talk", keys)])
     app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
     for router in (event_paths.router, page.router, seat_page.router, operations):
         app.include_router(router)
+    app.state.front_ends = settings.front_ends if settings else {}
     if settings:
         lab.add_to(app, settings)
-    app.add_middleware(Gate, measures=measures, is_local=not keys)
+    most = settings.history_bytes if settings else MOST_UPLOADED
+    app.add_middleware(
+        Gate, measures=measures, most=most, is_local=not keys, origins=settings.allowed_origins if settings else ()
+    )
     return app
 
 

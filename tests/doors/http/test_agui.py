@@ -17,6 +17,7 @@ from agents.events import CUT, RETRY, Error, Event, Message, Token
 from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.doors.http.agui import NewRun, RunWriter
+from app.settings import Settings
 from tests.doors.http.test_conversations import stopped_lines
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.node import installed, needs_node, node
@@ -278,3 +279,61 @@ async def test_the_official_client(assistant: Assistant, script: Script, tmp_pat
     assert "TOOL_CALL_RESULT" in runs[2]["types"]
     assert "TOOL_CALL_START" not in runs[2]["types"]
     assert roles.count("tool") == 2
+
+
+def history(run: str, *texts: str) -> dict[str, Any]:
+    """Return a run of a client that sends all that was said; the user begins, and the last message is the user's."""
+    roles = ("user", "assistant")
+    messages = [{"id": f"m{at}", "role": roles[at % 2], "content": text} for at, text in enumerate(texts)]
+    return {**asked(run), "messages": messages}
+
+
+@pytest.mark.needs("planner")
+async def test_again_and_edits_are_branches(client: httpx.AsyncClient, script: Script) -> None:
+    """A message that is sent again at its place takes back what its first turn wrote, and so does another one."""
+    write: list[Any] = [Call("add_todos", {"items": ["milk"]}), "Milk is noted."]
+    script.add(supervisor=["Hello.", BEGIN, BEGIN, BEGIN], planner=[*write, *write, "Then tea."])
+    await run_of(client, history("r1", "hello you"))
+    await run_of(client, history("r2", "hello you", "Hello.", "please note milk for me"))
+    again = await run_of(client, history("r3", "hello you", "Hello.", "please note milk for me"))
+    assert [event.content for event in again if isinstance(event, core.ToolCallResultEvent)] == ["2. milk"]
+    edited = await run_of(client, history("r4", "hello you", "Hello.", "please think of tea"))
+    assert said(edited)[-1] == "Then tea."
+    told = ("hello you", "Hello.", "please think of tea", "Then tea.", "show my list")
+    assert "milk" not in said(await run_of(client, history("r5", *told)))[-1]
+
+
+@pytest.mark.needs("planner")
+async def test_a_resume_needs_no_messages(client: httpx.AsyncClient, script: Script) -> None:
+    """The call is not announced again to a client that sends none; one that sends all goes on behind the answer."""
+    script.add(supervisor=[BEGIN], planner=[*DELETION, "Both are gone.", "Nothing is left."])
+    await run_of(client, asked("r1", "add milk and tea"))
+    [interrupt] = (await run_of(client, asked("r2", "delete both")))[-1].outcome.interrupts
+    for wrong in (None, 0, 1, {"approved": 1}):
+        assert (await run_of(client, resume(f"wrong {wrong}", interrupt.id, wrong)))[-1].type == "RUN_ERROR"
+    for _ in "12":
+        events = await run_of(client, resume("r3", interrupt.id, True))
+        assert said(events) == ["Both are gone."]
+        assert not any(isinstance(event, core.ToolCallStartEvent) for event in events)
+    told = ("add milk and tea", "Noted.", "delete both", "Both are gone.", "please go on")
+    assert said(await run_of(client, history("r4", *told)))[-1] == "Nothing is left."
+
+
+async def test_pages_of_allowed_origins_may_run(assistant: Assistant, script: Script) -> None:
+    """Their browsers may send a run and read it; other origins and other paths stay closed, and so does no origin."""
+    script.add(supervisor="Hello.")
+    page, other = {"origin": "https://chat.example.com"}, {"origin": "https://chat.example.com.evil.example"}
+    settings = Settings(allowed_origins=(page["origin"],), _env_file=None)
+    async with served(assistant, KEYS, settings=settings) as address, httpx.AsyncClient(base_url=address) as client:
+        before = await client.options("/agui", headers={**page, "Access-Control-Request-Method": "POST"})
+        assert (before.status_code, before.headers["access-control-allow-origin"]) == (204, page["origin"])
+        assert "Authorization" in before.headers["access-control-allow-headers"]
+        refused = await client.post("/agui", json=asked("r0", "hello you"), headers=page)
+        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, page["origin"])
+        answer = await client.post("/agui", json=asked("r1", "hello you"), headers={**page, **by(SHOP)})
+        assert (answer.status_code, answer.headers["vary"]) == (200, "Origin")
+        assert "access-control-allow-credentials" not in answer.headers
+        for path, headers in (("/agui", other), ("/agui", {"origin": "null"}), ("/threads", page)):
+            answer = await client.options(path, headers=headers)
+            assert answer.status_code == 403
+            assert "access-control-allow-origin" not in answer.headers

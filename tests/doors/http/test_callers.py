@@ -48,6 +48,7 @@ NEEDED = {
     "GET /v1/models": "talk",
     "GET /v1/models/{id}": "talk",
     "POST /v1/chat/completions": "talk",
+    "POST /v1/responses": "talk",
     "POST /agui": "talk",
     "POST /a2a": "talk",
     "GET /seats": "operate",

@@ -32,7 +32,7 @@ from tests.support.http_door import served
 from tests.support.odd_provider import Chunk, Provider, delta, end, words
 from tests.support.scripted_assistant import ROLES, stage
 
-MODEL = "dialog-supervisor"
+MODEL, HELPER = "dialog-supervisor", "dialog-supervisor-helper"
 PIXEL = f"data:image/png;base64,{base64.b64encode(bytes.fromhex('89504e470d0a1a0a') + b'dot').decode()}"
 ANNA = Operator("Anna", "desk Anna")
 SYSTEM = {"role": "system", "content": "You are a pirate."}
@@ -160,8 +160,8 @@ async def test_why_an_answer_ended(
 
 
 async def test_models_and_faults(client: httpx.AsyncClient) -> None:
-    """One model is listed; a request without a user's last message is refused."""
-    assert [model["id"] for model in (await client.get("/v1/models")).json()["data"]] == ["dialog-supervisor"]
+    """The assistant and the model alone are listed; a request without a user's last message is refused."""
+    assert [model["id"] for model in (await client.get("/v1/models")).json()["data"]] == [MODEL, HELPER]
     for messages in ([], [SYSTEM], [{"role": "assistant", "content": "hello"}]):
         answer = await client.post("/v1/chat/completions", json={"model": MODEL, "messages": messages})
         assert answer.status_code == 422
@@ -191,19 +191,14 @@ Generate a title.
 USER: Wie wird das Wetter in Köln morgen früh?
 ASSISTANT: Kalt.
 </chat_history>"""
-CHORES = (
-    TITLE,
-    "Provide a concise, 5-word-or-less title for the conversation.\n\nConversation:\nUser: hi",
-    "Analyze this conversation and provide:\n1. A title",
-)
 
 
-@pytest.mark.parametrize("text", CHORES)
+@pytest.mark.parametrize("text", [TITLE, "merge these answers"])
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_front_ends_own_calls(client: httpx.AsyncClient, script: Script, text: str, *, stream: bool) -> None:
     """A title is made by the model that leads, without tools, and leaves no thread behind."""
     script.add(supervisor=["Kälte"])
-    body = {"model": MODEL, "messages": [{"role": "user", "content": text}], "stream": stream}
+    body = {"model": HELPER, "messages": [{"role": "user", "content": text}], "stream": stream}
     answer = await client.post("/v1/chat/completions", json=body)
     assert "Kälte" in answer.text
     assert [(asked.tools, asked.messages[-1].text) for asked in script.asked] == [([], text)]
@@ -218,24 +213,23 @@ async def test_a_front_ends_own_calls_are_counted(
     """Titles count among the messages of their user, or of the key that names none."""
     script.add(supervisor=["Kälte"] * 3)
     assistant._turn_count.most = 3
-    body = {"model": MODEL, "messages": [{"role": "user", "content": TITLE}], **user}
+    body = {"model": HELPER, "messages": [{"role": "user", "content": TITLE}], **user}
     statuses = [(await client.post("/v1/chat/completions", json=body)).status_code for _ in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
 
 
-async def test_a_model_by_rules_gives_a_title(tmp_path: Path) -> None:
-    """Without a model that reads prompts a title is the first words of the user; a user's own wish is a message."""
+async def test_a_model_that_reads_no_prompts(tmp_path: Path) -> None:
+    """The model by rules gives no titles, and says so; a document that looks like such a call is only read."""
     models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
     async with (
         stage(tmp_path / "rules.db", models) as assistant,
         served(assistant) as url,
         httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
-        for text, threads in ((TITLE, 0), ("provide a concise summary of my list", 1)):
-            body = {"model": MODEL, "messages": [{"role": "user", "content": text}]}
-            content = (await client.post("/v1/chat/completions", json=body)).json()["choices"][0]["message"]["content"]
-            assert (content == "Wie wird das Wetter in") is (threads == 0)
-            assert len((await client.get("/threads")).json()["threads"]) == threads
+        for model, status, threads in ((HELPER, 422, 0), (MODEL, 200, 1)):
+            body = {"model": model, "messages": [{"role": "user", "content": TITLE}]}
+            answer = await client.post("/v1/chat/completions", json=body)
+            assert (answer.status_code, len((await client.get("/threads")).json()["threads"])) == (status, threads)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 import app.doors.http
-from app.doors.http import completions, exchange, service
+from app.doors.http import completions, exchange, front_ends, service
 
 SEEDS = (
     *("\n", " ", "x", "a ", "\t\n ", "user: ", "user:\n", "human : x\n", "- ", "::", "[", "[::", "1.", "%2f", "-a"),
@@ -132,8 +132,8 @@ def test_what_grows_is_found() -> None:
 
 def test_no_pattern_grows_faster_than_the_text() -> None:
     """Whatever text comes in, each pattern of the door reads it in steps that grow with it."""
-    assert {completions.FIRST_WORDS, completions.TASK, service._HOST} <= {*patterns().values()}
-    searched = {name: grows(pattern) for name, pattern in patterns().items() if name.endswith("FIRST_WORDS")}
+    assert {front_ends.RESULT, front_ends.TAG, service._HOST} <= {*patterns().values()}
+    searched = {name: grows(pattern) for name, pattern in patterns().items() if name.endswith("RESULT")}
     assert searched == {name: [] for name in searched}
     for name, pattern in patterns().items():
         # The others are held against a beginning, not searched for.

@@ -268,10 +268,10 @@ async def test_whoever_has_sent_too_much(client: httpx.AsyncClient, assistant: A
     assert answers[1].json()["error"]["code"] == "rate_limit_exceeded"
 
 
-async def test_one_model(client: httpx.AsyncClient) -> None:
-    """The one model is found by its name, and no other."""
+async def test_two_models(client: httpx.AsyncClient) -> None:
+    """Each model that is listed is found by its name, and no other."""
     listed = (await client.get("/v1/models")).json()["data"]
-    assert [(await client.get(f"/v1/models/{MODEL}")).json()] == listed
+    assert [(await client.get(f"/v1/models/{model['id']}")).json() for model in listed] == listed
     other = await client.get("/v1/models/gpt-5")
     assert (other.status_code, other.json()["error"]["code"]) == (404, "model_not_found")
 

@@ -1,0 +1,273 @@
+"""Branches of a thread: the conversation goes to an earlier turn, or to one that it had left, and on from there.
+
+What the turns that are left have written is taken back, and what those of the path have written stands again.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Overwrite
+
+from agents.conversation.changes import Change, Update
+from agents.conversation.migration import from_transcript
+from agents.conversation.persons import BLANK, others_in
+from agents.graph import Graph
+from agents.memory import Memory
+from agents.memory.inbox import InboxEntry, TranscriptLine, now_ms
+from agents.memory.store import Namespace, namespace_of, namespace_of_thread
+from agents.memory.undo_log import LEFT, LoggedWrite, ToolWrite
+from agents.nodes.tools import remember_form
+from agents.nodes.undo import UndoNode
+from agents.state import SUPERVISOR, State, form_of, holder_of
+from agents.state.person import Branch, Heard
+from agents.toolkit.context import Context
+from agents.toolkit.speaker import Speakers
+from app.assistant.run import config_of
+from app.assistant.turn import REMEMBERED, Exchange
+from app.assistant.turn_player import Read
+from prompts import FALLBACK, phrase
+
+MARK = "back_to"
+"""Among the metadata of a checkpoint: the turn that the thread went back to with it."""
+MOST_TURNS = 100_000
+BEGINNING = ""
+"""Stands for the message of the turn before the first one."""
+
+
+def parents_in(thread: str) -> Namespace:
+    """Return where it is kept after which message each message of a thread was said."""
+    return namespace_of_thread(thread, "parents")
+
+
+@dataclass(frozen=True)
+class Branches:
+    """Where the turns of a thread stand to each other. The caller of each method holds the thread."""
+
+    graph: Graph
+    read: Read
+    memory: Memory
+    speakers: Speakers
+    context: Callable[[str, str], Context]
+    """Returns the context of a thread and a user."""
+
+    async def path(self, thread: str, message: str) -> list[str]:
+        """Return the messages up to one, oldest first. One of which nothing is kept follows the turn before it."""
+        items = await self.memory.store.asearch(parents_in(thread), limit=MOST_TURNS)
+        parents = {item.key: str(item.value["parent"]) for item in items}
+        order = [id for id, _ in await self.memory.transcript.turns(thread)]
+        parents = {**dict(zip(order[1:], order, strict=False)), **parents}
+        path = list[str]()
+        while message and message not in path:
+            path.append(message)
+            message = parents.get(message, BEGINNING)
+        return path[::-1]
+
+    async def at(self, thread: str) -> str:
+        """Return the message at whose turn the conversation is; empty if nothing was said."""
+        return _at(await self._values(thread))
+
+    async def parent(self, thread: str, message: str) -> str | None:
+        """Return the message behind which one was said; None if that was not noted."""
+        item = await self._store.aget(parents_in(thread), message)
+        return str(item.value["parent"]) if item else None
+
+    async def present(self, thread: str, message: str) -> str | None:
+        """Return the message at whose turn the conversation is; None if it is not behind another one.
+
+        Turns of other doors may lie between the two.
+        """
+        values = await self._values(thread)
+        branch = values.get("branch")
+        if branch and not branch["settled"]:
+            return None
+        present = at = _at(values)
+        # What several people have said is nobody's to leave.
+        is_shared = bool(others_in(values, values.get("heard", {}).get("user", "")))
+        while at and at != message and not await self.memory.store.aget(parents_in(thread), at):
+            path = await self.path(thread, at)
+            at = path[-2] if len(path) > 1 else BEGINNING
+        return present if at == message or is_shared else None
+
+    async def go(
+        self, thread: str, user: str, message: str, by: str, rest: Sequence[Exchange] = ()
+    ) -> tuple[str, list[str]]:
+        """Go to the turn of a message and add what was said elsewhere after it.
+
+        Returns the message at whose turn the conversation is then, and what the user must be told.
+
+        `by` is the message that goes on from there.
+        """
+        path = await self.path(thread, message)
+        values, config = await self._values_at(thread, path)
+        present = await self._values(thread)
+        heard: Heard = present.get("heard") or Heard(id=BEGINNING, text=None, source="message", user=user)
+        turn = max([present.get("turn", 0), *(number for _, number in await self.memory.transcript.turns(thread))])
+        if rest:
+            messages = exchanged(thread, user, rest, turn + 1)
+            await self.memory.transcript.restore(thread, messages, adds=True)
+            turn, last = turn + len(rest), messages[-1][0]
+            heard = Heard(id=last.message_id, text=None, source="message", user=user)
+            for entry, _ in messages:
+                await self._store.aput(
+                    parents_in(thread), entry.message_id, {"parent": path[-1] if path else BEGINNING}
+                )
+                path.append(entry.message_id)
+            values = with_exchanges(values, rest)
+        at = path[-1] if path else BEGINNING
+        change = Change(cast(State, {**values, "turn": turn, "heard": heard}))
+        change.put(branch=Branch(at=at, heard=heard["id"], by=by, done=[], settled=False))
+        await self._write(config or config_of(thread), change.state)
+        told = await self._settle(thread, user, {*path}, change)
+        await self._write(config_of(thread), change.state)
+        return at, told
+
+    async def copy(self, source: str, message: str, target: str, rest: Sequence[Exchange] = ()) -> str:
+        """Make a new thread of the turns up to a message, with what they have written, as if of another person.
+
+        Returns the last message of the new thread.
+        """
+        path = await self.path(source, message)
+        numbers = dict(await self.memory.transcript.turns(source))
+        entries = list[tuple[InboxEntry | None, Sequence[TranscriptLine]]]()
+        for id in path:
+            if entry := await self.memory.transcript.entry(source, id):
+                lines = await self.memory.transcript.lines(source, message_id=id)
+                answers = [line for line in lines if line.role == "assistant"]
+                entries.append((replace(entry, thread=target, user=target), answers))
+        values, _ = await self._values_at(source, path)
+        turn = max((numbers.get(id, 0) for id in path), default=0)
+        added = exchanged(target, target, rest, turn + 1)
+        await self.memory.transcript.restore(target, [*entries, *added])
+        last = added[-1][0].message_id if added else message
+        heard = Heard(id=last, text=None, source="message", user=target)
+        state = {**with_exchanges(values, rest), "turn": turn + len(rest), "heard": heard, "branch": None}
+        change = Change(cast(State, {**state, "writer": target, "persons": {}}))
+        await self._write(config_of(target), change.state)
+        runtime, undo = self._runtime(target, target), UndoNode(self.speakers)
+        writes = await self.memory.undo.writes(source, source)
+        standing = [write for write in writes if write.message in path and write.undone_by not in path]
+        for write in standing:
+            about = {name: getattr(write, name) for name in ("message", "speaker", "tool", "call")}
+            await self.memory.undo.note(ToolWrite(thread=target, user=target, **about), write.record)
+            await undo.redo(_formless(write), change, runtime)
+        await self._remember(change, runtime, {write.speaker for write in standing})
+        return last
+
+    async def _settle(self, thread: str, user: str, path: set[str], change: Change) -> list[str]:
+        """Let what the messages of a path have written stand, and nothing else; return what stays all the same."""
+        runtime, undo = self._runtime(thread, user), UndoNode(self.speakers)
+        told, done, changed = list[str](), list[dict[str, object]](), list[LoggedWrite]()
+        writes = await self.memory.undo.writes(thread, user)
+        for write in reversed([write for write in writes if write.message not in path and not write.undone_by]):
+            changed.append(write)
+            taken, text, is_gone = await undo.take_back(_formless(write), change, runtime)
+            if stale := taken.get("stale"):
+                told.append(phrase("undo_stale", change.state["lang"], items="; ".join(stale)))
+            if is_gone or taken:
+                await self.memory.undo.mark(write, LEFT)
+            elif text:
+                told.append(text)
+                done.append({"tool": write.tool, **{name: write.record.get(name) for name in ("args", "text")}})
+        for write in writes:
+            if write.message in path and write.undone_by and write.undone_by not in path:
+                changed.append(write)
+                if what := await undo.redo(_formless(write), change, runtime):
+                    told.append(phrase("branch_not_again", change.state["lang"], what=what))
+                await self.memory.undo.mark(write, "")
+        await self._remember(change, runtime, {write.speaker for write in changed})
+        if branch := change.state["branch"]:
+            change.put(branch={**branch, "done": done, "settled": True})
+        return list(dict.fromkeys(told))
+
+    async def _remember(self, change: Change, runtime: Runtime[Context], speakers: set[str]) -> None:
+        """Keep the forms of these speakers for later threads as they are now."""
+        for speaker in self.speakers.remembered():
+            place = namespace_of(runtime.context.user, "forms")
+            if speaker.name in speakers and await self._store.aget(place, speaker.name):
+                await remember_form(speaker, form_of(change.state, speaker.name), runtime.context, self._store)
+
+    @property
+    def _store(self) -> BaseStore:
+        return self.memory.store
+
+    def _runtime(self, thread: str, user: str) -> Runtime[Context]:
+        return Runtime(context=self.context(thread, user), store=self._store, stream_writer=lambda _: None)
+
+    async def _values(self, thread: str) -> State:
+        return cast(State, (await self.read(thread)).values)
+
+    async def _values_at(self, thread: str, path: Sequence[str]) -> tuple[State, RunnableConfig | None]:
+        """Return the state at the end of a path, with the config of its checkpoint; without one as it was said."""
+        numbers = dict(await self.memory.transcript.turns(thread))
+        end = (await self.kept_turns(thread)).get(numbers.get(path[-1], 0)) if path else None
+        if end:
+            return cast(State, (await self.graph.aget_state(end)).values), end
+        lines = [
+            line for id in path[-REMEMBERED:] for line in await self.memory.transcript.lines(thread, message_id=id)
+        ]
+        values = await self._values(thread)
+        rebuilt: Update = from_transcript(lines) if lines else {}
+        talks = cast("dict[str, object]", rebuilt.get("talks", {}))
+        blank = {**BLANK, **rebuilt, "talks": talks, "lang": values.get("lang", FALLBACK)}
+        return cast(State, {**blank, **{name: values[name] for name in ("writer", "persons") if name in values}}), None
+
+    async def kept_turns(self, thread: str) -> dict[int, RunnableConfig]:
+        """Return the turns whose end is still stored, the latest first, each with the config of its last checkpoint."""
+        configs: dict[int, RunnableConfig] = {}
+        root: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+        async for checkpoint in self.memory.saver.alist(root):
+            turn = checkpoint.checkpoint["channel_values"].get("turn")
+            # An input is stored before its turn begins, under the number of the turn before.
+            begins = checkpoint.metadata.get("source") == "input" or MARK in checkpoint.metadata
+            if isinstance(turn, int) and not begins:
+                configs.setdefault(turn, checkpoint.config)
+        return configs
+
+    async def _write(self, config: RunnableConfig, state: State) -> None:
+        """Write a state between two turns, over all that stands there."""
+        over: dict[str, object] = {"listener": None, "asked": [], "votes": Overwrite([]), "said": Overwrite([])}
+        marked: RunnableConfig = {**config, "metadata": {MARK: state["turn"]}}
+        await self.graph.aupdate_state(
+            marked, {**state, **over, "talks": Overwrite(state.get("talks", {}))}, as_node="settle"
+        )
+
+
+def _at(values: State) -> str:
+    heard, branch = values.get("heard", {}).get("id", BEGINNING), values.get("branch")
+    return branch["at"] if branch and branch["heard"] == heard else heard
+
+
+def _formless(write: LoggedWrite) -> LoggedWrite:
+    """Return a write without what it changed in a form: each turn's state has its own."""
+    items = {kind: pairs for kind, pairs in write.record.get("items", {}).items() if kind != "form"}
+    return replace(write, record={**write.record, "items": items}) if "items" in write.record else write
+
+
+def exchanged(
+    thread: str, user: str, rest: Sequence[Exchange], turn: int
+) -> list[tuple[InboxEntry, Sequence[TranscriptLine]]]:
+    """Return what was said elsewhere as messages of a thread whose turns begin with this number."""
+    messages = list[tuple[InboxEntry, Sequence[TranscriptLine]]]()
+    for number, exchange in enumerate(rest, turn):
+        id, at_ms = uuid.uuid4().hex, now_ms()
+        entry = InboxEntry(thread, id, user, exchange.text, "message", turn=number, received_ms=at_ms)
+        line = TranscriptLine("assistant", SUPERVISOR, exchange.answer, number, id, at_ms, {"source": "llm"})
+        messages.append((entry, [line] if exchange.answer else []))
+    return messages
+
+
+def with_exchanges(values: State, rest: Sequence[Exchange]) -> State:
+    """Return a state whose speaker has heard what was said elsewhere; nothing of it asks for anything."""
+    if not rest:
+        return values
+    change, messages = Change(cast(State, {**values, "pending": []})), list[AnyMessage]()
+    for exchange in rest[-REMEMBERED:]:
+        messages += [HumanMessage(exchange.text), *([AIMessage(exchange.answer)] if exchange.answer else [])]
+    change.add(holder_of(change.state), *messages)
+    return change.state

@@ -1,0 +1,47 @@
+"""Front ends that speak for people: what they wrap around the words that somebody typed is not theirs."""
+
+import re
+from collections.abc import Sequence
+
+WRAPPED = "### Task:\nRespond to the user query"
+"""Begins the templates of Open WebUI for files, search results and knowledge."""
+QUERIES: Sequence[tuple[str, str]] = (("<user_query>\n", "\n</user_query>"), ("\n</context>\n", ""))
+"""What stands before and behind the words in them. Nothing that a document says stands behind its last occurrence."""
+RESULT = re.compile(r"\nTool `[^`\n]{1,200}` Output: ")
+"""Begins what Open WebUI adds behind the words of a tool's result."""
+UNKNOWN = "### Task:"
+TAG = re.compile(r"<(/?[A-Za-z][\w-]{0,100})")
+PASSING = "local:"
+"""Begins the id that Open WebUI gives a chat that it does not keep; several such chats have the same one."""
+
+
+def unwrapped(text: str) -> tuple[str, str]:
+    """Return what a person typed, and all the rest: text that somebody else wrote.
+
+    Of an unknown wrapping nobody knows what was typed, so that all of it is the rest.
+    """
+    result = RESULT.search(text)
+    if not text.startswith(WRAPPED):
+        typed = text[: result.start()] if result else text
+        is_unknown = typed.startswith(UNKNOWN) or _has_block(typed)
+        return ("", text) if is_unknown else (typed.strip() if result else typed, text[len(typed) :])
+    whole = text.rstrip()
+    for before, behind in QUERIES:
+        begin = whole.rfind(before) + len(before)
+        # A tool's result may tell where the context ends, and a document may look like the result of a tool.
+        if begin >= len(before) and whole.endswith(behind) and not result:
+            return whole[begin : len(whole) - len(behind)].strip(), text[:begin]
+    return "", text
+
+
+def _has_block(text: str) -> bool:
+    """Tell whether a text has an element of several lines, as XML and HTML have them."""
+    opened = set[str]()
+    for line in text.splitlines():
+        end = line.rstrip()
+        closing = TAG.match(end, end.rfind("<")) if end.endswith(">") else None
+        if closing and closing[1].removeprefix("/") in opened and closing[1].startswith("/"):
+            return True
+        if opening := TAG.match(line):
+            opened.add(opening[1])
+    return False

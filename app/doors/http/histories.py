@@ -1,0 +1,212 @@
+"""Histories that clients send: a value that leads to a thread, and to the turn in it at which the history ends.
+
+Where the chat is named, it is the turn at that position. Where only the person is named, it is what they have said.
+Where nobody is named, it is all that was said on both sides; of several talks with equal beginnings each has a thread.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fastapi import HTTPException
+from langgraph.store.base import BaseStore, PutOp, SearchItem
+
+from agents.memory.inbox import storable
+from agents.memory.store import LINKS, Namespace, namespace_of, namespace_of_thread
+from app.assistant import Assistant
+from app.assistant.branches import BEGINNING
+from app.assistant.turn import Exchange, Turn
+from app.security.api_keys import Key
+
+MOST_EQUAL = 20
+"""Talks with the same words that are looked at, the latest first."""
+BETWEEN = "\n\n"
+"""Stands between two messages of one answer."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a message goes on: the `thread`, `id`, `after` and `before` of its `Turn`."""
+
+    thread: str
+    after: str | None
+    before: Sequence[Exchange] = ()
+    id: str = ""
+    """That of the same message, if it was sent before at this place and not answered; else a new one."""
+
+    def turn(self, text: str, **fields: Any) -> Turn:
+        """Return the turn of a message there."""
+        return Turn(thread=self.thread, text=text, id=self.id, after=self.after, before=self.before, **fields)
+
+
+@dataclass(frozen=True)
+class Histories:
+    """Find the place of a history among those of a caller, of a person of theirs, or of one chat."""
+
+    assistant: Assistant
+    key: Key
+    user: str | None = None
+    """The person, as they are kept."""
+    chat: str | None = None
+    """The thread of the chat, if the client names it."""
+    resends: bool = True
+    """Whether the client always sends all that was said in a chat; else it may leave out what the chat has."""
+
+    async def place(
+        self, said: Sequence[Exchange], text: str, id: str | None = None, behind: str | None = None
+    ) -> Place:
+        """Return where a message goes on that was said behind this, and note that it does.
+
+        `id` is that of the message, if it has one. `behind` is the message behind whose answer all this was said, empty
+        if none is named; a message with it can be named so as well.
+
+        Raises:
+            HTTPException: that message is not known, or is another person's (404).
+        """
+        chains, spoken = self._chains([*said, Exchange(text, "")]), _digest(said)
+        async with self.assistant.memory.locks.hold(f"\0histories {self.key.name} {self.user} {self.chat}"):
+            if behind:
+                place, before = await self._behind(behind, said), None
+            elif self.chat is not None:
+                place, before = await self._in_chat(self.chat, said, chains[-2], spoken, text), None
+            else:
+                place, before = await self._by_words(said, chains[:-1], text, id)
+            most = self.assistant.limits.message_length
+            rest = [Exchange(each.text[:most], each.answer[:most]) for each in place.before]
+            place = replace(
+                place, before=rest, id=id or place.id or await self._unanswered(place, text) or uuid.uuid4().hex
+            )
+            source, thread = place.thread, place.thread
+            if before and self.user is None and before.value["next"] not in ("", place.id):
+                # Nobody knows whose talk that is: the message goes on in a copy.
+                thread = self._new()
+            elif before:
+                # A cut answer is what was said from now on.
+                talk = before.value["talk"] or ("" if place.before else spoken)
+                value = {**before.value, "next": place.id, "talk": talk}
+                await self._store.aput(before.namespace, before.key, value)
+            puts = [
+                PutOp(namespace_of_thread(thread, LINKS), place.id, {"namespace": [*chains[-1]]}),
+                PutOp(chains[-1], place.id, {"thread": thread, "talk": "", "next": ""}),
+            ]
+            if behind is not None:
+                name, value = f"{place.id}/", {"thread": thread, "user": self.user or ""}
+                puts.append(PutOp(namespace_of_thread(thread, LINKS), name, {"namespace": [*self._named]}))
+                puts.append(PutOp(self._named, name, value))
+            await self._store.abatch(puts)
+        if thread != source:
+            at = await self.assistant.branches.copy(source, place.after or BEGINNING, thread, place.before)
+            return Place(thread, at, (), place.id)
+        return place
+
+    async def keep(self, place: Place, said: Sequence[Exchange], text: str, answer: str) -> None:
+        """Note what was answered to a message at its place."""
+        said = [*said, Exchange(text, answer)]
+        item = await self._store.aget(self._chains(said)[-1], place.id)
+        if item:
+            await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digest(said)})
+
+    async def _behind(self, message: str, said: Sequence[Exchange]) -> Place:
+        """Return the turn of a message that was answered to this caller and person."""
+        item = await self._store.aget(self._named, f"{message}/")
+        if item is None or item.value["user"] != (self.user or ""):
+            raise HTTPException(404, "There is no such response.")
+        return Place(str(item.value["thread"]), message, said)
+
+    async def _in_chat(self, chat: str, said: Sequence[Exchange], chain: Namespace, spoken: str, text: str) -> Place:
+        """Return the turn of a chat at the position where a history ends."""
+        items = await self._store.asearch(chain, limit=MOST_EQUAL) if said else []
+        for item in sorted(items, key=lambda item: item.value["talk"] != spoken):
+            # One that was refused was never played.
+            if await self.assistant.message(chat, item.key):
+                return Place(chat, item.key)
+        branches, lines = self.assistant.branches, await self.assistant.memory.transcript.lines(chat)
+        path = await branches.path(chat, await branches.at(chat))
+        texts = {line.message_id: line.text for line in lines if line.role == "user"}
+        heard = [texts[id] for id in path if id in texts]
+        path = [id for id in path if id in texts]
+        if not said:
+            is_again = heard == [text] or (len(path) > 1 and bool(await branches.parent(chat, path[1])))
+            return Place(chat, BEGINNING if self.resends or not path or is_again else None)
+        if len(said) < len(path) and [exchange.text for exchange in said] == heard[-len(said) :]:
+            # The client has dropped the beginning.
+            return Place(chat, path[-1])
+        if len(said) <= len(path):
+            return Place(chat, path[len(said) - 1])
+        return Place(chat, path[-1] if path else BEGINNING, said[len(path) :])
+
+    async def _by_words(
+        self, said: Sequence[Exchange], chains: Sequence[Namespace], text: str, id: str | None
+    ) -> tuple[Place, SearchItem | None]:
+        """Return the place of a history by what was said, and the turn at which its known beginning ends."""
+        for size in range(len(said), 0, -1):
+            items = await self._store.asearch(chains[size], limit=MOST_EQUAL)
+            if self.user is None:
+                spoken = _digest(said[:size])
+                equal = [item for item in items if item.value["talk"] == spoken]
+                items = equal or [item for item in items if await self._is_same(item, said[:size], chains[size - 1])]
+            if size == len(said):
+                for item in items:
+                    thread, sent = str(item.value["thread"]), str(item.value["next"])
+                    entry = await self.assistant.message(thread, sent) if sent else None
+                    if entry and entry.text == text and (sent == id or entry.status in ("open", "failed")):
+                        return Place(thread, item.key, (), sent), item
+            # A talk that nobody has gone on with is nobody else's.
+            for item in sorted(items, key=lambda item: bool(item.value["next"])):
+                if await self.assistant.message(str(item.value["thread"]), item.key):
+                    return Place(str(item.value["thread"]), item.key, said[size:]), item
+        return Place(self._new(), BEGINNING, said), None
+
+    async def _is_same(self, item: SearchItem, said: Sequence[Exchange], chain: Namespace) -> bool:
+        """Tell whether all that was said up to a turn is this; Stop may have cut the last answer.
+
+        `chain` is where the turn before it is kept. Nobody gets to see an answer of which they know nothing.
+        """
+        thread, sent = str(item.value["thread"]), said[-1].answer.strip()
+        if len(said) > 1:
+            parent = await self.assistant.branches.parent(thread, item.key)
+            before = await self._store.aget(chain, parent) if parent else None
+            if before is None or before.value["talk"] != _digest(said[:-1]):
+                return False
+        lines = await self.assistant.memory.transcript.lines(thread, message_id=item.key)
+        answer = BETWEEN.join(line.text for line in lines if line.role == "assistant")
+        return bool(sent) and answer.startswith(sent)
+
+    async def _unanswered(self, place: Place, text: str) -> str:
+        """Return the id of the last message of a thread if it is this one and was not answered."""
+        last = await self.assistant.last_message(place.thread, self.user or place.thread)
+        if last is None or last.status not in ("open", "failed") or last.text != storable(text):
+            return ""
+        parent = await self.assistant.branches.parent(place.thread, last.message_id)
+        return last.message_id if parent is None or place.after in (None, parent) else ""
+
+    def _chains(self, said: Sequence[Exchange]) -> list[Namespace]:
+        """Return where the turns are kept at which each beginning of a history ends: by a digest of its words."""
+        chain = hashlib.sha256(repr((self.chat, self.user if self.chat is None else "")).encode("utf-8", "replace"))
+        chains = [self._kept(chain.hexdigest())]
+        for exchange in said:
+            chain.update(hashlib.sha256(exchange.text.strip().encode("utf-8", "replace")).digest())
+            chains.append(self._kept(chain.hexdigest()))
+        return chains
+
+    def _kept(self, digest: str) -> Namespace:
+        return namespace_of(f"http:{self.key.name}", "histories", digest)
+
+    @property
+    def _named(self) -> Namespace:
+        """Where the threads of the messages are kept that a client may name; each has a slash behind its id."""
+        return namespace_of(f"http:{self.key.name}", "answered")
+
+    def _new(self) -> str:
+        return self.key.inside(uuid.uuid4().hex)
+
+    @property
+    def _store(self) -> BaseStore:
+        return self.assistant.memory.store
+
+
+def _digest(said: Sequence[Exchange]) -> str:
+    texts = [(exchange.text.strip(), exchange.answer.strip()) for exchange in said]
+    return hashlib.sha256(repr(texts).encode("utf-8", "replace")).hexdigest()

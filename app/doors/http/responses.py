@@ -1,0 +1,167 @@
+"""OpenAI's Responses form, which its newer clients speak unless they are told otherwise."""
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.sse import format_sse_event
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.language.text.clean import safe_json
+from app.doors.http import exchange
+from app.doors.http.completions import Completion, Reply, Talking
+from app.doors.http.delivery import streamed, whole
+from app.doors.http.openai_form import error_of
+
+PREFIX = "resp_"
+KINDS = {"input_text": "text", "output_text": "text", "input_image": "image_url"}
+"""The kinds of parts, as chat completions call them."""
+UNDONE: Mapping[str, object] = {"background": False, "conversation": None, "prompt": None}
+"""Fields that would change what is done, with the values that change nothing."""
+router = APIRouter(prefix="/v1", responses=exchange.FAULTS)
+
+
+class Item(BaseModel):
+    """A message of the input."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str = "message"
+    role: Annotated[str, Field(max_length=40)] = "user"
+    content: str | list[dict[str, Any]] = ""
+
+    def message(self) -> dict[str, Any]:
+        """Return it as chat completions have it. Raises Refusal: it is no message."""
+        if self.type != "message":
+            raise exchange.Refusal(422, f"Items of the kind {self.type!r} are not read.", "unsupported_value", "input")
+        if isinstance(self.content, str):
+            return {"role": self.role, "content": self.content}
+        parts = [{**part, "type": KINDS.get(str(part.get("type")), str(part.get("type")))} for part in self.content]
+        for part in parts:
+            if "image_url" in part:
+                part["image_url"] = {"url": str(part["image_url"])}
+        return {"role": self.role, "content": parts}
+
+
+class NewResponse(BaseModel):
+    """A request; what else a client sets is refused or left alone as in chat completions."""
+
+    model_config = ConfigDict(extra="allow")
+    model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
+    input: str | list[Item]
+    previous_response_id: Annotated[str | None, Field(max_length=exchange.LONGEST_NAME + len(PREFIX))] = None
+    stream: bool = False
+    max_output_tokens: Annotated[int | None, Field(ge=16)] = None
+    user: exchange.Name | None = None
+
+    def completion(self) -> Completion:
+        """Return the request as one for chat completions. Raises Refusal: it asks for what is not done."""
+        others = self.model_extra or {}
+        text = others.pop("text", None)
+        others["response_format"] = text.get("format") if isinstance(text, dict) else text
+        if wrong := next((name for name, value in UNDONE.items() if others.get(name, value) not in (value, None)), ""):
+            raise exchange.Refusal(422, f"{wrong!r} is not supported here.", "unsupported_value", wrong)
+        items = [Item(content=self.input)] if isinstance(self.input, str) else self.input
+        asked = {"model": self.model, "messages": [item.message() for item in items], "user": self.user}
+        try:
+            return Completion.model_validate({**others, **asked, "max_tokens": self.max_output_tokens})
+        except ValidationError as fault:
+            raise exchange.Refusal(422, fault.errors()[0]["msg"], "invalid", "input") from None
+
+
+@router.post("/responses", responses=exchange.STREAMED)
+async def respond(body: NewResponse, talking: Annotated[Talking, Depends()]) -> Response:
+    """Answer the last message, behind the response that is named or behind the input before it."""
+    before = body.previous_response_id
+    reply, headers = await talking.reply(body.completion(), (before or "").removeprefix(PREFIX))
+    writer = ResponseWriter(reply, before)
+    return streamed(writer.stream(), headers) if body.stream else whole(writer.total(), headers)
+
+
+class ResponseWriter:
+    """Writes an answer as a response."""
+
+    def __init__(self, reply: Reply, before: str | None) -> None:
+        self._reply, self._number = reply, 0
+        self._head = {
+            "id": f"{PREFIX}{reply.id}",
+            "object": "response",
+            "created_at": int(time.time()),
+            "model": reply.model,
+            "previous_response_id": before,
+            **{"parallel_tool_calls": False, "tool_choice": "auto", "tools": [], "metadata": {}},
+            **dict.fromkeys(("error", "incomplete_details", "instructions", "temperature", "top_p")),
+        }
+
+    async def total(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield the response when it is over. Raises Refusal: the answer has failed."""
+        async for _ in self._reply.deltas():
+            pass
+        await self._reply.keep(self._reply.text)
+        yield self._response()
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """Yield the events of the response. Raises Refusal: it has failed before any word of it."""
+        place, is_begun = {"item_id": f"msg_{self._reply.id}", "output_index": 0}, False
+        in_part = {**place, "content_index": 0}
+        begun: list[tuple[str, Mapping[str, object]]] = [
+            ("response.created", {"response": {**self._head, "status": "in_progress", "output": []}}),
+            ("response.output_item.added", {"output_index": 0, "item": self._item("in_progress")}),
+            ("response.content_part.added", {**in_part, "part": self._part("")}),
+        ]
+        try:
+            async for delta in self._reply.deltas():
+                if "content" in delta:
+                    for name, fields in [] if is_begun else begun:
+                        yield self._frame(name, fields)
+                    is_begun = True
+                    yield self._frame(
+                        "response.output_text.delta", {**in_part, "delta": delta["content"], "logprobs": []}
+                    )
+        except exchange.Refusal as failed:
+            if not is_begun:
+                raise
+            yield self._frame("error", error_of(failed.status_code, failed.detail, failed.code))
+            return
+        await self._reply.keep(self._reply.text)
+        for name, fields in [] if is_begun else begun:
+            yield self._frame(name, fields)
+        response, text = self._response(), self._reply.text
+        yield self._frame("response.output_text.done", {**in_part, "text": text, "logprobs": []})
+        yield self._frame("response.content_part.done", {**in_part, "part": self._part(text)})
+        yield self._frame("response.output_item.done", {"output_index": 0, "item": response["output"][0]})
+        yield self._frame(f"response.{response['status']}", {"response": response})
+
+    def _response(self) -> dict[str, Any]:
+        usage, is_whole = self._reply.usage, self._reply.reason == "stop"
+        told = {
+            "input_tokens": usage["prompt_tokens"],
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": usage["completion_tokens"],
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": usage["total_tokens"],
+        }
+        why = "content_filter" if self._reply.reason == "content_filter" else "max_output_tokens"
+        ended = {"incomplete_details": None if is_whole else {"reason": why}}
+        status = "completed" if is_whole else "incomplete"
+        return {**self._head, "status": status, "output": [self._item(status)], "usage": told, **ended}
+
+    def _item(self, status: str) -> dict[str, Any]:
+        content = [] if status == "in_progress" else [self._part(self._reply.text)]
+        return {
+            "id": f"msg_{self._reply.id}",
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": content,
+        }
+
+    def _part(self, text: str) -> dict[str, Any]:
+        notes = [{"type": note["type"], **note["url_citation"]} for note in self._reply.annotations if text]
+        return {"type": "output_text", "text": text, "annotations": notes, "logprobs": []}
+
+    def _frame(self, name: str, fields: Mapping[str, object]) -> bytes:
+        # A fault has a type of its own.
+        data = {**fields, "type": name, "sequence_number": self._number}
+        self._number += 1
+        return format_sse_event(data_str=safe_json(data), event=name)

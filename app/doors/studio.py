@@ -170,7 +170,7 @@ async def _played(
     entry = InboxEntry(thread, taken["id"], user, taken["text"], taken["source"], received_ms=now_ms())
     preferences = await Preferences.of(store, user)
     lang = Languages(parts.settings.app_lang, tuple(languages())).choose(entry, preferences.lang, state.get("lang"))
-    spoken = Spoken(get_async_callback_manager_for_config(config), write)
+    spoken = SpokenMessages(get_async_callback_manager_for_config(config), write)
     context = replace(parts.context(thread, user, preferences.zone), rings=False, sink=spoken.events.put_nowait)
     heard: Heard = {**taken, "metadata": metadata_of(entry, (), context, "")}
     missed = _missed(state)
@@ -246,7 +246,7 @@ def _with_missed(state: ThreadState, missed: Sequence[AnyMessage], lang: str) ->
     return updated(own, {"talks": {holder: {"messages": messages}}}) if added else own
 
 
-class Spoken:
+class SpokenMessages:
     """What is said in a turn, streamed as the messages of a chat model, under the ids that they have in the state."""
 
     def __init__(self, callbacks: AsyncCallbackManager, write: Callable[[object], None]) -> None:

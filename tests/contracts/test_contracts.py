@@ -1,6 +1,8 @@
 """Agreements between parts that no single part can see."""
 
+import ast
 import importlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
 from app.composition import SUPERVISOR_TOOLS, discover
 from tests.support.places import ROOT
+from tests.support.size import PACKAGES
 
 
 @pytest.mark.parametrize("name", ["app", "agents", "dialogs", "observers", "prompts"])
@@ -19,6 +22,18 @@ def test_a_package_is_our_own(name: str) -> None:
     origin = importlib.import_module(name).__file__
     assert origin is not None
     assert Path(origin).is_relative_to(ROOT)
+
+
+def test_a_name_stands_for_one_class() -> None:
+    """A reader who meets a class by its name need not look up which one it is."""
+    names = Counter(
+        node.name
+        for package in PACKAGES
+        for file in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 @pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")

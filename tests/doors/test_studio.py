@@ -25,7 +25,7 @@ from langgraph_sdk.runtime import _ExecutionRuntime, _ReadRuntime
 from agents.errors import ConfigError, UsageError
 from agents.events import RETRY, Error, Message, Token
 from agents.memory import open_memory
-from app.doors.studio import ChatGraph, Spoken
+from app.doors.studio import ChatGraph, SpokenMessages
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
 from tests.support.remote_files import library
@@ -245,7 +245,7 @@ async def test_words_stream_under_the_id_of_their_message(server: Server) -> Non
     """As they are made; what was thrown away has another id than what was said in its place."""
 
     async def node(state: MessagesState, runtime: Runtime[None]) -> dict[str, object]:
-        spoken = Spoken(get_async_callback_manager_for_config(get_config()), runtime.stream_writer)
+        spoken = SpokenMessages(get_async_callback_manager_for_config(get_config()), runtime.stream_writer)
         for event in (
             *[Token(speaker="a", text="Hel"), Token(speaker="a", text="lo."), Message(speaker="a", text="Hello.")],
             *[Token(speaker="a", text="Wro"), Error(code=RETRY, text=""), Message(speaker="b", text="Right.")],

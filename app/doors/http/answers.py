@@ -27,7 +27,7 @@ class Busy(Exception):
     """So many turns are played here that no other one of this user is taken on."""
 
 
-class TooMany(Busy):
+class TurnLimitReached(Busy):
     """The users of a key have begun as many turns within an hour as the key may."""
 
 
@@ -147,7 +147,7 @@ class Answers:
         if self._assistant.is_crowded(turn.owner):
             raise Busy
         if self._of_keys.is_reached(holder):
-            raise TooMany("Too many messages were sent by this key; come again later.")
+            raise TurnLimitReached("Too many messages were sent by this key; come again later.")
         if not self._assistant.refuses(turn):
             self._of_keys.admits(holder)
 

@@ -129,7 +129,7 @@ async def model(id: str) -> dict[str, Any]:
 def _require(model: str) -> None:
     if model not in (MODEL, HELPER):
         there_are = f"there are {MODEL} and {HELPER}"
-        raise exchange.Refusal(404, f"There is no model {model!r}; {there_are}.", "model_not_found", "model")
+        raise exchange.HttpRefusal(404, f"There is no model {model!r}; {there_are}.", "model_not_found", "model")
 
 
 @dataclass
@@ -157,11 +157,11 @@ class Talking:
         refuse_undone(body.model_extra or {})
         spoken = [message for message in body.messages if message.role in ("user", "assistant")]
         if not spoken or spoken[-1].role != "user":
-            raise exchange.Refusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
+            raise exchange.HttpRefusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
         last = spoken[-1]
         if unread := {part.type for part in last.parts} - {*PARTS}:
             message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
-            raise exchange.Refusal(422, message, "unsupported_value", "messages")
+            raise exchange.HttpRefusal(422, message, "unsupported_value", "messages")
         if not last.text.strip() and not last.pictures:
             raise HTTPException(422, exchange.EMPTY)
         user = self.key.user(self.for_whom.user or body.user)
@@ -227,7 +227,7 @@ async def _helped(assistant: Assistant, turn: Turn, messages: Sequence[ChatMessa
             does not answer (503).
     """
     if not assistant.reads:
-        raise exchange.Refusal(422, "The model that is set reads no prompts.", "unsupported_value", "model")
+        raise exchange.HttpRefusal(422, "The model that is set reads no prompts.", "unsupported_value", "model")
     if assistant.is_too_long(turn):
         raise HTTPException(422, "The text is too long.")
     if assistant.refuses(turn):
@@ -285,10 +285,10 @@ class Reply:
         return self._bounds.reason or self._reason
 
     async def total(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield the answer when it is over. Raises Refusal: it has failed, and what it said before that."""
+        """Yield the answer when it is over. Raises HttpRefusal: it has failed, and what it said before that."""
         try:
             deltas = [delta async for delta in self.deltas()]
-        except exchange.Refusal as failed:
+        except exchange.HttpRefusal as failed:
             failed.detail = BETWEEN.join(filter(None, (self.text, failed.detail)))
             raise
         await self.keep(self.text)
@@ -299,7 +299,7 @@ class Reply:
         yield {**self._head, "object": "chat.completion", "choices": [choice], "usage": self.usage}
 
     async def stream(self, *, with_usage: bool) -> AsyncIterator[bytes]:
-        """Yield the answer in chunks, as it is made. Raises Refusal: it has failed before any word of it."""
+        """Yield the answer in chunks, as it is made. Raises HttpRefusal: it has failed before any word of it."""
         is_begun, head = False, {"role": "assistant", "content": ""}
         try:
             async for delta in self.deltas():
@@ -307,7 +307,7 @@ class Reply:
                     yield self._chunk(head)
                 is_begun = True
                 yield self._chunk(delta)
-        except exchange.Refusal as failed:
+        except exchange.HttpRefusal as failed:
             if not is_begun:
                 raise
             error = error_of(failed.status_code, failed.detail, failed.code)
@@ -324,7 +324,7 @@ class Reply:
         yield b"data: [DONE]\n\n"
 
     async def deltas(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield what each event adds, and at the end know all of it. Raises Refusal: the answer has failed."""
+        """Yield what each event adds, and at the end know all of it. Raises HttpRefusal: the answer has failed."""
         for delta in self._add(self._remarks):
             yield delta
         async for event in self._answer.read():

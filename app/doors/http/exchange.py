@@ -51,7 +51,7 @@ Language = Annotated[str, Field(max_length=10, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z
 IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME)]
 
 
-class Refusal(HTTPException):
+class HttpRefusal(HTTPException):
     """A refusal with a code of its own; `param` is the field of the request that it is about."""
 
     def __init__(self, status: int, message: str, code: str, param: str | None = None) -> None:

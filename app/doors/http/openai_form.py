@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from agents.events import CUT, REBUILT, RETRY, Error
 from agents.models.window import Window
-from app.doors.http.exchange import Refusal
+from app.doors.http.exchange import HttpRefusal
 
 FinishReason = Literal["stop", "length", "content_filter"]
 UNDONE: Mapping[str, Sequence[object]] = {
@@ -34,10 +34,10 @@ WORDS = (*CUT, REBUILT, RETRY, "loop", "refused")
 """The codes of errors that are words of an answer, or end one."""
 
 
-def failure_of(error: Error) -> Refusal | None:
+def failure_of(error: Error) -> HttpRefusal | None:
     """Return the fault that an error of a turn is; None if it only ends an answer, or says something in it."""
     status, code = FAILURES.get(error.code, (503, error.code))
-    return None if error.code in WORDS else Refusal(status, error.text, code)
+    return None if error.code in WORDS else HttpRefusal(status, error.text, code)
 
 
 def error_of(status: int, message: str, code: str, param: str | None = None) -> dict[str, object]:
@@ -52,7 +52,7 @@ def refuse_undone(fields: Mapping[str, Any]) -> None:
         value = fields.get(name)
         if value is not None and value not in harmless:
             able = f" other than {' and '.join(map(repr, harmless))}" if harmless else ""
-            raise Refusal(422, f"{name!r} is not supported here with any value{able}.", "unsupported_value", name)
+            raise HttpRefusal(422, f"{name!r} is not supported here with any value{able}.", "unsupported_value", name)
 
 
 class Bounds:

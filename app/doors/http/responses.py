@@ -22,7 +22,7 @@ UNDONE: Mapping[str, object] = {"background": False, "conversation": None, "prom
 router = APIRouter(prefix="/v1", responses=exchange.FAULTS)
 
 
-class Item(BaseModel):
+class ResponseItem(BaseModel):
     """A message of the input."""
 
     model_config = ConfigDict(extra="allow")
@@ -31,9 +31,11 @@ class Item(BaseModel):
     content: str | list[dict[str, Any]] = ""
 
     def message(self) -> dict[str, Any]:
-        """Return it as chat completions have it. Raises Refusal: it is no message."""
+        """Return it as chat completions have it. Raises HttpRefusal: it is no message."""
         if self.type != "message":
-            raise exchange.Refusal(422, f"Items of the kind {self.type!r} are not read.", "unsupported_value", "input")
+            raise exchange.HttpRefusal(
+                422, f"Items of the kind {self.type!r} are not read.", "unsupported_value", "input"
+            )
         if isinstance(self.content, str):
             return {"role": self.role, "content": self.content}
         parts = [{**part, "type": KINDS.get(str(part.get("type")), str(part.get("type")))} for part in self.content]
@@ -48,25 +50,25 @@ class NewResponse(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
-    input: str | list[Item]
+    input: str | list[ResponseItem]
     previous_response_id: Annotated[str | None, Field(max_length=exchange.LONGEST_NAME + len(PREFIX))] = None
     stream: bool = False
     max_output_tokens: Annotated[int | None, Field(ge=16)] = None
     user: exchange.Name | None = None
 
     def completion(self) -> Completion:
-        """Return the request as one for chat completions. Raises Refusal: it asks for what is not done."""
+        """Return the request as one for chat completions. Raises HttpRefusal: it asks for what is not done."""
         others = self.model_extra or {}
         text = others.pop("text", None)
         others["response_format"] = text.get("format") if isinstance(text, dict) else text
         if wrong := next((name for name, value in UNDONE.items() if others.get(name, value) not in (value, None)), ""):
-            raise exchange.Refusal(422, f"{wrong!r} is not supported here.", "unsupported_value", wrong)
-        items = [Item(content=self.input)] if isinstance(self.input, str) else self.input
+            raise exchange.HttpRefusal(422, f"{wrong!r} is not supported here.", "unsupported_value", wrong)
+        items = [ResponseItem(content=self.input)] if isinstance(self.input, str) else self.input
         asked = {"model": self.model, "messages": [item.message() for item in items], "user": self.user}
         try:
             return Completion.model_validate({**others, **asked, "max_tokens": self.max_output_tokens})
         except ValidationError as fault:
-            raise exchange.Refusal(422, fault.errors()[0]["msg"], "invalid", "input") from None
+            raise exchange.HttpRefusal(422, fault.errors()[0]["msg"], "invalid", "input") from None
 
 
 @router.post("/responses", responses=exchange.STREAMED)
@@ -94,14 +96,14 @@ class ResponseWriter:
         }
 
     async def total(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield the response when it is over. Raises Refusal: the answer has failed."""
+        """Yield the response when it is over. Raises HttpRefusal: the answer has failed."""
         async for _ in self._reply.deltas():
             pass
         await self._reply.keep(self._reply.text)
         yield self._response()
 
     async def stream(self) -> AsyncIterator[bytes]:
-        """Yield the events of the response. Raises Refusal: it has failed before any word of it."""
+        """Yield the events of the response. Raises HttpRefusal: it has failed before any word of it."""
         place, is_begun = {"item_id": f"msg_{self._reply.id}", "output_index": 0}, False
         in_part = {**place, "content_index": 0}
         begun: list[tuple[str, Mapping[str, object]]] = [
@@ -118,7 +120,7 @@ class ResponseWriter:
                     yield self._frame(
                         "response.output_text.delta", {**in_part, "delta": delta["content"], "logprobs": []}
                     )
-        except exchange.Refusal as failed:
+        except exchange.HttpRefusal as failed:
             if not is_begun:
                 raise
             yield self._frame("error", error_of(failed.status_code, failed.detail, failed.code))

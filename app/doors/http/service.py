@@ -30,7 +30,7 @@ from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
 from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
-from app.doors.http.answers import Answers, Busy, TooMany
+from app.doors.http.answers import Answers, Busy, TurnLimitReached
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
 from app.doors.http.measures import Measures
@@ -243,7 +243,7 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
     """Answer a failure in the one form, without anything that a caller must not see; on a page in a sentence."""
     status, message, code, param = 500, "Something went wrong here.", "", None
     match failure:
-        case exchange.Refusal():
+        case exchange.HttpRefusal():
             status, message, code, param = failure.status_code, str(failure.detail), failure.code, failure.param
         case StarletteHTTPException():
             status, message = failure.status_code, str(failure.detail)
@@ -253,7 +253,7 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
             status, message = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         case UsageError():
             status, message = 409, str(failure)
-        case TooMany():
+        case TurnLimitReached():
             status, message = 429, str(failure)
         case Busy():
             status, message = 503, "Too many turns are being played; come again in some seconds."
@@ -268,7 +268,7 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
     return fault(request, status, message, code, param)
 
 
-class Door(FastAPI):
+class HttpApplication(FastAPI):
     """The application, whose description has the types of all events."""
 
     def openapi(self) -> dict[str, Any]:
@@ -295,7 +295,7 @@ def make_app(
     """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
     answers = Answers(assistant)
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
-    app = Door(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
+    app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     for kind in (*FAULTY, *FAULTS, Exception):
         app.add_exception_handler(kind, answer_failure)
     app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks

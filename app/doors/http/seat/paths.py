@@ -65,14 +65,14 @@ class Words(Body):
     operator: Name | None = None
 
 
-class CallRequest(Body):
+class PersonCall(Body):
     """Why a person is called, and to whom."""
 
     reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
     user: Name | None = None
 
 
-CALL = CallRequest()
+CALL = PersonCall()
 
 
 @router.get("/seats")
@@ -102,7 +102,7 @@ async def say(body: Words, key: Operator, thread: Known, assistant: Served) -> C
 
 
 @router.post("/threads/{thread}/call")
-async def call(name: Known, key: Caller, assistant: Served, body: CallRequest = CALL) -> dict[str, Any]:
+async def call(name: Known, key: Caller, assistant: Served, body: PersonCall = CALL) -> dict[str, Any]:
     """Call a person to a thread, where SEAT_WAIT is set; the assistant goes on until one comes."""
     if not assistant.seats.wait:
         raise HTTPException(409, "No person can be called here: SEAT_WAIT is not set.")

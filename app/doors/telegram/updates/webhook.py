@@ -115,7 +115,7 @@ class _WebhookConnection(H11Protocol):
         self.loop.call_later(PATIENCE, transport.close)
 
 
-class Exchange:
+class WebhookExchange:
     """Takes the updates of requests in, one after the other."""
 
     def __init__(self, bot: ServiceBot, take: Take, hook: Hook) -> None:
@@ -143,7 +143,7 @@ class Exchange:
 async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[None]:
     """Have updates delivered during the block. Raises ConfigError if nobody can listen at the hook's place."""
     config = uvicorn.Config(
-        Exchange(bot, take, hook),
+        WebhookExchange(bot, take, hook),
         http=_WebhookConnection,
         ws="none",
         lifespan="off",

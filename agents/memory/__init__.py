@@ -42,7 +42,14 @@ CREATE INDEX shown_messages_thread ON shown_messages (thread);
 CREATE INDEX shown_messages_user ON shown_messages (user);
 """
 """What serves those who forget a thread or a user: their statements must not read what all others have."""
-TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES)),)
+NEWEST = """
+DROP INDEX inbox_thread;
+DROP INDEX transcript_thread;
+CREATE INDEX inbox_thread ON inbox (thread, id);
+CREATE INDEX transcript_thread ON transcript (thread, id);
+"""
+"""What is newest in a thread; without the number PostgreSQL looks for it in all threads, newest first."""
+TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST)),)
 SMALL = 4_096
 """Pages of a file that forgetting writes anew: 16 MB, a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]

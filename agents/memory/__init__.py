@@ -42,7 +42,14 @@ CREATE INDEX shown_messages_thread ON shown_messages (thread);
 CREATE INDEX shown_messages_user ON shown_messages (user);
 """
 """What serves those who forget a thread or a user: their statements must not read what all others have."""
-TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES)),)
+NEWEST = """
+DROP INDEX inbox_thread;
+DROP INDEX transcript_thread;
+CREATE INDEX inbox_thread ON inbox (thread, id);
+CREATE INDEX transcript_thread ON transcript (thread, id);
+"""
+"""What is newest in a thread; without the number PostgreSQL looks for it in all threads, newest first."""
+TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST)),)
 SMALL = 4_096
 """Pages of a file that forgetting writes anew: 16 MB, a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
@@ -249,24 +256,25 @@ def _prepare(path: Path) -> None:
         raise OSError("the file has a second name, a hard link, under which it could be damaged; remove one of them")
 
 
+def make_tables(session: Session, tables: Sequence[Tables]) -> None:
+    """Make all tables that are missing: the engine's, and those of dialogs. Raises ConfigError as `migrate` does."""
+    for each in (*TABLES, CHECKPOINTS, *tables):
+        migrate(each, session)
+
+
 @asynccontextmanager
 async def memory_in(
     storage: Storage, now: Callable[[], float], keep: Keep, tables: Sequence[Tables]
 ) -> AsyncIterator[Memory]:
     """Open the database of a storage; see `open_memory`. Raises ConfigError, DatabaseError or OSError."""
     locks = storage.locks
-
-    def make_tables(session: Session) -> None:
-        for each in (*TABLES, CHECKPOINTS, *tables):
-            migrate(each, session)
-
     async with AsyncExitStack() as stack:
         # Two processes that open a new database at once would run the same migrations.
         async with locks.hold(""):
             # A power cut may lose a step. The step is done again, because the turn's message is stored elsewhere.
             checkpoints = await stack.enter_async_context(storage.connect("NORMAL"))
             database = await stack.enter_async_context(storage.connect("FULL"))
-            await database.read(make_tables)
+            await database.read(lambda session: make_tables(session, tables))
             for_writes = await stack.enter_async_context(storage.connect("FULL"))
         yield Memory(
             storage=storage,

@@ -1,22 +1,26 @@
 """The database by its address: a SQLite file, encrypted if there is a key, or a PostgreSQL server."""
 
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
 from agents.errors import ConfigError, DatabaseError, UnusableDatabase
-from agents.memory import TABLES, Memory, database_path, open_memory, unusable
+from agents.memory import Memory, database_path, make_tables, open_memory, unusable
 from agents.memory.checkpointer import KEPT_TURNS, Keep
-from agents.memory.connection import Connection, Tables, connect, missing_steps
+from agents.memory.connection import Connection, Session, Tables, connect
 from app.process.extras import load_extra
 from app.security.encryption import driver_of
 
 POSTGRES = ("postgresql://", "postgres://")
 NOT_BY_KEY = "DATABASE_KEY encrypts a file; PostgreSQL is encrypted by its disk or its provider. Take the key away."
+
+SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type <> 'table'"
+VERSIONS = "SELECT owner, version FROM owners"
 
 
 def open_database(
@@ -59,14 +63,14 @@ async def connected(url: str, key: SecretStr | None = None) -> AsyncIterator[Con
 
 
 async def check_database(url: str, tables: Sequence[Tables], key: SecretStr | None = None) -> None:
-    """Read a database that is there as far as a turn could, and change nothing; a new one is made later.
+    """Read a database that is there as far as an opening does, and change nothing; a new one is made later.
 
     Raises:
-        ConfigError: it cannot be used, is damaged, or a newer version of this program has made its tables.
+        ConfigError: it cannot be used, is damaged, or another version of this program has made its tables.
     """
     if is_postgres(url):
-        async with connected(url, key):
-            return
+        await _postgres(key).check(url, tables)
+        return
     path = database_path(url)
     if not path.is_file() or not path.stat().st_size:
         return
@@ -75,10 +79,22 @@ async def check_database(url: str, tables: Sequence[Tables], key: SecretStr | No
             verdicts = await connection.execute("PRAGMA quick_check(1)")
             if verdicts != [("ok",)]:
                 raise unusable(path, f"malformed: {verdicts[0][0]}")
-            if await connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'owners'"):
-                await connection.read(lambda session: [missing_steps(each, session) for each in (*TABLES, *tables)])
+            await connection.read(lambda session: _rehearse(session, tables))
     except DatabaseError as fault:
         raise unusable(path, fault) from fault
+
+
+def _rehearse(session: Session, tables: Sequence[Tables]) -> None:
+    """Make the missing tables beside a copy of those that are there, in memory, as an opening would in the file."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+        try:
+            for (sql,) in session.execute(SCHEMA).fetchall():
+                copy.execute(sql)
+                if sql.startswith("CREATE TABLE owners"):
+                    copy.executemany("INSERT INTO owners VALUES (?, ?)", session.execute(VERSIONS).fetchall())
+            make_tables(copy, tables)
+        except sqlite3.Error as fault:
+            raise DatabaseError(str(fault)) from fault
 
 
 def is_postgres(url: str) -> bool:

@@ -11,9 +11,10 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from agents.errors import ConfigError, DatabaseError, UnusableDatabase
-from agents.memory import Memory, Storage, memory_in
+from agents.memory import TABLES, Memory, Storage, memory_in
+from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.checkpointer import Keep
-from agents.memory.connection import Connection, Tables, Work
+from agents.memory.connection import Connection, Session, Tables, Work, missing_steps
 from agents.memory.locks import number_of
 from app.postgres import handed_turns
 from app.postgres.dialect import FUNCTIONS, LAST_FUNCTION
@@ -104,6 +105,25 @@ async def connected(url: str) -> AsyncIterator[Connection]:
         except DatabaseError as fault:
             raise _unusable(url, fault) from fault
         yield connection
+
+
+async def check(url: str, tables: Sequence[Tables]) -> None:
+    """Look whether an opening could use the database at `url`; one without tables is made later.
+
+    Raises ConfigError: it cannot be reached, or a newer version of this program has made its tables.
+    """
+
+    def look(session: Session) -> None:
+        (is_made,) = session.execute("SELECT to_regclass('owners') IS NOT NULL").fetchone()
+        for each in (*TABLES, CHECKPOINTS, *tables) if is_made else ():
+            missing_steps(each, session)
+
+    session = PostgresSession(conninfo_of(url, "dialogs"), 0, lambda: None, parallel=True)
+    async with Connection(session, psycopg.Error).opened() as connection:
+        try:
+            await connection.read(look)
+        except DatabaseError as fault:
+            raise _unusable(url, fault) from fault
 
 
 def _unusable(url: str, fault: Exception) -> UnusableDatabase:

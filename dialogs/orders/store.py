@@ -32,7 +32,13 @@ CREATE TABLE IF NOT EXISTS shop_customers (
     user TEXT NOT NULL, device TEXT NOT NULL, customer TEXT NOT NULL, PRIMARY KEY (user, device));
 CREATE TABLE IF NOT EXISTS shop_changes (
     id INTEGER PRIMARY KEY, user TEXT NOT NULL, record TEXT NOT NULL, about TEXT NOT NULL);
-"""
+""",
+        # Earlier versions matched the user "me" alone with the customer of the demo shop.
+        """
+INSERT INTO shop_customers (user, device, customer)
+SELECT '*', device, customer FROM shop_customers
+WHERE user = 'me' AND device = 'terminal' AND customer = 'ann_berg_1001' ON CONFLICT DO NOTHING;
+""",
     ],
 )
 VISIBLE = "kind = :kind AND (owner = '' OR :customer IS NULL OR owner = :customer)"

@@ -2,41 +2,50 @@
 
 import json
 import sqlite3
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 
+from agents.errors import ConfigError
 from agents.events import Error, Message
+from agents.memory.connection import Tables
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant, Turn
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.cli.command_line import main
-from app.composition import open_assistant
+from app.composition import dialogs_of, open_assistant, tables_of
+from app.composition.databases import check_database, connected, open_database
 from app.settings import Settings
+from dialogs.orders.store import CATALOGUE, DEMO_CUSTOMER, fill
 from tests.conftest import Chat
 from tests.doors.cli.conftest import Captured
+from tests.support.postgres_server import PostgresServer
 from tests.support.settings_cache import without_file
 
 KEPT = {path.stem: path.read_text("utf-8") for path in (Path(__file__).parent / "kept").glob("*.sql")}
 """A small database of each release, as SQL."""
 
 
-async def said(assistant: Assistant, thread: str, text: str) -> list[str]:
+async def said(assistant: Assistant, thread: str, text: str, device: str = "") -> list[str]:
     """Return what is said to a message."""
-    turn = Turn(thread=thread, text=text)
+    turn = Turn(thread=thread, text=text, device=device)
     return [event.text for event in [event async for event in assistant.play(turn)] if isinstance(event, Message)]
+
+
+def made_by(release: str, path: Path, more: str = "") -> Settings:
+    """Write the database of a release, and more SQL, to a file; return the settings that name it."""
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"{KEPT[release]};{more}")
+    return without_file(Settings).model_copy(update={"database_url": f"sqlite:///{path}"})
 
 
 @pytest.mark.needs("planner")
 @pytest.mark.parametrize("release", sorted(KEPT))
 async def test_a_talk_of_a_release_goes_on(tmp_path: Path, release: str) -> None:
     """Its transcript is read, the dialog goes on where it was, and a reminder and the to-dos are there."""
-    path = tmp_path / "kept.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(KEPT[release])
-    settings = without_file(Settings).model_copy(update={"database_url": f"sqlite:///{path}"})
-    async with open_assistant(settings, remote=False) as assistant:
+    async with open_assistant(made_by(release, tmp_path / "kept.db"), remote=False) as assistant:
         assert [line.text for line in await assistant.history("t") if line.role == "user"] == [
             "add milk and bread to my list",
             "remind me on 3 March 2099 at 9 to call mum",
@@ -45,6 +54,63 @@ async def test_a_talk_of_a_release_goes_on(tmp_path: Path, release: str) -> None
         assert "milk" in answer
         [answer] = await said(assistant, "t", "what reminders do I have")
         assert "call mum" in answer
+
+
+@pytest.mark.parametrize("release", sorted(KEPT))
+async def test_check_opens_what_an_opening_would(tmp_path: Path, release: str) -> None:
+    """It refuses in the same words what cannot be opened, before anybody talks, and leaves each file as it was."""
+    path, tables = tmp_path / "kept.db", tables_of(dialogs_of())
+    settings = made_by(release, path)
+    for wrong, words in (
+        ("", ""),
+        ("UPDATE owners SET version = 99 WHERE owner = 'checkpoints'", "newer than this program"),
+        ("DROP TABLE owners", r"before 23 November 2026 .*python -m app import"),
+    ):
+        with closing(sqlite3.connect(path)) as database, database:
+            database.executescript(wrong)
+            before = list(database.iterdump())
+        for opening in (check_database(settings.database_url, tables), opened(settings, tables)):
+            with pytest.raises(ConfigError, match=words) if words else nullcontext():
+                await opening
+            with closing(sqlite3.connect(path)) as database:
+                assert not words or list(database.iterdump()) == before
+
+
+async def opened(settings: Settings, tables: Sequence[Tables]) -> None:
+    """Open and close a database."""
+    async with open_database(settings.database_url, tables=tables):
+        pass
+
+
+@pytest.mark.slow
+async def test_check_opens_a_database_of_a_server(postgres_server: PostgresServer) -> None:
+    """A new one is no fault; one that a newer version has made is refused as an opening refuses it."""
+    tables = tables_of(dialogs_of())
+    settings = without_file(Settings).model_copy(update={"database_url": postgres_server.fresh()})
+    await check_database(settings.database_url, tables)
+    await opened(settings, tables)
+    await check_database(settings.database_url, tables)
+    async with connected(settings.database_url) as connection:
+        await connection.execute("UPDATE owners SET version = 99 WHERE owner = 'checkpoints'")
+    for opening in (check_database(settings.database_url, tables), opened(settings, tables)):
+        with pytest.raises(ConfigError, match="newer than this program"):
+            await opening
+
+
+@pytest.mark.needs("orders")
+@pytest.mark.parametrize("release", sorted(KEPT))
+@pytest.mark.parametrize("user", ["me", "ann"])
+async def test_everybody_at_a_terminal_is_the_customer_of_an_older_shop(
+    tmp_path: Path, release: str, user: str
+) -> None:
+    """Earlier shops were filled with a row for the user "me" alone; what an operator has matched stays as it is."""
+    path = tmp_path / "kept.db"
+    settings = made_by(release, path, f"INSERT INTO shop_customers VALUES ('{user}', 'terminal', '{DEMO_CUSTOMER}')")
+    with closing(sqlite3.connect(path)) as database, database:
+        fill(database, json.loads(CATALOGUE.read_text("utf-8")))
+    async with open_assistant(settings, remote=False) as assistant:
+        [answer] = await said(assistant, "other", "show my orders", device="terminal")
+    assert ("is no customer" in answer) == (user == "ann"), answer
 
 
 async def test_an_export_is_a_thread_again(chat: Chat, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """The HTTP server is killed amid streams: every message is answered once, and what a client saw is what is stored."""
 
 import asyncio
+import json
 import random
 import signal
 import socket
 import sys
+from itertools import chain, cycle
 from pathlib import Path
 
 import httpx
@@ -15,7 +17,7 @@ from tests.support.http_door import events_of
 from tests.support.killable_server import KillableServer
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 
-SEED, KILLS, THREADS = 22, 100, ("ann", "bob", "cid")
+SEED, KILLS, THREADS = 22, 90, ("ann", "bob")
 AMID_STREAMS = 0.7
 """The share of kills that wait until a client reads an answer."""
 
@@ -23,8 +25,8 @@ AMID_STREAMS = 0.7
 class Client:
     """Somebody who sends one message after the other, each again until it is answered."""
 
-    def __init__(self, url: str, thread: str, reads: asyncio.Event) -> None:
-        self.url, self.thread, self.reads = url, thread, reads
+    def __init__(self, url: str, reads: asyncio.Event, thread: str = "") -> None:
+        self.url, self.reads, self.thread = url, reads, thread
         self.sent: list[str] = []
         self.seen: list[str] = []
         self.cut = 0
@@ -33,7 +35,7 @@ class Client:
     async def talk(self, over: asyncio.Event) -> None:
         """Send messages until it is over."""
         async with httpx.AsyncClient(base_url=self.url, timeout=60) as client:
-            while not over.is_set():
+            while not over.is_set() or not self.seen:
                 self.sent.append(f"w{len(self.sent):04}")
                 for _ in range(1000):
                     if await self._answered(client, self.sent[-1]):
@@ -42,7 +44,7 @@ class Client:
 
     async def _answered(self, client: httpx.AsyncClient, word: str) -> bool:
         body, headers = {"text": word, "id": word}, {"accept": "text/event-stream"}
-        texts: list[str] = []
+        texts = list[str]()
         has_begun = False
         try:
             path = f"/threads/{self.thread}/turns"
@@ -62,15 +64,59 @@ class Client:
         return False
 
 
+class CompletionsClient(Client):
+    """Somebody who sends all that was said each time, as clients of OpenAI do, and may name a person or a chat."""
+
+    def __init__(self, url: str, reads: asyncio.Event, user: str | None = None, chat: str | None = None) -> None:
+        super().__init__(url, reads)
+        self._fields = {"user": user} if user else {}
+        self._headers = {"X-Thread-Id": chat} if chat else {}
+
+    async def _answered(self, client: httpx.AsyncClient, word: str) -> bool:
+        said = chain.from_iterable(zip(self.sent, [*self.seen, ""], strict=True))
+        messages = [{"role": role, "content": text} for role, text in zip(cycle(["user", "assistant"]), said)]
+        body = {"model": "dialog-supervisor", "messages": messages[:-1], "stream": True, **self._fields}
+        headers = {"Idempotency-Key": word, **self._headers}
+        answer, has_begun = "", False
+        try:
+            async with client.stream("POST", "/v1/chat/completions", json=body, headers=headers) as response:
+                if response.status_code != 200:
+                    return False
+                self.thread = response.headers["X-Thread-Id"]
+                async for line in response.aiter_lines():
+                    if line == "data: [DONE]":
+                        self.seen.append(answer)
+                        return True
+                    for choice in json.loads(line.removeprefix("data: "))["choices"] if line else []:
+                        has_begun = True
+                        self.reads.set()
+                        answer += choice["delta"].get("content") or ""
+        except httpx.TransportError:
+            pass
+        self.cut += has_begun
+        return False
+
+
 @pytest.mark.slow
 async def test_a_server_that_is_killed_often(tmp_path: Path) -> None:
-    """Three clients, a hundred kills: nothing is lost, nothing is answered twice, nobody sees what is not stored."""
+    """Five clients, ninety kills: nothing is lost, nothing is answered twice, nobody sees what is not stored.
+
+    Three of them send what was said, in the same words: one names a person, one a chat, one nobody.
+    """
     chance, over, reads = random.Random(SEED), asyncio.Event(), asyncio.Event()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    clients = [Client(url, thread, reads) for thread in THREADS]
+    clients = [Client(url, reads, thread) for thread in THREADS]
+    clients += [CompletionsClient(url, reads, user="dan"), CompletionsClient(url, reads, chat="eve")]
+    clients += [CompletionsClient(url, reads)]
     async with KillableServer.ready(url, tmp_path / "server.db") as server:
+        await server.start()
+        # Nobody can tell whether somebody without a name begins anew or again.
+        over.set()
+        await asyncio.gather(*[client.talk(over) for client in clients])
+        over.clear()
+        await server.end(signal.SIGKILL)
         talks = [asyncio.create_task(client.talk(over)) for client in clients]
         for _ in range(KILLS):
             reads.clear()

@@ -11,7 +11,7 @@ from typing import cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, PutOp
 from langgraph.types import Overwrite
 
 from agents.conversation.changes import Change, Update
@@ -89,9 +89,11 @@ class Branches:
         present = at = _at(values)
         # What several people have said is nobody's to leave.
         is_shared = bool(others_in(values, values.get("heard", {}).get("user", "")))
-        while at and at != message and not await self.memory.store.aget(parents_in(thread), at):
-            path = await self.path(thread, at)
-            at = path[-2] if len(path) > 1 else BEGINNING
+        path = list[str]()
+        while at and at != message and await self.parent(thread, at) is None:
+            path = path or await self.path(thread, at)
+            path.pop()
+            at = path[-1] if path else BEGINNING
         return present if at == message or is_shared else None
 
     async def go(
@@ -113,11 +115,12 @@ class Branches:
             await self.memory.transcript.restore(thread, messages, adds=True)
             turn, last = turn + len(rest), messages[-1][0]
             heard = Heard(id=last.message_id, text=None, source="message", user=user)
+            parents = list[PutOp]()
             for entry, _ in messages:
-                await self._store.aput(
-                    parents_in(thread), entry.message_id, {"parent": path[-1] if path else BEGINNING}
-                )
+                parent = {"parent": path[-1] if path else BEGINNING}
+                parents.append(PutOp(parents_in(thread), entry.message_id, parent))
                 path.append(entry.message_id)
+            await self._store.abatch(parents)
             values = with_exchanges(values, rest)
         at = path[-1] if path else BEGINNING
         change = Change(cast(State, {**values, "turn": turn, "heard": heard}))
@@ -134,12 +137,13 @@ class Branches:
         """
         path = await self.path(source, message)
         numbers = dict(await self.memory.transcript.turns(source))
-        entries = list[tuple[InboxEntry | None, Sequence[TranscriptLine]]]()
+        entries, answers = list[tuple[InboxEntry | None, Sequence[TranscriptLine]]](), dict[str, list[TranscriptLine]]()
+        for line in await self.memory.transcript.lines(source):
+            if line.role == "assistant":
+                answers.setdefault(line.message_id, []).append(line)
         for id in path:
             if entry := await self.memory.transcript.entry(source, id):
-                lines = await self.memory.transcript.lines(source, message_id=id)
-                answers = [line for line in lines if line.role == "assistant"]
-                entries.append((replace(entry, thread=target, user=target), answers))
+                entries.append((replace(entry, thread=target, user=target), answers.get(id, [])))
         values, _ = await self._values_at(source, path)
         turn = max((numbers.get(id, 0) for id in path), default=0)
         added = exchanged(target, target, rest, turn + 1)

@@ -107,7 +107,8 @@ def _exchanges(messages: Sequence[core.Message]) -> list[Exchange]:
 
 async def _behind_answers(assistant: Assistant, thread: str, after: str | None) -> str | None:
     """Return the last of the answers to questions that follow a turn: a history does not show them."""
-    path = await assistant.branches.path(thread, await assistant.branches.at(thread)) if after else []
+    at = await assistant.branches.at(thread) if after else after
+    path = await assistant.branches.path(thread, at) if at and at != after else []
     for id in path[path.index(after) + 1 :] if after in path else []:
         entry = await assistant.message(thread, id)
         if entry is None or entry.source != CHOICE:

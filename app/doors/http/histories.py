@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore, PutOp, SearchItem
 from agents.memory.inbox import storable
 from agents.memory.store import LINKS, Namespace, namespace_of, namespace_of_thread
 from app.assistant import Assistant
-from app.assistant.branches import BEGINNING
+from app.assistant.branches import BEGINNING, parents_in
 from app.assistant.turn import Exchange, Turn
 from app.security.api_keys import Key
 
@@ -65,14 +65,14 @@ class Histories:
         Raises:
             HTTPException: that message is not known, or is another person's (404).
         """
-        chains, spoken = self._chains([*said, Exchange(text, "")]), _digest(said)
+        chains, spoken = self._chains([*said, Exchange(text, "")]), _digests(said)
         async with self.assistant.memory.locks.hold(f"\0histories {self.key.name} {self.user} {self.chat}"):
             if behind:
                 place, before = await self._behind(behind, said), None
             elif self.chat is not None:
-                place, before = await self._in_chat(self.chat, said, chains[-2], spoken, text), None
+                place, before = await self._in_chat(self.chat, said, chains[-2], spoken[-1], text), None
             else:
-                place, before = await self._by_words(said, chains[:-1], text, id)
+                place, before = await self._by_words(said, chains[:-1], spoken, text, id)
             most = self.assistant.limits.message_length
             rest = [Exchange(each.text[:most], each.answer[:most]) for each in place.before]
             place = replace(
@@ -84,7 +84,7 @@ class Histories:
                 thread = self._new()
             elif before:
                 # A cut answer is what was said from now on.
-                talk = before.value["talk"] or ("" if place.before else spoken)
+                talk = before.value["talk"] or ("" if place.before else spoken[-1])
                 value = {**before.value, "next": place.id, "talk": talk}
                 await self._store.aput(before.namespace, before.key, value)
             puts = [
@@ -106,7 +106,7 @@ class Histories:
         said = [*said, Exchange(text, answer)]
         item = await self._store.aget(self._chains(said)[-1], place.id)
         if item:
-            await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digest(said)})
+            await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digests(said)[-1]})
 
     async def _behind(self, message: str, said: Sequence[Exchange]) -> Place:
         """Return the turn of a message that was answered to this caller and person."""
@@ -122,31 +122,60 @@ class Histories:
             # One that was refused was never played.
             if await self.assistant.message(chat, item.key):
                 return Place(chat, item.key)
-        branches, lines = self.assistant.branches, await self.assistant.memory.transcript.lines(chat)
-        path = await branches.path(chat, await branches.at(chat))
+        if not said and self.resends:
+            return Place(chat, BEGINNING)
+        branches = self.assistant.branches
+        at = await branches.at(chat)
+        if said and await self._ends_with(chat, at, said):
+            # The client has perhaps dropped the beginning.
+            return Place(chat, at)
+        if not said and await self._is_new_alone(chat, at):
+            return Place(chat, None)
+        path, lines = await branches.path(chat, at), await self.assistant.memory.transcript.lines(chat)
         texts = {line.message_id: line.text for line in lines if line.role == "user"}
-        heard = [texts[id] for id in path if id in texts]
         path = [id for id in path if id in texts]
         if not said:
-            is_again = heard == [text] or (len(path) > 1 and bool(await branches.parent(chat, path[1])))
-            return Place(chat, BEGINNING if self.resends or not path or is_again else None)
-        if len(said) < len(path) and [exchange.text for exchange in said] == heard[-len(said) :]:
-            # The client has dropped the beginning.
-            return Place(chat, path[-1])
+            is_again = [texts[id] for id in path] == [text] or (
+                len(path) > 1 and bool(await branches.parent(chat, path[1]))
+            )
+            return Place(chat, BEGINNING if not path or is_again else None)
         if len(said) <= len(path):
             return Place(chat, path[len(said) - 1])
         return Place(chat, path[-1] if path else BEGINNING, said[len(path) :])
 
+    async def _ends_with(self, chat: str, at: str, said: Sequence[Exchange]) -> bool:
+        """Tell whether these are the last words up to a message of a chat, all of them noted as behind each other."""
+        for exchange in reversed(said):
+            entry = await self.assistant.message(chat, at) if at else None
+            if entry is None or entry.text != exchange.text:
+                return False
+            at = await self.assistant.branches.parent(chat, at) or BEGINNING
+        return True
+
+    async def _is_new_alone(self, chat: str, at: str) -> bool:
+        """Tell whether nobody has sent a history in a chat of several turns: then a message alone is the next one."""
+        last = await self.assistant.message(chat, at) if at else None
+        notes = await self._store.asearch(parents_in(chat), limit=MOST_EQUAL)
+        is_first = last is None or last.turn <= 1 or any(note.key == at for note in notes)
+        return not is_first and not any(note.value["parent"] for note in notes)
+
     async def _by_words(
-        self, said: Sequence[Exchange], chains: Sequence[Namespace], text: str, id: str | None
+        self,
+        said: Sequence[Exchange],
+        chains: Sequence[Namespace],
+        spoken: Sequence[str],
+        text: str,
+        id: str | None,
     ) -> tuple[Place, SearchItem | None]:
         """Return the place of a history by what was said, and the turn at which its known beginning ends."""
         for size in range(len(said), 0, -1):
             items = await self._store.asearch(chains[size], limit=MOST_EQUAL)
             if self.user is None:
-                spoken = _digest(said[:size])
-                equal = [item for item in items if item.value["talk"] == spoken]
-                items = equal or [item for item in items if await self._is_same(item, said[:size], chains[size - 1])]
+                equal = [item for item in items if item.value["talk"] == spoken[size]]
+                before = chains[size - 1] if size > 1 else None
+                items = equal or [
+                    item for item in items if await self._is_same(item, said[size - 1].answer, before, spoken[size - 1])
+                ]
             if size == len(said):
                 for item in items:
                     thread, sent = str(item.value["thread"]), str(item.value["next"])
@@ -159,20 +188,21 @@ class Histories:
                     return Place(str(item.value["thread"]), item.key, said[size:]), item
         return Place(self._new(), BEGINNING, said), None
 
-    async def _is_same(self, item: SearchItem, said: Sequence[Exchange], chain: Namespace) -> bool:
-        """Tell whether all that was said up to a turn is this; Stop may have cut the last answer.
+    async def _is_same(self, item: SearchItem, answer: str, chain: Namespace | None, spoken: str) -> bool:
+        """Tell whether a turn has this answer, of which Stop may have cut the end, and all before it is what was said.
 
-        `chain` is where the turn before it is kept. Nobody gets to see an answer of which they know nothing.
+        `chain` is where the turn before it is kept, if there is one, and `spoken` the digest of what was said up to
+        there. Nobody gets to see an answer of which they know nothing.
         """
-        thread, sent = str(item.value["thread"]), said[-1].answer.strip()
-        if len(said) > 1:
+        thread, sent = str(item.value["thread"]), answer.strip()
+        if chain:
             parent = await self.assistant.branches.parent(thread, item.key)
             before = await self._store.aget(chain, parent) if parent else None
-            if before is None or before.value["talk"] != _digest(said[:-1]):
+            if before is None or before.value["talk"] != spoken:
                 return False
         lines = await self.assistant.memory.transcript.lines(thread, message_id=item.key)
-        answer = BETWEEN.join(line.text for line in lines if line.role == "assistant")
-        return bool(sent) and answer.startswith(sent)
+        whole = BETWEEN.join(line.text for line in lines if line.role == "assistant")
+        return bool(sent) and whole.startswith(sent)
 
     async def _unanswered(self, place: Place, text: str) -> str:
         """Return the id of the last message of a thread if it is this one and was not answered."""
@@ -207,6 +237,12 @@ class Histories:
         return self.assistant.memory.store
 
 
-def _digest(said: Sequence[Exchange]) -> str:
-    texts = [(exchange.text.strip(), exchange.answer.strip()) for exchange in said]
-    return hashlib.sha256(repr(texts).encode("utf-8", "replace")).hexdigest()
+def _digests(said: Sequence[Exchange]) -> list[str]:
+    """Return a digest of each beginning of what was said on both sides, the empty one first."""
+    digest = hashlib.sha256()
+    digests = [digest.hexdigest()]
+    for exchange in said:
+        for words in (exchange.text, exchange.answer):
+            digest.update(hashlib.sha256(words.strip().encode("utf-8", "replace")).digest())
+        digests.append(digest.hexdigest())
+    return digests

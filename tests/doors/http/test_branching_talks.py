@@ -11,14 +11,17 @@ from typing import Any
 import httpx
 import pytest
 
+from agents.memory.connection import Connection, Session
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
 from app.assistant import Assistant, Turn
+from app.assistant.branches import exchanged
+from app.assistant.turn import Exchange
 from app.security.api_keys import read_front_ends
 from app.settings import Settings
 from app.standin import make_chat
 from tests.doors.http.open_webui import FRONT_ENDS, Account
-from tests.support.http_door import KEYS, served
+from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.scripted_assistant import said, stage
 from tests.support.settings_cache import without_file
 
@@ -103,3 +106,88 @@ async def test_each_branch_is_as_if_played_alone(tmp_path: Path, seed: int, mess
             tree = chance.choice(trees)
             answer = await tree.grow(chance, alone)
             assert not [tag for tag in tags if tag != tree.tag and tag in answer]
+
+
+@dataclass
+class DatabaseSteps:
+    """Counts the steps of the virtual machine of each database, in tens."""
+
+    count: int = 0
+
+    def watch(self, database: Any) -> None:
+        """Count the steps of a database from now on."""
+
+        def step() -> int:
+            self.count += 1
+            return 0
+
+        database.set_progress_handler(step, 10)
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> DatabaseSteps:
+    """Count the steps of every database that is opened."""
+    counted, opened = DatabaseSteps(), Connection.__init__
+
+    def watched(self: Connection, database: Session, *args: Any) -> None:
+        opened(self, database, *args)
+        counted.watch(database)
+
+    monkeypatch.setattr(Connection, "__init__", watched)
+    return counted
+
+
+async def test_the_work_follows_what_is_new(tmp_path: Path, steps: DatabaseSteps) -> None:
+    """A next message costs the same behind any history, and a branch at most in proportion to what was said."""
+    costs = dict[str, list[int]]()
+    settings = without_file(Settings).model_copy(update={"front_ends": read_front_ends(FRONT_ENDS)})
+    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    async with (
+        stage(tmp_path / "long.db", models) as assistant,
+        served(assistant, KEYS, settings=settings) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
+    ):
+        assistant._turn_count.most = 0
+
+        async def cost(what: str, account: Account) -> None:
+            before = steps.count
+            await account.says("hello")
+            costs.setdefault(what, []).append(steps.count - before)
+
+        async def agui_cost(thread: str, messages: Sequence[dict[str, Any]]) -> None:
+            empty: dict[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+            named = [{"id": str(place), **message} for place, message in enumerate(messages)]
+            body = {"threadId": thread, "runId": f"run{len(messages)}", "messages": named, **empty}
+            before = steps.count
+            assert "RUN_FINISHED" in (await client.post("/agui", json=body, headers=by(SHOP))).text
+            costs.setdefault("agui", []).append(steps.count - before)
+
+        for length in (100, 200):
+            words = [Exchange(f"word {length} {number}", f"answer {number}") for number in range(length)]
+            history = [
+                {"role": role, "content": text}
+                for each in words
+                for role, text in (("user", each.text), ("assistant", each.answer))
+            ]
+            for user, chat in (("ann", str(length)), ("bob", ""), ("", "")):
+                account = Account.of(client, user, chat)
+                account.messages = [*history]
+                await cost("read in", account)
+                await cost("next", account)
+                account.back()
+                await cost("again", account)
+            thread = f"alone{length}"
+            alone = {**by(SHOP), "X-Thread-Id": thread}
+            await Account(client, alone).says("hello")
+            kept = f"shop:{thread}"
+            await assistant.memory.transcript.restore(kept, exchanged(kept, kept, words, 2), adds=True)
+            # The state is made anew of what was said.
+            await Account(client, alone).says("hello")
+            await cost("next", Account(client, alone))
+            for messages in (history, [*history, {"role": "user", "content": "hello"}, history[1]]):
+                await agui_cost(f"agui{length}", [*messages, {"role": "user", "content": "hello"}])
+    nexts = costs["next"]
+    assert max(nexts[4:]) < 2 * max(nexts[:4])
+    assert costs["agui"][3] < 2 * costs["agui"][1]
+    for what in ("read in", "again"):
+        assert all(later <= 3 * first for first, later in zip(costs[what][:3], costs[what][3:], strict=True)), costs

@@ -135,9 +135,9 @@ class Histories:
         texts = {line.message_id: line.text for line in lines if line.role == "user"}
         path = [id for id in path if id in texts]
         if not said:
-            is_again = [texts[id] for id in path] == [text] or (
-                len(path) > 1 and bool(await branches.parent(chat, path[1]))
-            )
+            # A client may send a history once, and from then on the new words alone.
+            first = texts[path[0]] if path else text
+            is_again = first == text and (len(path) <= 1 or bool(await branches.parent(chat, path[1])))
             return Place(chat, BEGINNING if not path or is_again else None)
         if len(said) <= len(path):
             return Place(chat, path[len(said) - 1])

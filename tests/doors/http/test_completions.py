@@ -13,6 +13,7 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI, UnprocessableEntityError
+from openai.types.chat import ChatCompletionMessageParam
 from pydantic import SecretStr
 
 from agents.errors import ModelUnavailable
@@ -31,6 +32,7 @@ from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
 from tests.support.odd_provider import Chunk, Provider, delta, end, words
 from tests.support.scripted_assistant import ROLES, stage
+from tests.support.user_words import user_words
 
 MODEL, HELPER = "dialog-supervisor", "dialog-supervisor-helper"
 PIXEL = f"data:image/png;base64,{base64.b64encode(bytes.fromhex('89504e470d0a1a0a') + b'dot').decode()}"
@@ -338,6 +340,19 @@ async def test_the_order_of_sources_and_annotations(is_stream: bool) -> None:
     }
     [place] = [each["url_citation"] for each in annotations]
     assert (text, text[place["start_index"] : place["end_index"]]) == ("Yes.\n\nMilk [1].", "[1]")
+
+
+async def test_new_words_alone_go_on_behind_a_history(openai_client: AsyncOpenAI, script: Script) -> None:
+    """A client that has sent a history of its thread once may send new messages alone: no talk begins anew."""
+    script.add(supervisor=["Hello.", "Noted.", "Fine.", "Good."])
+    ask = partial(openai_client.chat.completions.create, model=MODEL, extra_headers={"X-Thread-Id": "t"})
+    said: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello"}]
+    await ask(messages=said)
+    said += [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "my cat is Miso"}]
+    await ask(messages=said)
+    for text in ("and she hates tuna", "good night"):
+        await ask(messages=[{"role": "user", "content": text}])
+    assert user_words(script.asked[-1].messages) == ["hello", "my cat is Miso", "and she hates tuna", "good night"]
 
 
 async def test_a_person_in_the_assistants_place(

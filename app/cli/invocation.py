@@ -4,17 +4,23 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, redirect_stdout
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
 
+from agents.errors import UsageError
 from agents.language.text.clean import clean
+from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.commands import name_given
 from agents.toolkit.services import Services
 from app.composition import open_parts
 from app.security.audit import Audit, login
 from app.settings import Settings, read_settings
 from prompts import languages
+
+LARGEST_GIVEN = 1_000_000
+"""Bytes of a file that a command takes in whole."""
 
 
 class Invocation:
@@ -76,3 +82,11 @@ def results_alone() -> Iterator[TextIO]:
     results = sys.stdout
     with redirect_stdout(sys.stderr):
         yield results
+
+
+def given_text(file: Path) -> str:
+    """Return the text of a file that a person names. Raises UsageError: it is no ordinary file, or cannot be read."""
+    try:
+        return contents(file, LARGEST_GIVEN).decode("utf-8")
+    except (Unreadable, UnicodeError) as fault:
+        raise UsageError(f"{file}: {fault}") from None

@@ -13,7 +13,7 @@ from app.agent_files import read_agent
 from app.agent_files.mocks import Mock
 from app.assistant.recording import Record
 from app.cli import lab_desk
-from app.cli.invocation import Thread, language_given
+from app.cli.invocation import Thread, given_text, language_given
 from app.cli.lab_desk import lab_folder
 from app.cli.progress import progress_bar
 from app.composition import open_assistant
@@ -105,7 +105,7 @@ async def list_files(kind: KindOfFile) -> CommandResult:
 @application.command()
 async def save(kind: KindOfFile, name: FileName, file: GivenFile) -> CommandResult:
     """Keep a YAML file in the lab's folder, once it is found to be sound."""
-    path = lab_folder().write(kind, name, parsed(file.read_text("utf-8"), KINDS[kind], str(file)))
+    path = lab_folder().write(kind, name, parsed(given_text(file), KINDS[kind], str(file)))
     return CommandResult({kind: name}, [str(path)])
 
 
@@ -223,7 +223,7 @@ async def card(
 ) -> CommandResult:
     """Show which requests find a tool with another card, and which no longer do; exit 1 if some are lost."""
     folder = lab_folder()
-    text = file.read_text("utf-8") if file else card_text(folder, tool, lang)
+    text = given_text(file) if file else card_text(folder, tool, lang)
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         shown = effect(assistant.speakers, tool, lang, text, await queries_of(assistant, folder))
         owned = owned_tools(assistant.speakers)[tool]

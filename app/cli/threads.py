@@ -20,7 +20,7 @@ from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
-from app.cli.invocation import OptionalThread, Thread, results_alone, tell
+from app.cli.invocation import OptionalThread, Thread, given_text, results_alone, tell
 from app.composition import open_assistant
 from app.doors.visit import FAILED
 from app.presentation.listing import conversation_markdown, history_lines, state_lines, thread_lines
@@ -96,11 +96,11 @@ async def system_messages(thread: Thread, messages: Messages = None) -> CommandR
     async with open_assistant(read_settings(), remote=False, reads=messages is None) as assistant:
         store = assistant.memory.store
         if messages is not None:
-            read = sys.stdin.read if messages == "-" else partial(Path(messages).read_text, "utf-8")
+            read = sys.stdin.read if messages == "-" else partial(given_text, Path(messages))
             try:
                 set_now = SystemMessages.model_validate_json(await asyncio.to_thread(read))
-            except OSError as fault:
-                raise UsageError(f"--set: {fault}") from None
+            except UsageError:
+                raise
             except ValueError:
                 form = '{"system_messages": [{"content": "…"}]}'
                 raise UsageError(f"--set: write {form}, at most {MOST} of {LONGEST} characters each") from None

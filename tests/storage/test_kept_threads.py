@@ -18,7 +18,6 @@ from app.cli.command_line import main
 from app.composition import dialogs_of, open_assistant, tables_of
 from app.composition.databases import check_database, connected, open_database
 from app.settings import Settings
-from dialogs.orders.store import CATALOGUE, DEMO_CUSTOMER, fill
 from tests.conftest import Chat
 from tests.doors.cli.conftest import Captured
 from tests.support.postgres_server import PostgresServer
@@ -95,22 +94,6 @@ async def test_check_opens_a_database_of_a_server(postgres_server: PostgresServe
     for opening in (check_database(settings.database_url, tables), opened(settings, tables)):
         with pytest.raises(ConfigError, match="newer than this program"):
             await opening
-
-
-@pytest.mark.needs("orders")
-@pytest.mark.parametrize("release", sorted(KEPT))
-@pytest.mark.parametrize("user", ["me", "ann"])
-async def test_everybody_at_a_terminal_is_the_customer_of_an_older_shop(
-    tmp_path: Path, release: str, user: str
-) -> None:
-    """Earlier shops were filled with a row for the user "me" alone; what an operator has matched stays as it is."""
-    path = tmp_path / "kept.db"
-    settings = made_by(release, path, f"INSERT INTO shop_customers VALUES ('{user}', 'terminal', '{DEMO_CUSTOMER}')")
-    with closing(sqlite3.connect(path)) as database, database:
-        fill(database, json.loads(CATALOGUE.read_text("utf-8")))
-    async with open_assistant(settings, remote=False) as assistant:
-        [answer] = await said(assistant, "other", "show my orders", device="terminal")
-    assert ("is no customer" in answer) == (user == "ann"), answer
 
 
 async def test_an_export_is_a_thread_again(chat: Chat, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from pathlib import Path
 
 import httpx
@@ -127,5 +128,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert command_line.main(["state", "--thread", "ann"]) == 0
     assert capsys.readouterr().out.rstrip().endswith(POLITE)
     file.write_text("[]")
-    assert [command_line.main([*command, "--set", name]) for name in (str(file), str(tmp_path / "none"))] == [2, 2]
-    assert len(capsys.readouterr().err.splitlines()) == 2
+    os.mkfifo(tmp_path / "pipe")
+    names = (str(file), str(tmp_path / "none"), str(tmp_path / "pipe"))
+    assert [command_line.main([*command, "--set", name]) for name in names] == [2, 2, 2]
+    assert len(capsys.readouterr().err.splitlines()) == 3

@@ -47,7 +47,7 @@ from app.seat.observing import calling
 from app.seat.tool import offered
 from app.security import audit
 from app.security.permissions import Permissions
-from app.settings import Settings, read, use_extensions
+from app.settings import Settings, misspelt, read, use_extensions
 from app.usage import FREE, Price, usage
 from dialogs import Dialog
 from prompts import languages
@@ -214,6 +214,8 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
+    if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
+        raise ConfigError(slips[0])
     if settings.seat_wait:
         speakers = offered(speakers)
     speakers = equipped(speakers, plugins())

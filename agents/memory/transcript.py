@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.errors import UsageError
-from agents.memory import forgettings, gate_log, updates
-from agents.memory.connection import Connection, Session
+from agents.memory import gate_log, updates
+from agents.memory.connection import Connection, Session, Work
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, now_ms, storable
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
@@ -248,7 +248,7 @@ class Transcript:
         lines: Sequence[TranscriptLine],
         record: str | None = None,
         guess: gate_log.GateOutcome | None = None,
-        deletion: forgettings.Deletion | None = None,
+        deletion: Work[None] | None = None,
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
@@ -268,7 +268,7 @@ class Transcript:
             if guess is not None:
                 gate_log.log(database, entry.thread, row, guess)
             if deletion is not None:
-                forgettings.enter(database, deletion)
+                deletion(database)
 
         await self._connection.write(close)
 

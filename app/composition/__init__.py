@@ -141,7 +141,7 @@ async def open_parts(
             everyone = await stack.enter_async_context(_completed(settings, everyone, models))
         seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
         prices = prices_of(settings, models)
-        counting = usage.Usage(memory.database, memory.now, settings.daily_limits, prices, settings.usage_days)
+        counting = usage.Usage(memory, settings.daily_limits, prices, settings.usage_days)
         auditing = audit.Audit(memory.database, memory.now, settings.audit_days)
         yield Parts(
             settings=settings,
@@ -264,9 +264,10 @@ async def open_services(specialists: Mapping[str, Dialog], memory: Memory, *give
     memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
     rest = [service for service in given if service is not seating]
-    counting = usage.Usage(memory.database, memory.now)
     auditing = audit.Audit(memory.database, memory.now)
-    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting, auditing)
+    services = Services(
+        *rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, usage.Usage(memory), auditing
+    )
     services.add(*(read(dialog.settings) for dialog in specialists.values() if dialog.settings))
     async with AsyncExitStack() as stack:
         for dialog in specialists.values():

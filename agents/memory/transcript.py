@@ -62,13 +62,15 @@ UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_i
 TURNS = "SELECT message_id, turn FROM inbox WHERE thread = ? AND status <> 'open' ORDER BY turn, id"
 WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
 THREADS = """
-SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
-    SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
-    SELECT text FROM transcript WHERE thread = one.thread AND role = 'user' ORDER BY id LIMIT 1), newest.text, '')
-FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS received_ms
-    FROM inbox GROUP BY thread) AS one
-JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
+SELECT own.thread, newest.user, (SELECT max(turn) FROM inbox WHERE thread = own.thread),
+max(newest.received_ms, coalesce((
+    SELECT at_ms FROM transcript WHERE thread = own.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
+    SELECT text FROM transcript WHERE thread = own.thread AND role = 'user' ORDER BY id LIMIT 1), newest.text, '')
+FROM (SELECT DISTINCT thread FROM inbox {}) AS own
+JOIN inbox AS newest ON newest.id = (SELECT max(id) FROM inbox WHERE thread = own.thread) ORDER BY active_ms DESC
 """
+OF_USER = "WHERE user = ?"
+BEGINNING_SO = "WHERE thread >= ? AND thread < ?"
 LATEST = """
 SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
     WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
@@ -331,9 +333,14 @@ class Transcript:
         """Return the gate's guesses with these weights, and their outcomes, oldest first."""
         return await self._connection.read(lambda database: gate_log.logged(database, model))
 
-    async def threads(self) -> list[ThreadInfo]:
-        """List the threads, the one that was active last first."""
-        return [ThreadInfo(*row) for row in await self._connection.execute(THREADS)]
+    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
+        """List the threads in which a user wrote, those with a prefix, or all; the one that was active last first."""
+        which, values = "", list[str]()
+        if user is not None:
+            which, values = OF_USER, [storable(user)]
+        elif prefix:
+            which, values = BEGINNING_SO, [prefix, f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"]
+        return [ThreadInfo(*row) for row in await self._connection.execute(THREADS.format(which), values)]
 
     async def turns(self, thread: str) -> list[tuple[str, int]]:
         """Return the messages of a thread whose turn has ended, with the numbers of the turns, in their order."""

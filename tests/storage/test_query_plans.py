@@ -31,7 +31,7 @@ TALK = [
     "yes",
 ]
 FEW = (
-    *("forgettings", "newest", "seats", "seat_notes", "seat_words", "seat_watches"),
+    *("forgettings", "newest", "own", "seats", "seat_notes", "seat_words", "seat_watches"),
     *("worker_turns", "shop_customers", "shop_records", "media_viewers"),
 )
 """What has few rows however many people talk: wishes to be forgotten, a short result, calls for a person and the words
@@ -67,6 +67,8 @@ async def _act(assistant: Assistant) -> None:
     """Do once what a door or a command may ask for: read, go back, tell, rate, and forget in each way."""
     memory, forgetting = assistant.memory, assistant.forgetting
     await assistant.history("t")
+    await assistant.threads("ann")
+    await assistant.threads(prefix="shop:")
     await assistant.state("t")
     for export in [dialog.export for dialog in assistant.specialists if dialog.export]:
         await export(assistant.services, "ann", "en")

@@ -2,14 +2,12 @@
 
 import ast
 import inspect
-import json
 import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -109,7 +107,7 @@ def page() -> str:
         parts += [f"## {title}", line, *map(described, members)]
     parts += ["## Forms", paragraph(inspect.getdoc(form)), FORMS]
     parts += ["## Prompts", prompt_table()]
-    parts += ["## Settings", "In the environment, or in `.env`.", *setting_tables()]
+    parts += ["## Settings", SETTINGS]
     parts += ["## Commands", *command_lines(), "## Slash commands", slash_table()]
     parts += ["## A turn", "from app.assistant import Assistant, Turn".join(("```python\n", "\n```"))]
     parts += [*map(described, TURN_PARTS), "## Events", EVENTS, *event_parts()]
@@ -129,7 +127,10 @@ until the user says otherwise. Every field of a dialog's form has a default; one
 | `label` in `prompts/<lang>/<dialog>/form.toml`, or `forms/<tool>.toml` | what the user calls it |
 | `question`, `examples` there | how it is asked for, and how people tell it unasked |
 | `values.<choice> = […]` there | words that also mean a permitted value |"""
-EVENTS = """Each is one JSON object. `seq` counts within a turn, `turn` within the thread, both from 1.
+SETTINGS = """In the environment, or in `.env`. [.env.example](../.env.example) explains each, with its default;
+a dialog's own stand in `dialogs/<name>/.env.example`."""
+EVENTS = """Each is one JSON object with `v`, `seq`, `thread`, `turn`, `type`, and the fields below; one with `?` may be
+missing. `seq` counts within a turn, `turn` within the thread, both from 1.
 Fields may be added; a field is never renamed within one `v`."""
 
 
@@ -259,61 +260,25 @@ def prompt_table() -> str:
     return "\n".join([intro, "", "| file | variables, or what is in it |", "| --- | --- |", *rows])
 
 
-def setting_tables() -> Iterator[str]:
-    """Yield a table of settings for the application and for each dialog that has some."""
-    yield _setting_table(ROOT / ".env.example")
-    for name, dialog in dialogs_of().items():
-        if dialog.settings:
-            yield f"### Of the dialog `{name}`"
-            yield _setting_table(ROOT / "dialogs" / name / ".env.example")
-
-
-def _setting_table(path: Path) -> str:
-    rows, comment = ["| setting | default | what |", "| --- | --- | --- |"], list[str]()
-    for line in path.read_text("utf-8").splitlines():
-        if line.startswith("#"):
-            comment.append(line.removeprefix("#").strip())
-        elif (name := line.partition("=")[0]) and line:
-            default = line.partition("=")[2]
-            rows.append(f"| `{name}` | {f'`{cell(default)}`' if default else ''} | {cell(' '.join(comment))} |")
-            comment = []
-        else:
-            comment = []
-    return "\n".join(rows)
-
-
 def command_lines() -> Iterator[str]:
-    """Yield a table of each command with its arguments and options."""
-    yield "`python -m app` comes before each. `--help` behind a command says the same."
+    """Yield a table of the commands."""
+    yield "`python -m app` comes before each. `--help` behind a command explains its arguments and options."
     yield "\n".join(["| command | what |", "| --- | --- |", *_commands(application(), ())])
 
 
 def _commands(group: Any, above: Sequence[str]) -> Iterator[str]:
     for name, command in sorted(group.commands.items()):
         path = (*above, name)
+        if not hasattr(command, "commands") or getattr(command, "invoke_without_command", False):
+            yield f"| `{cell(' '.join([*path, *_arguments(command)]))}` | {cell(command.help or '')} |"
         if hasattr(command, "commands"):
-            if getattr(command, "invoke_without_command", False):
-                yield _command(path, command)
             yield from _commands(command, path)
-        else:
-            yield _command(path, command)
 
 
-def _command(path: Sequence[str], command: Any) -> str:
-    words, sentences = [*path], [command.help or ""]
-    for option in command.params:
-        if option.name == "help":
-            continue
-        help_text = str(getattr(option, "help", "") or "")
-        if option.param_type_name == "argument":
-            words.append((option.metavar or option.name or "").upper())
-        else:
-            flag = max(option.opts, key=len)
-            words.append(f"[{flag}]")
-        if help_text and "--json" not in option.opts:
-            label = option.opts[-1] if option.param_type_name != "argument" else (option.name or "")
-            sentences.append(f"<br>`{label}`: {help_text}")
-    return f"| `{cell(' '.join(words))}` | {cell(' '.join(sentences))} |"
+def _arguments(command: Any) -> Iterator[str]:
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            yield (parameter.metavar or parameter.name or "").upper()
 
 
 def slash_table() -> str:
@@ -323,14 +288,13 @@ def slash_table() -> str:
 
 
 def event_parts() -> Iterator[str]:
-    """Yield each event that a door gets: what it says, and its schema."""
+    """Yield each event that a door gets: what it says, and the fields that it adds."""
     for kind in event_kinds():
-        schema = schema_of(kind)
-        properties = [f"    {json.dumps(name)}: {json.dumps(rule)}" for name, rule in schema["properties"].items()]
-        further = {name: rule for name, rule in schema.items() if name != "properties"}
-        lines = json.dumps(further)[:-1] + ', "properties": {\n' + ",\n".join(properties) + "\n}}"
+        needed = schema_of(kind)["required"]
+        own = [(name.rstrip("_"), field.type) for name, field in fields(kind).items()]
+        names = [f"`{name}{'' if name in needed else '?'}: {of_type}`" for name, of_type in own]
         of_view = f", kind `{kind.kind}`" if issubclass(kind, views.View) else ""
-        yield f"### `{kind.type}`{of_view}\n\n{paragraph(inspect.getdoc(kind))}\n\n```json\n{lines}\n```"
+        yield f"### `{kind.type}`{of_view}\n\n{paragraph(inspect.getdoc(kind))}\n\n{', '.join(names)}"
 
 
 def event_kinds() -> list[type[Event]]:

@@ -275,7 +275,7 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
-        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_dialogs))
+        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_plugins))
         yield
 
 

@@ -14,7 +14,7 @@ import pytest
 from agents.errors import UsageError
 from agents.memory import Memory, open_memory
 from agents.memory.connection import Tables
-from app.composition import dialogs_of, tables_of
+from app.composition import plugins_found, tables_of
 from app.composition.databases import open_database
 from app.composition.migration import copy
 from app.doors.http.callbacks import TABLES
@@ -59,7 +59,7 @@ def content(path: Path) -> dict[str, list[tuple[object, ...]]]:
 async def source(tmp_path: Path) -> Path:
     """Return a file with conversations."""
     path = tmp_path / "old.db"
-    async with open_memory(f"sqlite:///{path}", tables=[*tables_of(dialogs_of()), TABLES]) as memory:
+    async with open_memory(f"sqlite:///{path}", tables=[*tables_of(plugins_found()), TABLES]) as memory:
         await filled(memory)
     return path
 
@@ -119,7 +119,7 @@ async def test_a_move_that_was_killed_twice_is_whole(
 ) -> None:
     """The command goes on with the rows that are missing, and says how many of each table there are."""
     url = postgres_server.fresh()
-    async with open_database(url, tables=[*tables_of(dialogs_of()), TABLES]):
+    async with open_database(url, tables=[*tables_of(plugins_found()), TABLES]):
         pass
     for table in ("inbox", "store"):
         with psycopg.connect(url) as connection:

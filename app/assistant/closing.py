@@ -89,13 +89,13 @@ class Closing:
             run.recording.note(event)
         return events
 
-    async def hold(self, run: Run, entry: InboxEntry, message_update: Update | None) -> None:
-        """Store a message that a person answers, without a question to any model; open questions of tools stay open.
+    async def hold(self, run: Run, entry: InboxEntry, message_update: Update | None, answer: str = "") -> None:
+        """Store a message that no model is asked about: a person answers it, or a plug-in has given the `answer`.
 
-        `message_update` None: the state has the message already.
+        Open questions of tools stay open. `message_update` None: the state has the message already.
         """
         if message_update is not None:
-            await self._end_here(run, entry, message_update, "", keeps_questions=True)
+            await self._end_here(run, entry, message_update, answer, keeps_questions=True)
         await self.memory.transcript.close(entry, "done", run.turn, self._lines(run, entry))
 
     async def _end_here(
@@ -172,7 +172,10 @@ class Closing:
         # Nobody knows whether the guess was right in a turn that was stopped or failed.
         guess = run.guess.logged(run.state) if status == "done" else None
         forgets = run.state.get("forgets") if status == "done" else None
-        agreed = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"]) if forgets else None
+        agreed = None
+        if forgets:
+            deletion = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"])
+            agreed = self.memory.forgettings.entering(deletion)
         await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, agreed)
 
     def _lines(self, run: Run, entry: InboxEntry, error: Error | None = None) -> list[TranscriptLine]:

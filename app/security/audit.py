@@ -21,6 +21,7 @@ Action = Literal[
     "seat_left",
     "seat_said",
     "seat_taken",
+    "spoke_as",
     "system_messages",
 ]
 

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -21,6 +22,7 @@ from app.doors.http.callbacks import TABLES
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer
 from tests.support.tiny_graph import letter, reply, say
+from tests.support.until import until
 
 THREADS = int(os.environ.get("MIGRATED_THREADS", "60"))
 """2,000 of them were moved, with two interruptions: docs/figures.md."""
@@ -125,9 +127,7 @@ async def test_a_move_that_was_killed_twice_is_whole(
         with psycopg.connect(url) as connection:
             connection.execute(f"LOCK TABLE {table} IN SHARE MODE".encode())
             process = await migrating(source, url)
-            while not connection.execute(WAITS, (table,)).fetchall():
-                assert process.returncode is None
-                await asyncio.sleep(0.05)
+            await until(partial(_waits, connection, table, process))
             process.kill()
             assert await process.wait() == -signal.SIGKILL
     process = await migrating(source, url)
@@ -139,6 +139,11 @@ async def test_a_move_that_was_killed_twice_is_whole(
     assert (process.returncode, faults.count(b"\n")) == (2, 1)
     await copy(url, f"sqlite:///{tmp_path}/back.db", [TABLES], untold)
     assert content(tmp_path / "back.db") == content(source)
+
+
+def _waits(connection: psycopg.Connection, table: str, process: asyncio.subprocess.Process) -> bool:
+    assert process.returncode is None
+    return bool(connection.execute(WAITS, (table,)).fetchall())
 
 
 async def migrating(source: Path, url: str) -> asyncio.subprocess.Process:

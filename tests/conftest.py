@@ -143,7 +143,7 @@ class Chat:
         return Seats(memory, wait=self.settings.seat_wait, away=self.settings.seat_away)
 
     def _usage(self, memory: Memory) -> Usage:
-        return Usage(memory.database, memory.now, self.daily, self.prices)
+        return Usage(memory, self.daily, self.prices)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -370,6 +370,7 @@ TRACES = {f"tests.engine.traces.test_{name}" for name in ON_POSTGRES}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the storage, and the traces that write most, on PostgreSQL as well, unless they need a file."""
     is_chosen = metafunc.module.__name__.startswith("tests.engine.unit.memory.") or metafunc.module.__name__ in TRACES
+    is_chosen = is_chosen or metafunc.definition.get_closest_marker("both")
     needs_file = "path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
     if is_chosen and "database" in metafunc.fixturenames and not needs_file:
         kinds = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]

@@ -55,6 +55,8 @@ def test_check_tells_faults(
         "plugins": [],
         "uninstalled": {},
         "models": {"x": "m"},
+        "plugins": ["clock"],
+        "uninstalled": {"spans": "pip install spans"},
         "faults": faults,
         "warnings": [],
     }

@@ -52,8 +52,6 @@ def test_check_tells_faults(
         "observers": [],
         "tools": [],
         "sources": [],
-        "plugins": [],
-        "uninstalled": {},
         "models": {"x": "m"},
         "plugins": ["clock"],
         "uninstalled": {"spans": "pip install spans"},

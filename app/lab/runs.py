@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 
 from agents.errors import UsageError
 from agents.events import TurnStart
+from agents.models.prices import Price
 from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.lab.cases import Case
@@ -23,7 +24,6 @@ from app.presentation.listing import table_of
 from app.remote.yaml_file import FilePart
 from app.replay.stage import play
 from app.settings import Settings
-from app.usage import Price
 from prompts import prompt
 
 MOST_TIMES, MOST_VARIANTS = 20, 6

@@ -1,22 +1,28 @@
 """The usage of models by day (UTC), in the database, and what it leaves for a turn.
 
-The database counts all users by model, and each user by a hash.
+The database counts all users by model, and each user by a keyed digest: it outlives what is forgotten, for nobody may
+forget away a limit.
 """
 
-import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
 from agents.errors import ModelUnavailable
 from agents.events import Event, ModelEnd, ModelStart
-from agents.memory.connection import Connection, Session, Tables
+from agents.memory import Memory
+from agents.memory.connection import Session, Tables
 from agents.memory.inbox import storable
+from agents.models import FREE
+from agents.models.prices import MILLION, Price, Tokens
 from agents.state.limits import Limits
-from agents.toolkit.context import Spent
-from app.usage import FREE, MILLION, UNLIMITED, DailyLimits, Price, Tokens
+from agents.toolkit.context import Budgets, Spent
+from prompts import sentence
 
 TABLES = Tables(
     "usage",
@@ -25,6 +31,8 @@ TABLES = Tables(
         day TEXT NOT NULL, who TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,
         input_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
         millionths INTEGER NOT NULL, largest INTEGER NOT NULL, PRIMARY KEY (day, who, model)) WITHOUT ROWID""",
+        # The digests of older versions had no key.
+        "DELETE FROM usage WHERE who <> ''",
     ),
 )
 ADD = """
@@ -45,17 +53,28 @@ SELECT day, model, calls, input_tokens, cached_tokens, output_tokens, millionths
 WHERE who = ? AND day > ? ORDER BY day, model
 """
 EVERYBODY = ""
-"""Stands in the place of a user's hash in the rows that count all users."""
+"""Stands in the place of a user's digest in the rows that count all users."""
+MOST_COUNTED = 1 << 44
+"""The most that a turn counts of anything: a day of such turns is still a number that a database keeps."""
 KEPT_OF_USER = timedelta(days=1)
 """How long the counts of single users are kept behind their day; none is needed after it."""
 
 
-class OverBudget(ModelUnavailable):
-    """A day's tokens or money are used up; `until` tells the user when it goes on."""
+class UsageSettings(BaseSettings):
+    """What may be used in a day, 0: no limit; and how many days are kept."""
 
-    def __init__(self, what: str, until: str) -> None:
-        super().__init__("spent", what)
-        self.until = until
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    user_tokens_per_day: int = Field(default=0, ge=0)
+    user_money_per_day: float = Field(default=0, ge=0)
+    tokens_per_day: int = Field(default=0, ge=0)
+    money_per_day: float = Field(default=0, ge=0)
+    usage_days: int = Field(default=90, ge=2)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is limited."""
+        return any((self.user_tokens_per_day, self.user_money_per_day, self.tokens_per_day, self.money_per_day))
 
 
 class Sum(NamedTuple):
@@ -84,16 +103,12 @@ class DayOfModel(NamedTuple):
 
 
 @dataclass(eq=False)
-class Usage:
+class Usage(Budgets):
     """Count what models use, and tell what is left of a day."""
 
-    connection: Connection
-    now: Callable[[], float]
-    """Returns the present time in Unix seconds."""
-    limits: DailyLimits = UNLIMITED
+    memory: Memory
+    limits: UsageSettings
     prices: Mapping[str, Price] = field(default_factory=dict)
-    days: int = 90
-    """How many days are kept."""
     counted: dict[str, Tokens] = field(default_factory=dict)
     """What the turns of this process have used since its start, by model."""
     _pruned: str = ""
@@ -102,8 +117,8 @@ class Usage:
         """Return what a turn of a user may use; `zone` is that in which the user reads when the next day begins."""
         begins = datetime.combine(self._today() + timedelta(days=1), datetime.min.time(), UTC).astimezone(zone)
         budget = Budget(usage=self, user=user, until=f"{begins:%H:%M} ({zone.key})", is_paid=is_paid)
-        if self.limits:
-            budget.used = await self._sum(hash_of(user))
+        if self.limits.is_limited:
+            budget.used = await self._sum(self.memory.digests.of(user))
             budget.used_by_all = await self._sum(EVERYBODY)
         return budget
 
@@ -121,9 +136,10 @@ class Usage:
         day = today.isoformat()
         rows = []
         for model, tokens in used.items():
-            counts = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
-            rows += [(day, EVERYBODY, storable(model), *counts), (day, hash_of(user), "", *counts)]
-        kept_from = (today - timedelta(days=self.days)).isoformat(), (today - KEPT_OF_USER).isoformat()
+            took = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
+            counts = [max(0, min(number, MOST_COUNTED)) for number in took]
+            rows += [(day, EVERYBODY, storable(model), *counts), (day, self.memory.digests.of(user), "", *counts)]
+        kept_from = (today - timedelta(days=self.limits.usage_days)).isoformat(), (today - KEPT_OF_USER).isoformat()
 
         def add(database: Session) -> None:
             if self._pruned != day:
@@ -131,7 +147,7 @@ class Usage:
             for row in rows:
                 database.execute(ADD, row)
 
-        await self.connection.write(add)
+        await self.memory.database.write(add)
         self._pruned = day
 
     def millionths(self, model: str, tokens: Tokens) -> int:
@@ -142,26 +158,30 @@ class Usage:
     async def by_day(self, days: int = 1, user: str | None = None) -> list[DayOfModel]:
         """Return what was used on the last days, by model; of one user, two days of whom are kept, in sum."""
         after = (self._today() - timedelta(days=days)).isoformat()
-        rows = await self.connection.execute(DAYS, (EVERYBODY if user is None else hash_of(user), after))
+        rows = await self.memory.database.execute(
+            DAYS, (EVERYBODY if user is None else self.memory.digests.of(user), after)
+        )
         return [DayOfModel._make((*row[:6], row[6] / MILLION, row[7])) for row in rows]
 
+    async def today(self, lang: str, limits: Limits) -> str:
+        """Return in a line what models were used today."""
+        models = await self.by_day()
+        facts = {
+            "tokens": sum(model.input_tokens + model.output_tokens for model in models),
+            "most": self.limits.tokens_per_day or "-",
+            "money": round(sum(model.money for model in models), 4),
+            "most_money": self.limits.money_per_day or "-",
+            "largest": max((model.largest for model in models), default=0),
+            "turn": limits.turn_tokens or "-",
+        }
+        return sentence("usage/phrases", "today", lang, **facts)
+
     async def _sum(self, who: str) -> Sum:
-        [(tokens, millionths)] = await self.connection.execute(SUM, (self._today().isoformat(), who))
+        [(tokens, millionths)] = await self.memory.database.execute(SUM, (self._today().isoformat(), who))
         return Sum(tokens, millionths)
 
     def _today(self) -> date:
-        return datetime.fromtimestamp(self.now(), UTC).date()
-
-
-def hash_of(user: str) -> str:
-    """Return what stands for a user here. It outlives what is forgotten: nobody may forget away a limit."""
-    return hashlib.sha256(storable(user).encode()).hexdigest()
-
-
-async def store(spent: Spent) -> None:
-    """Write down what a turn has used, where that is counted."""
-    if isinstance(spent, Budget):
-        await spent.store()
+        return datetime.fromtimestamp(self.memory.now(), UTC).date()
 
 
 @dataclass(kw_only=True)
@@ -183,7 +203,7 @@ class Budget(Spent):
     _unstored: dict[str, Tokens] = field(default_factory=dict)
 
     def note(self, event: Event) -> None:
-        """Count a call. Raises OverBudget where one begins that is over a limit."""
+        """Count a call. Raises ModelUnavailable where one begins that is over a limit."""
         if isinstance(event, ModelStart) and not event.model.startswith(FREE):
             self._check()
         super().note(event)
@@ -193,7 +213,7 @@ class Budget(Spent):
             self.own = Sum(self.own.tokens + tokens.input + tokens.output, self.own.millionths + cost)
 
     def leaves(self, limits: Limits) -> int:
-        """Return how many calls are left. Raises OverBudget if each of them would be over a limit."""
+        """Return how many calls are left. Raises ModelUnavailable if each of them would be over a limit."""
         if self.is_paid:
             self._check()
         return super().leaves(limits)
@@ -213,4 +233,4 @@ class Budget(Spent):
             ("money", limits.money_per_day * MILLION, self.used_by_all.millionths + own.millionths),
         ):
             if 0 < limit <= used:
-                raise OverBudget(f"the {what} of the day are used up", self.until)
+                raise ModelUnavailable("spent", f"the {what} of the day are used up", until=self.until)

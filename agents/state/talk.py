@@ -55,8 +55,15 @@ class Fields(TypedDict):
     """Other names of fields, each with the field's own."""
 
 
+class ClientCall(TypedDict):
+    """A call of a tool that the client runs itself, as the client knows it."""
+
+    name: str
+    args: Json
+
+
 class Pending(Fields):
-    """A tool call that waits for the user: a `Question` as plain data."""
+    """A tool call that waits for the user, or for the client: a `Question` as plain data."""
 
     call: str
     speaker: str
@@ -79,6 +86,8 @@ class Pending(Fields):
     answers: list[str]
     behind: NotRequired[list[ToolCall]]
     """The calls of the same reply that run after it."""
+    client: NotRequired[ClientCall]
+    """The call that the client is to run; missing where the user answers."""
     more: NotRequired[bool]
     """Whether the message that agreed says something else besides, which a speaker hears once the call is done."""
 

@@ -24,6 +24,7 @@ from agents.models import Model
 from agents.state import SUPERVISOR, State
 from agents.state.limits import Limits
 from agents.toolkit.services import Services
+from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
 from app.assistant.branches import MARK, Branches, parents_in
 from app.assistant.clocks import Clock, Deliver
@@ -70,6 +71,7 @@ class Assistant(ThreadReader):
     def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
         super().__init__(player, speakers)
         self._prompting = Prompting(speakers)
+        player.tool_names = frozenset(tool.name for speaker in speakers for tool in tools_of(speaker, speakers))
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = HourlyCount(player.limits.turns_per_hour)
         graph, read, memory = player.graph, player.snapshot, player.memory

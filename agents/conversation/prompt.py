@@ -123,7 +123,9 @@ class Prompting:
         context = await told_by(dialog, context, state["lang"])
         history = [*messages_of(state, dialog.name), *self.news(dialog, state, context)]
         asked = SystemMessage(f"{phrase('judge_first', state['lang'])}\n{text}")
-        return [*self.messages(dialog, state, context, history), asked], self.tools(dialog, state["lang"], context.client_tools)
+        return [*self.messages(dialog, state, context, history), asked], self.tools(
+            dialog, state["lang"], context.client_tools
+        )
 
     def news(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
         """Return what a speaker has not heard yet: the user's message with what holds now, and cards of tools.

@@ -15,7 +15,7 @@ from agents.language.identifiers import Aliases, masked
 from agents.state import State, holder_of
 from agents.state.message_notes import LEFT, notes, with_notes
 from agents.state.person import Heard
-from agents.state.talk import Json, Pending
+from agents.state.talk import ClientCall, Json, Pending
 from agents.toolkit import questions
 from agents.toolkit.client_tools import matched, waiting_for_client
 from agents.toolkit.confirmation import mark_of
@@ -56,7 +56,8 @@ class InterruptNode:
 
 def request_of(pending: Pending) -> ToolRequest:
     """Return a call that the client is to run as an event."""
-    return ToolRequest(speaker=pending["speaker"], id=pending["call"], **pending["client"])
+    call = pending.get("client") or ClientCall(name=pending["tool"], args=pending["args"])
+    return ToolRequest(speaker=pending["speaker"], id=pending["call"], **call)
 
 
 def announce(change: Change) -> None:
@@ -198,7 +199,7 @@ def _close(change: Change, pending: Pending, text: str, *, ok: bool, id: str | N
     """Write the result of a call, under the id of the user's message: no speaker then hears the message again."""
     call, speaker = pending["call"], pending["speaker"]
     status = "success" if ok else "error"
-    question = {} if "client" in pending else notes(asked=asked(change.state, pending))
+    question = {} if pending["kind"] == CLIENT else notes(asked=asked(change.state, pending))
     noted = {**(noted or {}), **question, **notes(seen="nobody")}
     about = {"tool_call_id": call, "name": pending["tool"], "status": status, "additional_kwargs": noted}
     change.add(speaker, ToolMessage(text, id=id, **about))

@@ -183,7 +183,7 @@ class ToolCalls:
 
     def _pending(self, call: ToolCall, question: Question, agreed: Pending | None, lang: str) -> Pending:
         traits = self._traits(call["name"])
-        pending: Pending = {
+        return {
             "call": call["id"] or "",
             "speaker": self.speaker.name,
             "tool": call["name"],
@@ -201,8 +201,8 @@ class ToolCalls:
             "answers": agreed.get("answers", []) if agreed else [],
             "behind": [],
             "more": False,
+            "client": question.client,
         }
-        return {**pending, "client": question.client} if question.client else pending
 
 
 def _call(pending: Pending) -> ToolCall:

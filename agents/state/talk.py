@@ -86,8 +86,8 @@ class Pending(Fields):
     answers: list[str]
     behind: NotRequired[list[ToolCall]]
     """The calls of the same reply that run after it."""
-    client: NotRequired[ClientCall]
-    """The call that the client is to run; missing where the user answers."""
+    client: NotRequired[ClientCall | None]
+    """The call that the client is to run; missing or None where the user answers."""
     more: NotRequired[bool]
     """Whether the message that agreed says something else besides, which a speaker hears once the call is done."""
 

@@ -43,7 +43,7 @@ RESULTS = TypeAdapter(list[ClientResult])
 
 
 def client_tools(offered: Sequence[ClientTool], taken: Collection[str]) -> dict[str, BaseTool]:
-    """Return a client's tools by the names under which models know them: none is a `taken` one, and none comes twice."""
+    """Return a client's tools by the names under which models know them, none of which is `taken`."""
     tools, names = dict[str, BaseTool](), safe_names([tool.name for tool in offered], "tool")
     for tool in offered:
         own = names[tool.name]

@@ -23,6 +23,7 @@ from agents.memory.preferences import Preferences
 from agents.models import Model
 from agents.state import SUPERVISOR, State
 from agents.state.limits import Limits
+from agents.state.person import RESULT
 from agents.toolkit.services import Services
 from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
@@ -276,7 +277,8 @@ class Assistant(ThreadReader):
 
     def is_too_long(self, turn: Turn) -> bool:
         """Tell whether a message is refused for its length."""
-        return len(turn.text or "") > self._player.limits.message_length
+        # What a client's tools give is bounded by the door.
+        return turn.source != RESULT and len(turn.text or "") > self._player.limits.message_length
 
     async def unanswered(self, thread: str, device: str) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""

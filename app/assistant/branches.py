@@ -25,7 +25,8 @@ from agents.memory.undo_log import LEFT, LoggedWrite, ToolWrite
 from agents.nodes.tools import remember_form
 from agents.nodes.undo import UndoNode
 from agents.state import SUPERVISOR, State, form_of, holder_of
-from agents.state.person import Branch, Heard
+from agents.state.message_notes import notes
+from agents.state.person import OF_USER, Branch, Heard
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
@@ -260,7 +261,7 @@ def exchanged(
     messages = list[tuple[InboxEntry, Sequence[TranscriptLine]]]()
     for number, exchange in enumerate(rest, turn):
         id, at_ms = uuid.uuid4().hex, now_ms()
-        entry = InboxEntry(thread, id, user, exchange.text, "message", turn=number, received_ms=at_ms)
+        entry = InboxEntry(thread, id, user, exchange.text, exchange.source, turn=number, received_ms=at_ms)
         line = TranscriptLine("assistant", SUPERVISOR, exchange.answer, number, id, at_ms, {"source": "llm"})
         messages.append((entry, [line] if exchange.answer else []))
     return messages
@@ -272,6 +273,8 @@ def with_exchanges(values: State, rest: Sequence[Exchange]) -> State:
         return values
     change, messages = Change(cast(State, {**values, "pending": []})), list[AnyMessage]()
     for exchange in rest[-REMEMBERED:]:
-        messages += [HumanMessage(exchange.text), *([AIMessage(exchange.answer)] if exchange.answer else [])]
+        passed_on = {} if exchange.source in OF_USER else notes(passed_on=True)
+        heard = HumanMessage(exchange.text, additional_kwargs=passed_on)
+        messages += [heard, *([AIMessage(exchange.answer)] if exchange.answer else [])]
     change.add(holder_of(change.state), *messages)
     return change.state

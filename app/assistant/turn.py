@@ -35,6 +35,8 @@ class Exchange:
 
     text: str
     answer: str
+    source: str = "message"
+    """Where the text comes from, as in `Heard`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,15 +15,16 @@ from langgraph.store.base import BaseStore, PutOp, SearchItem
 
 from agents.memory.inbox import storable
 from agents.memory.store import LINKS, Namespace, namespace_of, namespace_of_thread
+from agents.state.person import RESULT
+from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant
 from app.assistant.branches import BEGINNING, parents_in
 from app.assistant.turn import Exchange, Turn
+from app.doors.http.exchange import BETWEEN
 from app.security.api_keys import Key
 
 MOST_EQUAL = 20
 """Talks with the same words that are looked at, the latest first."""
-BETWEEN = "\n\n"
-"""Stands between two messages of one answer."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Histories:
     """Whether the client always sends all that was said in a chat; else it may leave out what the chat has."""
 
     async def place(
-        self, said: Sequence[Exchange], text: str, id: str | None = None, behind: str | None = None
+        self, said: Sequence[Exchange], message: Exchange, id: str | None = None, behind: str | None = None
     ) -> Place:
         """Return where a message goes on that was said behind this, and note that it does.
 
@@ -65,16 +66,17 @@ class Histories:
         Raises:
             HTTPException: that message is not known, or is another person's (404).
         """
-        chains, spoken = self._chains([*said, Exchange(text, "")]), _digests(said)
+        chains, spoken, text = self._chains([*said, message]), _digests(said), message.text
         async with self.assistant.memory.locks.hold(f"\0histories {self.key.name} {self.user} {self.chat}"):
             if behind:
                 place, before = await self._behind(behind, said), None
             elif self.chat is not None:
                 place, before = await self._in_chat(self.chat, said, chains[-2], spoken[-1], text), None
+                place = replace(place, after=await self._behind_answers(self.chat, place.after, message.source))
             else:
                 place, before = await self._by_words(said, chains[:-1], spoken, text, id)
             most = self.assistant.limits.message_length
-            rest = [Exchange(each.text[:most], each.answer[:most]) for each in place.before]
+            rest = [replace(each, text=each.text[:most], answer=each.answer[:most]) for each in place.before]
             place = replace(
                 place, before=rest, id=id or place.id or await self._unanswered(place, text) or uuid.uuid4().hex
             )
@@ -101,9 +103,9 @@ class Histories:
             return Place(thread, at, (), place.id)
         return place
 
-    async def keep(self, place: Place, said: Sequence[Exchange], text: str, answer: str) -> None:
+    async def keep(self, place: Place, said: Sequence[Exchange], message: Exchange, answer: str) -> None:
         """Note what was answered to a message at its place."""
-        said = [*said, Exchange(text, answer)]
+        said = [*said, replace(message, answer=answer)]
         item = await self._store.aget(self._chains(said)[-1], place.id)
         if item:
             await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digests(said)[-1]})
@@ -132,7 +134,10 @@ class Histories:
         if not said and await self._is_new_alone(chat, at):
             return Place(chat, None)
         path, lines = await branches.path(chat, at), await self.assistant.memory.transcript.lines(chat)
-        texts = {line.message_id: line.text for line in lines if line.role == "user"}
+        # A client may leave out what its tools gave.
+        hidden = {CHOICE} if any(each.source == RESULT for each in said) else {CHOICE, RESULT}
+        asked = [line for line in lines if line.role == "user" and line.metadata.get("source") not in hidden]
+        texts = {line.message_id: line.text for line in asked}
         path = [id for id in path if id in texts]
         if not said:
             # A client may send a history once, and from then on the new words alone.
@@ -142,6 +147,21 @@ class Histories:
         if len(said) <= len(path):
             return Place(chat, path[len(said) - 1])
         return Place(chat, path[-1] if path else BEGINNING, said[len(path) :])
+
+    async def _behind_answers(self, chat: str, after: str | None, source: str) -> str | None:
+        """Return the last of the messages behind a turn that histories do not show: they only answer what it asked.
+
+        A client may also leave out what its tools gave, but for a message of this kind itself.
+        """
+        answers = {CHOICE} if source == RESULT else {CHOICE, RESULT}
+        at = await self.assistant.branches.at(chat) if after else after
+        path = await self.assistant.branches.path(chat, at) if at and at != after else []
+        for id in path[path.index(after) + 1 :] if after in path else []:
+            entry = await self.assistant.message(chat, id)
+            if entry is None or entry.source not in answers:
+                break
+            after = id
+        return after
 
     async def _ends_with(self, chat: str, at: str, said: Sequence[Exchange]) -> bool:
         """Tell whether these are the last words up to a message of a chat, all of them noted as behind each other."""

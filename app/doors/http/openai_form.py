@@ -7,7 +7,7 @@ from agents.events import CUT, REBUILT, RETRY, Error
 from agents.models.window import Window
 from app.doors.http.exchange import HttpRefusal
 
-FinishReason = Literal["stop", "length", "content_filter"]
+FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]
 UNDONE: Mapping[str, Sequence[object]] = {
     "audio": (),
     "function_call": ("auto", "none"),

@@ -71,7 +71,9 @@ async def test_a_response_of_another_person(sdk: AsyncOpenAI, script: Script) ->
 @pytest.mark.parametrize(
     "changed",
     [
-        {"input": [{"type": "function_call_output", "call_id": "1", "output": "x"}]},
+        {"input": [{"type": "item_reference", "id": "1"}]},
+        {"tools": [{"type": "web_search"}]},
+        {"tools": [{"type": "function", "name": "a"}], "tool_choice": "required"},
         {"text": {"format": {"type": "json_object"}}},
         {"background": True},
         {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "1"}]}]},

@@ -72,7 +72,7 @@ async def test_a_client_that_never_comes_back(chat: Chat) -> None:
 
 @pytest.mark.needs("planner")
 async def test_no_name_is_taken_from_the_assistants_tools(chat: Chat) -> None:
-    """A client's tool with the name of one of ours, of whichever speaker, goes by another one; the client sees its own."""
+    """A client's tool with the name of one of ours, of any speaker, goes by another one; the client sees its own."""
     chat.expects(supervisor=[Call("client_add_todos")])
     await chat.says("go", tools=[ClientTool("add_todos", "Ours now.", {})])
     assert requests(chat) == [("add_todos", {})]
@@ -81,7 +81,9 @@ async def test_no_name_is_taken_from_the_assistants_tools(chat: Chat) -> None:
 @pytest.mark.needs("planner")
 async def test_what_a_client_says_is_foreign(chat: Chat) -> None:
     """Once a model has read a client's descriptions or results, a write of ours waits for the user's yes."""
-    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[Call("add_todos", {"items": ["rum"]}), "ok"])
+    chat.expects(
+        supervisor=[Call("plan_things", {"brief": "-"})], planner=[Call("add_todos", {"items": ["rum"]}), "ok"]
+    )
     assert "confirm:" in await says(chat, "add rum")
     assert "planner.add_todos(items=['rum']) = " in await says(chat, "yes")
 

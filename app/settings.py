@@ -8,9 +8,10 @@ from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, UrlConstraints, ValidationError
+from langsmith.utils import tracing_is_enabled
+from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, UrlConstraints, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode
 
 from agents.errors import ConfigError
@@ -31,6 +32,10 @@ from prompts import FALLBACK, languages
 Kind = TypeVar("Kind", bound=BaseSettings)
 TRACERS = ("LANGCHAIN_", "LANGSMITH_", "OTEL_")
 """How the variables begin by which LangSmith and OpenTelemetry are set."""
+NO_LEAVE = (
+    "LANGSMITH_TRACING sends the texts of users and models to LangSmith; "
+    "set TRACE_CONTENT=1 to allow that, or LANGSMITH_TRACING=false"
+)
 ALIKE = 0.85
 """How much of a name must be that of a setting to be taken for a slip, from 0 to 1."""
 ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?", re.ASCII)
@@ -157,7 +162,6 @@ class Settings(Extensions):
     memory_callback_secret: SecretStr | None = None
     log_content: bool = False
     log_json: bool = False
-    traces_url: AnyHttpUrl | None = None
     trace_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode, written(_granted)] = Field(default_factory=dict)
     memory_forwarding: Forwarding = "standard"
@@ -210,6 +214,13 @@ class Settings(Extensions):
     help_webhook_url: AnyHttpUrl | None = None
     help_webhook_secret: SecretStr | None = None
     help_operator_chat: int | None = None
+
+    @model_validator(mode="after")
+    def _may_trace(self) -> Self:
+        """Let LangSmith get texts only by leave."""
+        if tracing_is_enabled() and not self.trace_content:
+            raise ValueError(NO_LEAVE)
+        return self
 
     @property
     def limits(self) -> Limits:

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+import random
 import re
 import ssl
 import textwrap
@@ -192,8 +193,15 @@ def compose(
     return Assistant(player, speakers)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests that need a dialog which is not there."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests run in another order."""
+    parser.addoption("--shuffle", type=int, metavar="N", help="run the tests in the Nth random order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle the tests if that is wanted, and skip those that need a dialog which is not there."""
+    if config.option.shuffle is not None:
+        random.Random(config.option.shuffle).shuffle(items)
     for item in items:
         needed = {name for mark in item.iter_markers("needs") for name in mark.args}
         if missing := sorted(needed - discovered()[0].dialogs.keys()):
@@ -275,7 +283,7 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
-        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_dialogs))
+        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_plugins))
         yield
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Self
@@ -28,6 +28,25 @@ MARK = {"type": "ephemeral"}
 Stream = Callable[[list[AnyMessage]], AsyncIterator[AIMessage]]
 ToolSchema = dict[str, Any]
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """A call of a model, for `around_model_call`: of a speaker, an observer, or beside the conversation."""
+
+    speaker: str
+    role: str
+    """Whose model is asked: "supervisor", "observer", or the name of a dialog."""
+    thread: str
+    model: str
+    """The name of the first model that is asked, such as "openai:gpt-5-mini"."""
+    messages: Sequence[AnyMessage]
+    tools: Sequence[ToolSchema]
+
+
+AskModel = Callable[[ModelRequest], Awaitable[AIMessage]]
+AroundModelCall = Callable[[ModelRequest, AskModel], Awaitable[AIMessage]]
+"""Returns the reply; a hook that does not call its second argument answers in place of the model."""
 MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
 LONGEST_REPLY = 600.0
@@ -76,6 +95,8 @@ class Model:
     choice: Choice | None = None
     """How its server is told that a reply is one of some words; None: it is not."""
     form: RequestForm = field(default_factory=RequestForm, compare=False, repr=False)
+    around: AroundModelCall | None = field(default=None, compare=False, repr=False)
+    """The hooks around a reply that it is the first to be asked for; None if there is none."""
     other: Callable[[], BaseChatModel] | None = field(default=None, compare=False, repr=False)
     """Makes the model in the other one of OpenAI's two forms."""
     habits: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
@@ -289,3 +310,8 @@ class Models:
         """Return the models to try for a role, in order."""
         first = self.roles.get(role, self.default)
         return [first] if self.fallback is None else [first, self.fallback]
+
+    def each(self, change: Callable[[Model], Model]) -> "Models":
+        """Return the models, each as a function changes it."""
+        roles = {role: change(model) for role, model in self.roles.items()}
+        return Models(change(self.default), roles, self.fallback and change(self.fallback))

@@ -14,7 +14,7 @@ from langchain_core.messages.content import TextContentBlock
 
 from agents.errors import BrokenReply, GarbledReply, ModelUnavailable, Overflow, Trouble, UselessReply
 from agents.events import RETRY, Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
-from agents.models import Model, ToolSchema
+from agents.models import Model, ModelRequest, ToolSchema
 from agents.models.answer import ECHO, AnswerText
 from agents.models.attempts import RETRIED_FOR
 from agents.models.failures import (
@@ -82,7 +82,7 @@ async def reply(
     """
     outcome = Replied(speaker=listener.speaker, role=listener.role or listener.speaker)
     try:
-        message = await _first_sound(chain, messages, tools, listener)
+        message = await _hooked(chain, messages, tools, listener)
         calls = [(call["name"], call["args"]) for call in message.tool_calls]
         outcome = outcome.model_copy(update={"text": message.text, "calls": calls})
         return message
@@ -91,6 +91,20 @@ async def reply(
         raise
     finally:
         listener.emit(outcome)
+
+
+async def _hooked(
+    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
+) -> AIMessage:
+    """Ask the models, with the hooks around them if there are any."""
+    if (hook := chain[0].around) is None:
+        return await _first_sound(chain, messages, tools, listener)
+
+    async def ask_models(request: ModelRequest) -> AIMessage:
+        return await _first_sound(chain, request.messages, request.tools, listener)
+
+    role = listener.role or listener.speaker
+    return await hook(ModelRequest(listener.speaker, role, listener.thread, chain[0].name, messages, tools), ask_models)
 
 
 async def _first_sound(

@@ -23,7 +23,7 @@ from agents.nodes import ask
 from agents.state import State, WaitingView, form_of, messages_of, talk_of
 from agents.state.message_notes import notes_of, with_notes
 from agents.state.talk import Json, Pending
-from agents.toolkit.call import goes_in_circles
+from agents.toolkit.call import AroundToolCall, goes_in_circles
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context, ToolState
 from agents.toolkit.questions.form import stored_fields
@@ -44,11 +44,13 @@ class ToolCalls:
     Reads run side by side. If a call writes, all run in their order, and those behind a question wait for its answer.
     """
 
-    def __init__(self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None) -> None:
+    def __init__(
+        self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None, hooks: Sequence[AroundToolCall] = ()
+    ) -> None:
         self.speaker, self.speakers, self.handovers = speaker, speakers, HandoverCalls(speaker, speakers)
         offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
         self.tools = {tool.name: tool for tool in offered if tool.name not in self.handovers.names}
-        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names)
+        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names, hooks)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""

@@ -63,13 +63,13 @@ class Closing:
         await self._store(run, entry, "interrupted")
         return message
 
-    async def hold(self, run: Run, entry: InboxEntry, message_update: Update | None) -> None:
-        """Store a message that a person answers, without a question to any model; open questions of tools stay open.
+    async def hold(self, run: Run, entry: InboxEntry, message_update: Update | None, answer: str = "") -> None:
+        """Store a message that no model is asked about: a person answers it, or a plug-in has given the `answer`.
 
-        `message_update` None: the state has the message already.
+        Open questions of tools stay open. `message_update` None: the state has the message already.
         """
         if message_update is not None:
-            await self._end_here(run, entry, message_update, "", keeps_questions=True)
+            await self._end_here(run, entry, message_update, answer, keeps_questions=True)
         await self.memory.transcript.close(entry, "done", run.turn, self._lines(run, entry))
 
     async def _end_here(

@@ -12,7 +12,7 @@ from agents.errors import UsageError
 from agents.memory import TABLES
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import Connection, Row, Session, Tables, migrate
-from app.composition import dialogs_of, tables_of
+from app.composition import plugins_found, tables_of
 from app.composition.databases import connected, is_postgres, open_database
 from app.postgres import handed_turns
 from app.postgres.dialect import RENUMBER
@@ -80,7 +80,7 @@ async def copy(
     """
     if source == target:
         raise UsageError("--to names the database that DATABASE_URL names; name another one.")
-    added = [*tables_of(dialogs_of()), *others]
+    added = [*tables_of(plugins_found()), *others]
     opening = open_database(target, tables=added, key=target_key)
     async with connected(source, key) as old, opening as memory, memory.locks.hold("\0migration"):
         new = memory.database

@@ -186,6 +186,10 @@ def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
         rows = [[_fact(value) for value in entry.values()] for entry in report[section]]
         shown += ["", say(f"check.{section}", lang), *_indented(columns(rows))]
     shown += ["", say("check.models", lang), *_indented(columns(report["models"].items()))]
+    shown += ["", say("check.plugins", lang), *_indented([", ".join(map(clean, report["plugins"])) or "-"])]
+    shown += _indented(
+        say("check.uninstalled", lang, name=name, how=how) for name, how in report["uninstalled"].items()
+    )
     faults = _indented(clean(fault) for fault in report["faults"])
     warnings = _indented(clean(warning) for warning in report["warnings"])
     shown += ["", say("check.warnings", lang), *warnings] if warnings else []

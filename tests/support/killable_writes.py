@@ -28,7 +28,7 @@ from agents.toolkit import Runtime, traits
 from agents.toolkit.client_tools import ClientTool
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
-from app.composition import dialogs_of, discover, open_services, tables_of
+from app.composition import discover, open_services, plugins_found, tables_of
 from observers import Observer
 from prompts import phrase
 from tests.conftest import compose
@@ -158,8 +158,8 @@ async def play(request: Request, pipe: int) -> None:
     turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
     turn = replace(turn, tools=SKY if "sky" in request.text or request.source == RESULT else ())
     async with (
-        open_memory(f"sqlite:///{desk.path}", tables=tables_of(dialogs_of())) as memory,
-        open_services(dialogs_of(), memory) as services,
+        open_memory(f"sqlite:///{desk.path}", tables=tables_of(plugins_found())) as memory,
+        open_services(plugins_found(), memory) as services,
     ):
         assistant = compose(memory, Clerk(request.life), speakers, watching, services=services)
         async for event in assistant.play(turn):

@@ -22,6 +22,7 @@ from tests.support.endpoint_talk import TEXT, endpoint_model, errors, heard, tal
 from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, Chunk, Provider, call, delta, end, usage, words
 from tests.support.scripted_assistant import said, todos
+from tests.support.simulated_time import rounds
 
 PLAN = call("plan_things", "{}", "a")
 MILK, BREAD = '{"items": ["milk"]}', '{"items": ["bread"]}'
@@ -258,7 +259,7 @@ async def test_a_model_that_says_nothing_is_given_up() -> None:
             await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
         given_up.set()
         await closed.wait()
-        await asyncio.sleep(0.05)
+        await rounds(5)
     assert "it says nothing" in failure.value.cause
 
 

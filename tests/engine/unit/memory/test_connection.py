@@ -11,6 +11,7 @@ import pytest
 from agents.errors import DatabaseError
 from agents.memory import Memory
 from agents.memory.connection import Connection, Session, connect
+from tests.support.simulated_time import rounds
 
 ADD = "INSERT INTO owners VALUES (?, 1)"
 
@@ -29,9 +30,9 @@ async def test_a_write_that_nobody_waits_for_any_more_is_not_made(memory: Memory
     database, busy = memory.database, threading.Event()
     first = asyncio.create_task(database.read(lambda _: busy.wait(60)))
     second, third = (asyncio.create_task(database.write(partial(_add, name))) for name in "xy")
-    await asyncio.sleep(0.01)
+    await rounds(1)
     second.cancel()
-    await asyncio.sleep(0.01)
+    await rounds(1)
     busy.set()
     await asyncio.wait([first, second, third])
     assert second.cancelled()
@@ -48,8 +49,7 @@ async def test_a_cancelled_transaction_of_several_trips_is_undone(memory: Memory
 
     for moment in range(12):
         task = asyncio.create_task(write("x"))
-        for _ in range(moment):
-            await asyncio.sleep(0)
+        await rounds(moment)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task

@@ -7,7 +7,7 @@ from contextlib import closing
 from agents.memory import TABLES, Memory
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import Session, migrate
-from app.composition import dialogs_of, open_assistant, tables_of
+from app.composition import open_assistant, plugins_found, tables_of
 from app.composition.databases import is_postgres
 from app.postgres import handed_turns
 from app.settings import Settings
@@ -36,7 +36,7 @@ KEPT = {"audit", "updates", "worker_turns", "media_viewers", "shop_changes", "sh
 
 def tables(url: str) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield each table that an installation has, with a row about the person."""
-    owners = [CHECKPOINTS, *TABLES, *tables_of(dialogs_of()), *([handed_turns.TABLES] if is_postgres(url) else [])]
+    owners = [CHECKPOINTS, *TABLES, *tables_of(plugins_found()), *([handed_turns.TABLES] if is_postgres(url) else [])]
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
         for owner in owners:
             migrate(owner, empty)

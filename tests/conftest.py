@@ -143,7 +143,7 @@ class Chat:
         return Seats(memory, wait=self.settings.seat_wait, away=self.settings.seat_away)
 
     def _usage(self, memory: Memory) -> Usage:
-        return Usage(memory.database, memory.now, self.daily, self.prices)
+        return Usage(memory, self.daily, self.prices)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""

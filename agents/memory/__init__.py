@@ -16,6 +16,7 @@ from agents.memory import feedback, forgettings, gate_log, ledger, notes, notice
 from agents.memory.checkpointer import KEPT_TURNS, WITHIN, Keep, Saver
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import ENGINE, PLAIN, Connection, Driver, Session, Tables, connect, migrate
+from agents.memory.digests import KEYED, Digests, key_beside, secret_file
 from agents.memory.feedback import Feedback
 from agents.memory.forgettings import Forgettings
 from agents.memory.inbox import TO
@@ -74,6 +75,9 @@ class Storage(Protocol):
     def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AbstractAsyncContextManager[Connection]:
         """Open a connection; with "NORMAL" a power cut may lose the last commits. Raises DatabaseError."""
 
+    def digests(self) -> Digests:
+        """Return what makes digests; all who use the database share its key. Raises OSError."""
+
     def check(self) -> None:
         """Raise OSError when the database is not there any more, or is another one than was opened."""
 
@@ -96,6 +100,7 @@ class Memory:
     undo: UndoLog
     updates: Updates
     feedback: Feedback
+    digests: Digests
     forgettings: Forgettings
     database: Connection
     """A connection for tools that keep tables of their own in the database."""
@@ -237,9 +242,9 @@ def _hint(fault: str) -> str:
 
 
 def _copy(path: Path, stack: AsyncExitStack) -> Path:
-    """Return a copy of the database with its log, which is deleted at the end; only its owner may read it."""
+    """Return a copy of the database with its log and key, deleted at the end; only its owner may read it."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    for file in (path, path.with_name(f"{path.name}-wal")):
+    for file in (path, path.with_name(f"{path.name}-wal"), secret_file(path)):
         if file.exists():
             shutil.copyfile(file, folder / file.name)
     return folder / path.name
@@ -275,6 +280,9 @@ async def memory_in(
             checkpoints = await stack.enter_async_context(storage.connect("NORMAL"))
             database = await stack.enter_async_context(storage.connect("FULL"))
             await database.read(lambda session: make_tables(session, tables))
+            digests = storage.digests()
+            if await database.write(digests.adopt):
+                await database.read(lambda session: migrate(KEYED, session))
             for_writes = await stack.enter_async_context(storage.connect("FULL"))
         yield Memory(
             storage=storage,
@@ -283,11 +291,12 @@ async def memory_in(
             store=Store(database),
             transcript=Transcript(database),
             ledger=Ledger(for_writes, locks, now),
-            notes=NoteStore(database),
+            notes=NoteStore(database, digests),
             undo=UndoLog(database, now),
-            updates=Updates(database),
+            updates=Updates(database, digests),
             feedback=Feedback(database),
-            forgettings=Forgettings(database),
+            digests=digests,
+            forgettings=Forgettings(database, digests),
             notices=Notices(database, now),
             database=database,
             now=now,
@@ -314,6 +323,10 @@ class SqliteFile(Storage):
                     # Another process that reads the log empties it, and nobody waits.
                     await connection.execute("PRAGMA busy_timeout=1000")
                     await connection.truncate()
+
+    def digests(self) -> Digests:
+        """See `Storage`."""
+        return Digests(key_beside(self.path))
 
     def check(self) -> None:
         """See `Storage`."""

@@ -14,7 +14,8 @@ from pydantic import SecretStr
 
 from agents.language.text.repetition import REPEATS
 from agents.models.attempts import attempts
-from agents.models.refusal import Refusal
+from agents.models.failures import is_other_form, is_refusal, names_pictures
+from agents.models.refusal import Refusal, refusal_of
 from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
 from agents.models.thinking import FIELDS
 from agents.models.window import Window
@@ -168,18 +169,33 @@ class Model:
         self.habits["thoughtful"] = True
         return is_new
 
-    def learn(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
-        """Return the names of what a refusal is about and the request had, and do without it from now on.
+    def lesson(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> tuple[str, set[str]]:
+        """Return the name of the field that replies lack, as a refusal says, and the names of what the request had.
 
         `before` is what that request did without.
         """
-        if (wanted := wanted_field(refusal)) and wanted not in self.form.wanted:
+        names = self.extras(prompt, before)
+        wanted = wanted_field(refusal, {*names, *self.form.without})
+        return wanted, refused(refusal, names) or refused_content(refusal, prompt, before)
+
+    def learn(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
+        """Do from now on without what a refusal is about, or with the field that it wants; return the names."""
+        wanted, names = self.lesson(refusal, prompt, before)
+        if wanted and wanted not in self.form.wanted:
             self.form.wanted.add(wanted)
             return {f"replies that lack {wanted}"}
-        names = self.extras(prompt, before)
-        learnt = refused(refusal, names) or refused_content(refusal, prompt, before)
-        self.form.without |= learnt
-        return learnt
+        self.form.without |= names
+        return names
+
+    def teaches(self, failure: Exception, prompt: Sequence[AnyMessage]) -> bool:
+        """Tell whether a failure says what the next request should do without, whatever its status is."""
+        if not is_refusal(failure):
+            return False
+        shows = any(isinstance(message, HumanMessage) and isinstance(message.content, list) for message in prompt)
+        is_lesson = any(self.lesson(refusal_of(failure), prompt, self.form.without))
+        return (
+            is_lesson or (shows and names_pictures(failure)) or (bool(self.other) and is_other_form(failure, self.wire))
+        )
 
     def extras(self, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
         """Return the names of what a request has beside the model, the messages and the tools, and without `before`."""
@@ -252,7 +268,7 @@ class Model:
         # One client empties the parameters that it is given; they belong to all turns and models.
         own = [{**tool, "function": {**tool["function"]}} for tool in tools]
         runnable = self.chat.bind_tools(own, **options) if own else self.chat.bind(**options)
-        return partial(attempts, runnable, self.retries, self.gap_seconds)
+        return partial(attempts, runnable, self.retries, self.gap_seconds, self.teaches)
 
     def _options(self, key: str) -> dict[str, Any]:
         """Return what a request with tools has beside them, as the provider's client calls it."""

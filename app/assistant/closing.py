@@ -144,7 +144,10 @@ class Closing:
         # Nobody knows whether the guess was right in a turn that was stopped or failed.
         guess = run.guess.logged(run.state) if status == "done" else None
         forgets = run.state.get("forgets") if status == "done" else None
-        agreed = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"]) if forgets else None
+        agreed = None
+        if forgets:
+            deletion = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"])
+            agreed = self.memory.forgettings.entering(deletion)
         await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, agreed)
 
     def _lines(self, run: Run, entry: InboxEntry, error: Error | None = None) -> list[TranscriptLine]:

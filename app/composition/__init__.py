@@ -143,7 +143,7 @@ async def open_parts(
             everyone = await stack.enter_async_context(_completed(settings, everyone, models))
         seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
         prices = prices_of(settings, models)
-        counting = usage.Usage(memory.database, memory.now, settings.daily_limits, prices, settings.usage_days)
+        counting = usage.Usage(memory, settings.daily_limits, prices, settings.usage_days)
         auditing = audit.Audit(memory.database, memory.now, settings.audit_days)
         given = settings, models, seating, counting, auditing
         yield Parts(
@@ -301,9 +301,10 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
     memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
     rest = [service for service in given if service is not seating]
-    counting = usage.Usage(memory.database, memory.now)
     auditing = audit.Audit(memory.database, memory.now)
-    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting, auditing)
+    services = Services(
+        *rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, usage.Usage(memory), auditing
+    )
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:

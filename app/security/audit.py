@@ -38,6 +38,7 @@ Action = Literal[
     "seat_left",
     "seat_said",
     "seat_taken",
+    "spoke_as",
     "system_messages",
 ]
 

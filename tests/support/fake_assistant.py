@@ -140,7 +140,7 @@ class StandIn:
         """Return the transcript of the test."""
         return self.lines
 
-    async def threads(self, user: str | None = None) -> list[ThreadInfo]:
+    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
         """Return one thread once something was said."""
         return [ThreadInfo("me", "ann", 2, AT_MS, self.lines[0].text)] if self.lines else []
 

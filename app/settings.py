@@ -201,7 +201,6 @@ class Settings(Extensions):
     tokens_per_day: int = Field(default=0, ge=0)
     money_per_day: float = Field(default=0, ge=0)
     llm_prices: Annotated[dict[str, Price], NoDecode, written(_prices)] = Field(default_factory=dict)
-    audit_days: int = Field(default=365, ge=1)
     usage_days: int = Field(default=90, ge=2)
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)

@@ -370,6 +370,7 @@ TRACES = {f"tests.engine.traces.test_{name}" for name in ON_POSTGRES}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the storage, and the traces that write most, on PostgreSQL as well, unless they need a file."""
     is_chosen = metafunc.module.__name__.startswith("tests.engine.unit.memory.") or metafunc.module.__name__ in TRACES
+    is_chosen = is_chosen or metafunc.definition.get_closest_marker("both")
     needs_file = "path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
     if is_chosen and "database" in metafunc.fixturenames and not needs_file:
         kinds = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]

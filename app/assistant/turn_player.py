@@ -235,9 +235,10 @@ class TurnPlayer(Equipment):
                 yield event
         request.outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
         request.failure = run.failure
-        if last := await self.closing.close(run, entry, update):
-            yield last
-        elif progress in RESUMED and (what := run.state.get("forgets")):
+        last = await self.closing.close(run, entry, update)
+        for event in last:
+            yield event
+        if not last and progress in RESUMED and (what := run.state.get("forgets")):
             yield Forgetting(what=what)
 
     async def _driven(self, run: Run, update: Update | None, progress: Progress) -> AsyncGenerator[Event, None]:

@@ -32,10 +32,9 @@ from app.composition.remote_tools import tried, with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
 from app.extensions import plugins, uninstalled
-from app.presentation.listing import deed_lines, note_lines, report_lines, usage_lines
+from app.presentation.listing import note_lines, report_lines, usage_lines
 from app.presentation.texts import say
 from app.presentation.tool_card import faults, warnings
-from app.security.audit import Audit
 from app.settings import Settings, misspelt, read, read_settings
 from app.usage.usage import Usage
 from prompts import PromptError, languages, observer_file, translated
@@ -61,15 +60,6 @@ async def usage(*, days: Days = 7, user: OneUser = None) -> CommandResult:
         used = await assistant.services.get(Usage).by_day(days, user)
     lines = usage_lines(used) if used else [say("no_usage", settings.app_lang)]
     return CommandResult([day._asdict() for day in used], lines)
-
-
-async def audit(*, days: Days = 30) -> CommandResult:
-    """List what operators did: when, who, what, to which thread."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        deeds = await assistant.services.get(Audit).deeds(days)
-    lines = deed_lines(deeds) if deeds else [say("no_deeds", settings.app_lang)]
-    return CommandResult([deed._asdict() for deed in deeds], lines)
 
 
 async def graph() -> None:

@@ -45,7 +45,6 @@ from app.presentation.tool_card import faults
 from app.seat import seats
 from app.seat.observing import calling
 from app.seat.tool import offered
-from app.security import audit
 from app.security.permissions import Permissions
 from app.settings import Settings, read, use_extensions
 from app.usage import FREE, Price, usage
@@ -144,8 +143,7 @@ async def open_parts(
         seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
         prices = prices_of(settings, models)
         counting = usage.Usage(memory, settings.daily_limits, prices, settings.usage_days)
-        auditing = audit.Audit(memory.database, memory.now, settings.audit_days)
-        given = settings, models, seating, counting, auditing
+        given = settings, models, seating, counting
         yield Parts(
             settings=settings,
             speakers=everyone,
@@ -284,7 +282,7 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
 def tables_of(plug_ins: Mapping[str, Plugin]) -> list[Tables]:
     """Return the tables of the plug-ins and dialogs that have some, and of the application."""
     own = (plugin.tables for plugin in plug_ins.values() if plugin.tables)
-    return [*own, seats.TABLES, usage.TABLES, audit.TABLES]
+    return [*own, seats.TABLES, usage.TABLES]
 
 
 @asynccontextmanager
@@ -301,10 +299,8 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
     memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
     rest = [service for service in given if service is not seating]
-    auditing = audit.Audit(memory.database, memory.now)
-    services = Services(
-        *rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, usage.Usage(memory), auditing
-    )
+    counting = usage.Usage(memory)
+    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting)
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:

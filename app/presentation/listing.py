@@ -14,7 +14,6 @@ from agents.memory.notes import Note
 from agents.state import SUPERVISOR
 from app.presentation.texts import one_line, say, with_list
 from app.presentation.tool_card import ToolCard
-from app.security.audit import Deed
 from app.usage.usage import DayOfModel
 from prompts import form_texts, language, title_of
 
@@ -91,12 +90,6 @@ def note_lines(notes: Sequence[Note]) -> list[str]:
         for note in notes
     )
     return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
-
-
-def deed_lines(deeds: Sequence[Deed]) -> list[str]:
-    """Return what operators did, one a line, below a headline."""
-    rows = ((moment(deed.at_ms), *(clean(text) or "-" for text in deed[1:])) for deed in deeds)
-    return columns([("AT", "WHO", "WHAT", "THREAD", "ABOUT", "OUTCOME"), *rows])
 
 
 def usage_lines(days: Sequence[DayOfModel]) -> list[str]:

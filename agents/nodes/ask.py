@@ -5,6 +5,7 @@ again, whenever the answer comes and in whatever process.
 """
 
 from langchain_core.messages import ToolMessage
+from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
@@ -15,7 +16,7 @@ from agents.language.identifiers import Aliases, masked
 from agents.state import State, holder_of
 from agents.state.message_notes import LEFT, notes, with_notes
 from agents.state.person import Heard
-from agents.state.talk import ClientCall, Json, Pending
+from agents.state.talk import Json, Pending
 from agents.toolkit import questions
 from agents.toolkit.client_tools import matched, waiting_for_client
 from agents.toolkit.confirmation import mark_of
@@ -56,8 +57,9 @@ class InterruptNode:
 
 def request_of(pending: Pending) -> ToolRequest:
     """Return a call that the client is to run as an event."""
-    call = pending.get("client") or ClientCall(name=pending["tool"], args=pending["args"])
-    return ToolRequest(speaker=pending["speaker"], id=pending["call"], **call)
+    call = pending.get("client") or tool_call(name=pending["tool"], args=pending["args"], id=None)
+    about = {"speaker": pending["speaker"], "id": pending["call"]}
+    return ToolRequest(**about, name=call["name"], args=call["args"])
 
 
 def announce(change: Change) -> None:

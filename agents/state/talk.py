@@ -55,13 +55,6 @@ class Fields(TypedDict):
     """Other names of fields, each with the field's own."""
 
 
-class ClientCall(TypedDict):
-    """A call of a tool that the client runs itself, as the client knows it."""
-
-    name: str
-    args: Json
-
-
 class Pending(Fields):
     """A tool call that waits for the user, or for the client: a `Question` as plain data."""
 
@@ -86,8 +79,7 @@ class Pending(Fields):
     answers: list[str]
     behind: NotRequired[list[ToolCall]]
     """The calls of the same reply that run after it."""
-    client: NotRequired[ClientCall | None]
-    """The call that the client is to run; missing or None where the user answers."""
+    client: NotRequired[ToolCall | None]  # The call as the client has it, where not the user but the client answers.
     more: NotRequired[bool]
     """Whether the message that agreed says something else besides, which a speaker hears once the call is done."""
 
@@ -102,9 +94,8 @@ def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) ->
     """Apply changes per speaker."""
     merged = dict(talks)
     for name, update in updates.items():
-        added = update.get("add", [])
         changed = cast(Talk, {**merged.get(name, {}), **update})
         cast(dict[str, object], changed).pop("add", None)
-        changed["messages"] = [*changed.get("messages", []), *added]
+        changed["messages"] = [*changed.get("messages", []), *update.get("add", [])]
         merged[name] = changed
     return merged

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, takewhile
 
+from langchain_core.messages.tool import tool_call
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
@@ -55,7 +56,8 @@ def client_tools(offered: Sequence[ClientTool], taken: Collection[str]) -> dict[
 
 def _tool(name: str, offered: ClientTool) -> BaseTool:
     async def call(**args: object) -> Answer:
-        question = Question(offered.name, kind=CLIENT, client={"name": offered.name, "args": received(args)})
+        asked = tool_call(name=offered.name, args=received(args), id=None)
+        question = Question(offered.name, kind=CLIENT, client=asked)
         return "", ToolResult(question=question)
 
     tool = StructuredTool(

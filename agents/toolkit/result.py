@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
+from langchain_core.messages.tool import ToolCall
 from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
 from agents.events.views import MOST_ENTRIES, CardList, Entry, View, is_web
 from agents.language.identifiers import Schema
-from agents.state.talk import ClientCall
 from agents.toolkit.questions import wanted
 from prompts import phrase
 
@@ -53,7 +53,7 @@ class Question:
     """Whether that page is a Telegram web app, which sends its value itself; it is told who the user is."""
     kind: str = ""
     """The kind of question; empty: that of the tool that asks."""
-    client: ClientCall | None = None
+    client: ToolCall | None = None
     """The call that the client is to run; None where the user is asked."""
 
     def __post_init__(self) -> None:

@@ -53,6 +53,7 @@ from app.doors.http.exchange import BETWEEN
 from app.doors.http.front_ends import unwrapped
 from app.doors.http.histories import Histories
 from app.doors.http.openai_form import Bounds, FinishReason, error_of, failure_of, refuse_undone
+from app.doors.http.structured import FIELD, Written, answer_form
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from app.presentation.inline_data import inline_data
 from app.presentation.texts import say
@@ -140,6 +141,8 @@ class Completion(BaseModel):
 
 Keep = Callable[[str], Awaitable[None]]
 """Notes what was answered."""
+Write = Callable[[str], Awaitable[Written]]
+"""Writes an answer in the form that the client asks for."""
 ThreadId = Annotated[str | None, Header(alias="X-Thread-Id", max_length=exchange.LONGEST_NAME)]
 router = APIRouter(prefix="/v1", responses=exchange.FAULTS)
 
@@ -200,6 +203,7 @@ class Talking:
         user = self.key.user(self.for_whom.user or body.user)
         if body.model == HELPER:
             return await self._helped(body, user or f"http:{self.key.name}"), {}
+        form = await answer_form(others.get(FIELD), self.assistant)
         chat = self.key.inside(self.thread) if self.thread else _chat(self.for_whom, self.key)
         histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
         *said, heard = exchanges(spoken)
@@ -215,7 +219,8 @@ class Talking:
         remarks = BETWEEN.join([*await self.assistant.seats.unshown(turn.thread), *reading.remarks])
         lang = (await self.assistant.state(turn.thread) or {}).get("lang") or FALLBACK
         keep = partial(histories.keep, place, said, heard)
-        reply = Reply(answer, remarks, lang, keep, body.bounds, id=place.id)
+        write = partial(form.written, self.assistant, turn.owner, text, lang) if form else None
+        reply = Reply(answer, remarks, lang, keep, body.bounds, id=place.id, write=write)
         return reply, {"X-Thread-Id": self.key.outside(turn.thread) or ""}
 
     async def _helped(self, body: Completion, user: str) -> "Reply":
@@ -305,11 +310,13 @@ class Reply:
         bounds: Bounds | None = None,
         model: str = MODEL,
         id: str = "",
+        write: Write | None = None,
     ) -> None:
         self.id, self.model = id or uuid.uuid4().hex, model
         """The id of the message, and the model that answers."""
         self._answer, self._lang, self.keep = answer, lang, keep
-        self._bounds, self._said, self.text = bounds or Bounds(), "", ""
+        self._write, self._of_written = write, bounds or Bounds()
+        self._bounds, self._said, self.text = Bounds() if write else self._of_written, "", ""
         """What the answer says, and what of it is within its bounds."""
         self._remarks = remarks
         self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
@@ -373,6 +380,23 @@ class Reply:
 
     async def deltas(self) -> AsyncIterator[dict[str, Any]]:
         """Yield what each event adds, and at the end know all of it. Raises HttpRefusal: the answer has failed."""
+        if self._write is None:
+            async for delta in self._in_words():
+                yield delta
+            return
+        held = [delta async for delta in self._in_words()]
+        if self.calls:
+            for delta in held:
+                yield delta
+            return
+        written = await self._write(self._said)
+        for call in written.calls:
+            self._count(call)
+        self._bounds, self.annotations = self._of_written, []
+        self.text = self._bounds.passes(written.text, is_last=True)
+        yield {"content": self.text}
+
+    async def _in_words(self) -> AsyncIterator[dict[str, Any]]:
         for delta in self._add(self._remarks):
             yield delta
         async for event in self._answer.read():
@@ -404,9 +428,12 @@ class Reply:
             case TurnEnd(held_by=person) if person:
                 yield from self._add(say("held", self._lang, name=person))
             case ModelEnd():
-                self.usage["prompt_tokens"] += event.input_tokens
-                self.usage["completion_tokens"] += event.output_tokens
-                self.usage["total_tokens"] += event.input_tokens + event.output_tokens
+                self._count(event)
+
+    def _count(self, call: ModelEnd) -> None:
+        self.usage["prompt_tokens"] += call.input_tokens
+        self.usage["completion_tokens"] += call.output_tokens
+        self.usage["total_tokens"] += call.input_tokens + call.output_tokens
 
     def _fail(self, error: Error) -> Iterator[dict[str, Any]]:
         if failed := failure_of(error):

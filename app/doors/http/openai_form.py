@@ -16,7 +16,6 @@ UNDONE: Mapping[str, Sequence[object]] = {
     "modalities": (["text"],),
     "moderation": (),
     "n": (1,),
-    "response_format": ({"type": "text"},),
     "tool_choice": ("auto", "none"),
     "top_logprobs": (0,),
     "web_search_options": (),

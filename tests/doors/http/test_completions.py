@@ -275,7 +275,7 @@ async def test_the_synchronous_client(assistant: Assistant, script: Script) -> N
 
 
 async def test_langchains_client(assistant: Assistant, script: Script) -> None:
-    """A program on LangChain streams, asks another model where ours fails, and reads why there is no structure."""
+    """A program on LangChain streams, asks another model where ours fails, and gets its answer in a form."""
     script.add(supervisor=["One two three.", ModelUnavailable("busy", "openai:gpt", "503")])
     async with served(assistant) as url, httpx.AsyncClient(trust_env=False, timeout=60) as transport:
         model = ChatOpenAI(
@@ -286,8 +286,9 @@ async def test_langchains_client(assistant: Assistant, script: Script) -> None:
         other = FakeListChatModel(responses=["Another model."])
         assert (await model.with_fallbacks([other]).ainvoke("hello")).text == "Another model."
         schema = {"title": "Weather", "type": "object", "properties": {"sun": {"type": "boolean"}}}
-        with pytest.raises(UnprocessableEntityError, match="response_format"):
-            await model.with_structured_output(schema, method="json_schema").ainvoke("the weather")
+        script.add(supervisor=["Sunny.", Call("write_answer", {"sun": True})])
+        structured = model.with_structured_output(schema, method="json_schema")
+        assert await structured.ainvoke("the weather") == {"sun": True}
         with pytest.raises(UnprocessableEntityError, match="tool_choice"):
             await model.with_structured_output(schema, method="function_calling").ainvoke("the weather")
 

@@ -43,8 +43,6 @@ from app.presentation.tool_card import faults
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings, read
-from app.usage import DailyLimits, Price
-from app.usage.usage import Usage
 from benchmarks.unseen import Kept
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
@@ -83,10 +81,8 @@ class Chat:
         self.settings = without_file(Settings)
         self.permissions = Permissions()
         self.limits = Limits()
-        self.daily, self.prices = DailyLimits(), dict[str, Price]()
-        """How much models may be used in a day, and what they cost."""
         self.services: list[object] = []
-        """Services that are found before those of the dialogs."""
+        """Services and settings that are found before those of the plug-ins and dialogs."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.models: Models | None = None
@@ -131,7 +127,7 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with (
             open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(specialists())) as memory,
-            open_services(specialists(), memory, self._seats(memory), self._usage(memory), *self.services) as services,
+            open_services(specialists(), memory, self._seats(memory), self.settings, *self.services) as services,
         ):
             help = await make_help(self.settings, memory)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
@@ -141,9 +137,6 @@ class Chat:
 
     def _seats(self, memory: Memory) -> Seats:
         return Seats(memory, wait=self.settings.seat_wait, away=self.settings.seat_away)
-
-    def _usage(self, memory: Memory) -> Usage:
-        return Usage(memory, self.daily, self.prices)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""

@@ -280,9 +280,9 @@ def exchanged(
     messages = list[tuple[InboxEntry, Sequence[TranscriptLine]]]()
     for number, exchange in enumerate(rest, turn):
         id = uuid.uuid5(uuid.NAMESPACE_OID, f"{by} {number - turn}").hex if by else uuid.uuid4().hex
-        at_ms = now_ms()
+        at_ms, source = now_ms(), "greeting" if exchange.text is None else "llm"
         entry = InboxEntry(thread, id, user, exchange.text, exchange.source, turn=number, received_ms=at_ms)
-        line = TranscriptLine("assistant", SUPERVISOR, exchange.answer, number, id, at_ms, {"source": "llm"})
+        line = TranscriptLine("assistant", SUPERVISOR, exchange.answer, number, id, at_ms, {"source": source})
         messages.append((entry, [line] if exchange.answer else []))
     return messages
 
@@ -294,7 +294,7 @@ def with_exchanges(values: State, rest: Sequence[Exchange]) -> State:
     change, messages = Change(cast(State, {**values, "pending": []})), list[AnyMessage]()
     for exchange in rest[-REMEMBERED:]:
         passed_on = {} if exchange.source in OF_USER else notes(passed_on=True)
-        heard = HumanMessage(exchange.text, additional_kwargs=passed_on)
-        messages += [heard, *([AIMessage(exchange.answer)] if exchange.answer else [])]
+        heard = [] if exchange.text is None else [HumanMessage(exchange.text, additional_kwargs=passed_on)]
+        messages += [*heard, *([AIMessage(exchange.answer)] if exchange.answer else [])]
     change.add(holder_of(change.state), *messages)
     return change.state

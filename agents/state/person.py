@@ -195,3 +195,5 @@ class Branch(TypedDict):
     """The calls of turns that were left whose effect stays: `tool`, `args` and the `text` that they answered."""
     settled: bool
     """Whether what those turns have written is taken back."""
+    told: NotRequired[list[str]]
+    """What the user must be told of those turns: what stays, or is not done again."""

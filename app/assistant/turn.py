@@ -31,9 +31,9 @@ from agents.toolkit.questions import ANSWERS
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a user said, and all that was answered."""
+    """What a user said, and all that was answered; `text` None: the assistant spoke first."""
 
-    text: str
+    text: str | None
     answer: str
     source: str = "message"
     """Where the text comes from, as in `Heard`."""

@@ -118,7 +118,8 @@ def exchanges(messages: Sequence[core.Message]) -> list[Exchange]:
             results, said = [], [*said, Exchange(_text(message), "")]
         elif isinstance(message, core.AssistantMessage):
             results = []
-            if said and message.content:
+            if message.content:
+                said = said or [Exchange(None, "")]
                 said[-1] = replace(said[-1], answer=BETWEEN.join(filter(None, (said[-1].answer, message.content))))
     return said
 

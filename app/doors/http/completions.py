@@ -207,7 +207,7 @@ class Talking:
         chat = self.key.inside(self.thread) if self.thread else _chat(self.for_whom, self.key)
         histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
         *said, heard = exchanges(spoken)
-        words, foreign = (heard.text, "") if heard.source == RESULT else unwrapped(last.text)
+        words, foreign = (heard.text or "", "") if heard.source == RESULT else unwrapped(last.text)
         place = await histories.place(said, heard, self.idempotency_key, behind)
         is_typed = bool(words.strip()) or not foreign
         beside = [Upload(foreign.encode("utf-8", "replace"), "context.txt", "file")] if is_typed and foreign else []
@@ -257,7 +257,8 @@ def exchanges(messages: Sequence[ChatMessage]) -> list[Exchange]:
             said.append(Exchange(written_results(results), "", RESULT))
         elif role == "user":
             said += [Exchange(unwrapped(message.text)[0] or message.text, "") for message in together]
-        elif said:
+        else:
+            said = said or [Exchange(None, "")]
             said[-1] = replace(said[-1], answer=BETWEEN.join(filter(None, (message.answer for message in together))))
         calls = [call.id for message in together for call in message.tool_calls or ()]
     return said

@@ -66,7 +66,8 @@ class Histories:
         Raises:
             HTTPException: that message is not known, or is another person's (404).
         """
-        chains, spoken, text = self._chains([*said, message]), _digests(said), message.text
+        greeting, said = _parted(said)
+        chains, spoken, text = self._chains([*said, message]), _digests(said), message.text or ""
         async with self.assistant.memory.locks.hold(f"\0histories {self.key.name} {self.user} {self.chat}"):
             if behind:
                 place, before = await self._behind(behind, said), None
@@ -76,7 +77,11 @@ class Histories:
             else:
                 place, before = await self._by_words(said, chains[:-1], spoken, text, id)
             most = self.assistant.limits.message_length
-            rest = [replace(each, text=each.text[:most], answer=each.answer[:most]) for each in place.before]
+            if greeting and place.after == BEGINNING:
+                place = await self._behind_greeting(place, greeting)
+            rest = [
+                replace(each, text=each.text and each.text[:most], answer=each.answer[:most]) for each in place.before
+            ]
             place = replace(
                 place, before=rest, id=id or place.id or await self._unanswered(place, text) or uuid.uuid4().hex
             )
@@ -105,7 +110,7 @@ class Histories:
 
     async def keep(self, place: Place, said: Sequence[Exchange], message: Exchange, answer: str) -> None:
         """Note what was answered to a message at its place."""
-        said = [*said, replace(message, answer=answer)]
+        said = [*_parted(said)[1], replace(message, answer=answer)]
         item = await self._store.aget(self._chains(said)[-1], place.id)
         if item:
             await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digests(said)[-1]})
@@ -147,6 +152,16 @@ class Histories:
         if len(said) <= len(path):
             return Place(chat, path[len(said) - 1])
         return Place(chat, path[-1] if path else BEGINNING, said[len(path) :])
+
+    async def _behind_greeting(self, place: Place, greeting: Sequence[Exchange]) -> Place:
+        """Return the place behind the greeting of a thread, which is read in if it has none."""
+        branches = self.assistant.branches
+        at = await branches.at(place.thread)
+        [first, *_] = await branches.path(place.thread, at) if at else [""]
+        entry = await self.assistant.message(place.thread, first) if first else None
+        if entry and entry.text is None:
+            return replace(place, after=first)
+        return replace(place, before=[*greeting, *place.before])
 
     async def _behind_answers(self, chat: str, after: str | None, source: str) -> str | None:
         """Return the last of the messages behind a turn that histories do not show: they only answer what it asked.
@@ -237,7 +252,7 @@ class Histories:
         chain = hashlib.sha256(repr((self.chat, self.user if self.chat is None else "")).encode("utf-8", "replace"))
         chains = [self._kept(chain.hexdigest())]
         for exchange in said:
-            chain.update(hashlib.sha256(exchange.text.strip().encode("utf-8", "replace")).digest())
+            chain.update(hashlib.sha256((exchange.text or "").strip().encode("utf-8", "replace")).digest())
             chains.append(self._kept(chain.hexdigest()))
         return chains
 
@@ -257,12 +272,18 @@ class Histories:
         return self.assistant.memory.store
 
 
+def _parted(said: Sequence[Exchange]) -> tuple[Sequence[Exchange], Sequence[Exchange]]:
+    """Return the greeting at the head of a history, if it has one, and all that was said behind it."""
+    count = sum(exchange.text is None for exchange in said[:1])
+    return said[:count], said[count:]
+
+
 def _digests(said: Sequence[Exchange]) -> list[str]:
     """Return a digest of each beginning of what was said on both sides, the empty one first."""
     digest = hashlib.sha256()
     digests = [digest.hexdigest()]
     for exchange in said:
-        for words in (exchange.text, exchange.answer):
+        for words in (exchange.text or "", exchange.answer):
             digest.update(hashlib.sha256(words.strip().encode("utf-8", "replace")).digest())
         digests.append(digest.hexdigest())
     return digests

@@ -375,3 +375,22 @@ async def test_a_person_in_the_assistants_place(
     assert await answer_to("thanks") == f"Anna: A new one comes.\n\n{held}"
     await assistant.seats.hand_back("t", ANNA)
     assert await answer_to("when?") == f"{sentence('seat', 'back', 'en')}\n\nOn Monday."
+
+
+@pytest.mark.parametrize("named", [{}, {"X-Thread-Id": "ann"}])
+async def test_a_greeting_at_the_head(
+    openai_client: AsyncOpenAI, assistant: Assistant, script: Script, named: dict[str, str]
+) -> None:
+    """What a front end lets the assistant say first is read in once; the first message said anew stands behind it."""
+    script.add(supervisor=["One.", "Two.", "Three."])
+    greeting: Any = {"role": "assistant", "content": "Welcome to the shop."}
+    hi, more = ({"role": "user", "content": text} for text in ("hi", "more"))
+    for said in ([greeting, hi], [greeting, hi, {"role": "assistant", "content": "One."}, more], [greeting, hi]):
+        messages: Any = said
+        answer = await openai_client.chat.completions.with_raw_response.create(
+            model=MODEL, messages=messages, extra_headers=named
+        )
+        assert script.asked[-1].prefix.count("Welcome to the shop.") == 1
+        assert ("more" in user_words(script.asked[-1].messages)) is (said[-1] is more)
+    lines = [line.text for line in await assistant.history(answer.headers["x-thread-id"])]
+    assert lines[:1] == ["Welcome to the shop."]

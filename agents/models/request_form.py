@@ -22,11 +22,14 @@ LIMIT = re.compile(r"max_(?:completion_|new_|output_)?tokens|num_predict|maxoutp
 FILLERS: dict[str, str] = {"empty_content": " ", "blank_content": "…"}
 """What is not taken as the content of a message, and what stands in its place."""
 SYNONYMS: Mapping[str, Collection[str]] = {
+    "stream": ("streaming",),
     "stream_options": ("include_usage",),
     "reasoning": ("think", "thinking"),
     "reasoning_effort": ("reasoning", "effort", "thinking"),
 }
 """What else servers call a field that a client writes for us."""
+SWITCHES: Mapping[str, str] = {"stream": "is_streamed", "stream_options": "stream_usage"}
+"""Fields of requests that a class writes where a field of its own is set."""
 KEPT = re.compile(
     r"^(model|model_name|output_version)$|api_key|api_base|base_url|timeout|retries|client|profile|stream"
 )
@@ -87,9 +90,8 @@ class RequestForm:
                 update[name] = {key: each for key, each in value.items() if key not in self.without}
             elif value is not None and name not in LIMITS and self.without & {name, info.alias}:
                 update[name] = None
-        if "stream_options" in self.without and "stream_usage" in type(chat).model_fields:
-            update["stream_usage"] = False
-        return update
+        switches = {field: False for name, field in SWITCHES.items() if name in self.without}
+        return update | {field: off for field, off in switches.items() if field in type(chat).model_fields}
 
     def fitted(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
         """Return the prompt without empty contents and fields that the server refuses, and with those that it wants."""
@@ -118,7 +120,7 @@ def extras_of(chat: BaseChatModel) -> set[str]:
             names |= {*(value or ())}
         elif value is not None and not KEPT.search(name):
             names.add(name)
-    return names | ({"stream_options"} if getattr(chat, "stream_usage", False) else set())
+    return names | {name for name, field in SWITCHES.items() if getattr(chat, field, False)}
 
 
 def wanted_field(refusal: Refusal, names: Collection[str]) -> str:
@@ -142,7 +144,9 @@ def refused(refusal: Refusal, names: Iterable[str]) -> set[str]:
         {name for name in names if _is_named(name, text)}
         for text in ("\n".join(refusal.fields), *map(_before_list, clauses), "\n".join(refusal.keys))
     )
-    return next(filter(None, named), set())
+    first = next(filter(None, named), set[str]())
+    # What is wrong with the options of a stream is mostly told with the word "stream" in it.
+    return first - {"stream"} if "stream_options" in first else first
 
 
 def _before_list(clause: str) -> str:

@@ -49,7 +49,7 @@ TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grp
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
-def is_failure(failure: Exception) -> bool:
+def is_failure(failure: BaseException) -> bool:
     """Tell whether an exception that came out of a model's call is the provider's, and not an error of ours."""
     return is_models(failure) or _is_transport(failure) or status(failure) is not None or bool(_clients(failure))
 
@@ -66,7 +66,7 @@ def _clients(failure: BaseException) -> set[str]:
     return packages - sys.stdlib_module_names - OURS
 
 
-def is_models(failure: Exception) -> bool:
+def is_models(failure: BaseException) -> bool:
     """Tell whether only a model's client raises such an exception, and no tool."""
     openai = sys.modules.get("openai")
     return isinstance(failure, ModelError) or (openai is not None and isinstance(failure, openai.OpenAIError))
@@ -116,6 +116,12 @@ def is_refusal(failure: BaseException) -> bool:
     """Tell whether a failure may be about what stands in the request: statuses tell little, and a stream has none."""
     number = status(failure)
     return number is None or (FIRST_FAULT <= number <= NEVER and number not in (*KEY_OR_MONEY, *BUSY))
+
+
+def is_sure(failure: BaseException) -> bool:
+    """Tell whether a failure surely is about the request: errors of servers and in mid-stream mostly are not."""
+    number = status(failure)
+    return (FIRST_FAULT <= number < FIRST_FAULT + 100) if number else not is_failure(failure)
 
 
 def names_pictures(failure: BaseException) -> bool:

@@ -130,18 +130,19 @@ def wanted_field(refusal: Refusal, names: Collection[str]) -> str:
     return named_in("wanted", text) or next(missing, "")
 
 
-def refused(refusal: Refusal, names: Iterable[str]) -> set[str]:
+def refused(refusal: Refusal, names: Iterable[str], *, is_sure: bool) -> set[str]:
     """Return those of the names that a refusal is about; any name of the limit stands for all its names.
 
     A refusal says what is not taken before it says what is. In any language a list of what is taken has `model` and
-    `messages` in it.
+    `messages` in it. If it is not sure that this is a refusal, no word counts that stands in any sentence ("stream").
     """
-    names, advice = [*names], wording("advice").search(refusal.words)
+    names = [name for name in names if is_sure or "_" in name or name in refusal.fields]
+    advice = wording("advice").search(refusal.words)
     clauses = [
         clause for text in (refusal.words[: advice and advice.start()], refusal.words) for clause in CLAUSE.split(text)
     ]
     named = (
-        {name for name in names if _is_named(name, text)}
+        {name for name in names if _is_named(name, text, is_sure=is_sure)}
         for text in ("\n".join(refusal.fields), *map(_before_list, clauses), "\n".join(refusal.keys))
     )
     first = next(filter(None, named), set[str]())
@@ -165,9 +166,9 @@ def refused_content(refusal: Refusal, prompt: Iterable[AnyMessage], before: Coll
     return {next(iter(name for name in FILLERS if name not in before), "")} - {""}
 
 
-def _is_named(name: str, text: str) -> bool:
+def _is_named(name: str, text: str, *, is_sure: bool) -> bool:
     if LIMIT.fullmatch(name):
         return LIMIT.search(text) is not None
     squeezed, words = re.sub(r"[ _-]", "", text).casefold(), re.findall(r"(?a:\w+)", text.casefold())
-    spellings = (name, *SYNONYMS.get(name, ()))
+    spellings = (name, *(SYNONYMS.get(name, ()) if is_sure else ()))
     return any(each in words or ("_" in each and each.replace("_", "") in squeezed) for each in spellings)

@@ -122,6 +122,14 @@ async def test_who_cannot_stream_is_not_asked_to() -> None:
         assert [body["stream"] for body in server.bodies] == [True, False, False]
 
 
+async def test_a_word_in_an_error_of_the_server_is_no_name() -> None:
+    """ "While streaming" in an error that passes teaches nothing; nor does it cost the reply."""
+    for broken in (refused(500, {"error": "failed to stream"}), HEAD + b'data: {"error": "broke while streaming"}\n\n'):
+        async with Provider.open(broken, words("Hello there")) as server:
+            assert await said(models(server.url).default) == "Hello there"
+            assert server.bodies[0] == server.bodies[1]
+
+
 async def test_thinking_may_be_wanted_in_any_language() -> None:
     """A field of thinking that no reply had is one that the server wants."""
 

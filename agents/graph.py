@@ -97,7 +97,7 @@ class Edges:
         if state.get("undoing"):
             return ["undo"]
         verdict, holder = state.get("verdict"), holder_of(state)
-        if verdict and (verdict["kind"] == "switch" or (verdict["kind"] == "finished" and state["said"])):
+        if verdict and verdict["kind"] in ("switch", "finished"):
             return ["settle"]
         return self.after_answer(state) if isinstance(messages_of(state, holder)[-1], AIMessage) else [holder]
 

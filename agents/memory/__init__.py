@@ -51,8 +51,8 @@ CREATE INDEX transcript_thread ON transcript (thread, id);
 """
 """What is newest in a thread; without the number PostgreSQL looks for it in all threads, newest first."""
 TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST)),)
-SMALL = 4_096
-"""Pages of a file that forgetting writes anew: 16 MB, a fraction of a second for which nobody else writes."""
+SMALL = 16 * 1024 * 1024
+"""Bytes of a file that forgetting writes anew: it takes a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
 HINTS = {
@@ -338,8 +338,8 @@ class SqliteFile(Storage):
 
         SQLite leaves pieces of rows that it once moved within a page. `compact` takes them out of a large file.
         """
-        [(pages,)] = await connection.execute("PRAGMA page_count")
-        if pages <= SMALL:
+        [(pages,)], [(page_bytes,)] = [await connection.execute(f"PRAGMA page_{it}") for it in ("count", "size")]
+        if pages * int(page_bytes) <= SMALL:
             await connection.execute("VACUUM")
         return await connection.truncate()
 

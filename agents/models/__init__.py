@@ -25,6 +25,8 @@ Caching = Literal["none", "key", "marks"]
 Choice = Literal["grammar", "guided_choice"]
 """The field in which a server takes the words of which a reply is one: llama.cpp's, vLLM's."""
 MARK = {"type": "ephemeral"}
+FREE = "local:"
+"""How the names of free models begin, whose tokens nobody needs to count."""
 
 Stream = Callable[[list[AnyMessage]], AsyncIterator[AIMessage]]
 ToolSchema = dict[str, Any]

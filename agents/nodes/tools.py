@@ -58,7 +58,7 @@ class ToolCalls:
         passes = [call for call in reply[:most] if call["name"] in self.handovers.names]
         calls = [meant(call) for call in reply[:most] if call["name"] not in self.handovers.names]
         change = Change(state)
-        # Of an earlier round only the views of writes are shown.
+        # Of an earlier round only the views are shown of which its results say so.
         change.put(views=[{**waiting, "answers": False} for waiting in state.get("views", []) if waiting["writes"]])
         if covered:
             change.put(pending=[pending for pending in state["pending"] if pending not in covered])
@@ -217,9 +217,9 @@ def seen_by(change: Change, message: ToolMessage, traits: Traits) -> ToolMessage
         # It was shown beside the answer.
         seen = "shown"
     elif view and (view.title.strip() or view.text().strip()):
-        writes, answers = traits.effect == "write", traits.answers
-        seen = "as_answer" if answers else "shown" if writes else "with_words"
-        waiting: WaitingView = {"call": message.tool_call_id, "body": view.body(), "writes": writes, "answers": answers}
+        answers, stays = traits.answers, traits.answers or traits.effect == "write"
+        seen = "as_answer" if answers else "shown" if stays else "with_words"
+        waiting: WaitingView = {"call": message.tool_call_id, "body": view.body(), "writes": stays, "answers": answers}
         change.put(views=[*change.state.get("views", []), waiting])
     return with_notes(message.model_copy(update={"artifact": None}), seen=seen)
 

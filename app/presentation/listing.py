@@ -14,8 +14,6 @@ from agents.memory.notes import Note
 from agents.state import SUPERVISOR
 from app.presentation.texts import one_line, say, with_list
 from app.presentation.tool_card import ToolCard
-from app.security.audit import Deed
-from app.usage.usage import DayOfModel
 from prompts import form_texts, language, title_of
 
 LONGEST_FIRST_LINE = 40
@@ -91,18 +89,6 @@ def note_lines(notes: Sequence[Note]) -> list[str]:
         for note in notes
     )
     return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
-
-
-def deed_lines(deeds: Sequence[Deed]) -> list[str]:
-    """Return what operators did, one a line, below a headline."""
-    rows = ((moment(deed.at_ms), *(clean(text) or "-" for text in deed[1:])) for deed in deeds)
-    return columns([("AT", "WHO", "WHAT", "THREAD", "ABOUT", "OUTCOME"), *rows])
-
-
-def usage_lines(days: Sequence[DayOfModel]) -> list[str]:
-    """Return what models were used, a day and a model a line, below a headline."""
-    head = ("DAY (UTC)", "MODEL", "CALLS", "INPUT", "CACHED", "OUTPUT", "MONEY", "LARGEST TURN")
-    return columns([head, *(tuple(map(str, (*day[:6], f"{day.money:.4f}", day.largest))) for day in days)])
 
 
 def tool_lines(cards: Sequence[ToolCard]) -> list[str]:

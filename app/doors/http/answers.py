@@ -11,7 +11,7 @@ from agents.memory.inbox import storable
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
 from app.process.tasks import TaskSet, wait_for_event
-from app.security.audit import Audit
+from app.security.audit import deed
 from app.security.rates import HourlyCount
 from prompts import FALLBACK, phrase
 
@@ -185,8 +185,8 @@ class Answers:
         """Write down that an operator speaks as somebody else: for each person and thread once an hour."""
         is_another = holder in self._operators and turn.owner != holder
         if is_another and self._noted.admits(f"{holder}\0{turn.thread}\0{turn.owner}"):
-            audit = self._assistant.services.get(Audit)
-            async with audit.deed(f"http:{holder}", "spoke_as", turn.thread, turn.owner):
+            services = self._assistant.services
+            async with deed(services, f"http:{holder}", "spoke_as", turn.thread, turn.owner):
                 pass
 
     def _begun(self, turn: Turn, holder: str) -> Answer:

@@ -4,7 +4,7 @@ import httpx
 
 from agents.models.script import Script
 from app.assistant import Assistant
-from app.security.audit import Audit
+from app.plugins.audit.log import Audit
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, served
 
 SECRET = "nobody may read this"

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from fastapi import routing
+from fastapi.dependencies import utils
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
@@ -43,8 +45,6 @@ from app.presentation.tool_card import faults
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings, read
-from app.usage import DailyLimits, Price
-from app.usage.usage import Usage
 from benchmarks.unseen import Kept
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
@@ -54,6 +54,7 @@ from tests.support.compiled import (
     checked_once,
     commands_once,
     compiled,
+    dependants_once,
     discovered,
     nodes_once,
     specialists,
@@ -83,10 +84,8 @@ class Chat:
         self.settings = without_file(Settings)
         self.permissions = Permissions()
         self.limits = Limits()
-        self.daily, self.prices = DailyLimits(), dict[str, Price]()
-        """How much models may be used in a day, and what they cost."""
         self.services: list[object] = []
-        """Services that are found before those of the dialogs."""
+        """Services and settings that are found before those of the plug-ins and dialogs."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.models: Models | None = None
@@ -131,7 +130,7 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with (
             open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(specialists())) as memory,
-            open_services(specialists(), memory, self._seats(memory), self._usage(memory), *self.services) as services,
+            open_services(specialists(), memory, self._seats(memory), self.settings, *self.services) as services,
         ):
             help = await make_help(self.settings, memory)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
@@ -141,9 +140,6 @@ class Chat:
 
     def _seats(self, memory: Memory) -> Seats:
         return Seats(memory, wait=self.settings.seat_wait, away=self.settings.seat_away)
-
-    def _usage(self, memory: Memory) -> Usage:
-        return Usage(memory, self.daily, self.prices)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -283,6 +279,8 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
+        for place in (routing, utils):
+            patch.setattr(place, "get_dependant", dependants_once(utils.get_dependant))
         patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_plugins))
         yield
 

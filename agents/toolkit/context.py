@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -72,6 +73,28 @@ class Spent:
         """Return how many calls are left."""
         is_over = 0 < limits.turn_tokens <= self.tokens
         return 0 if is_over else max(limits.turn_calls - self.calls, 0)
+
+    async def store(self) -> None:
+        """Write down what was counted since the last time, where that is written down."""
+
+
+class Budgets(ABC):
+    """Whoever counts and bounds what models use over a time; a service that is found by this type."""
+
+    @abstractmethod
+    async def budget(self, user: str, zone: ZoneInfo, *, is_paid: bool = True) -> Spent:
+        """Return what counts a turn of a user; it raises ModelUnavailable where a model call is over a limit.
+
+        `is_paid`: none of the turn's models is free.
+        """
+
+    @abstractmethod
+    def count(self, call: ModelEnd) -> object:
+        """Count a call that was made elsewhere."""
+
+    @abstractmethod
+    async def today(self, lang: str, limits: Limits) -> str:
+        """Return in a line, for an operator, what models were used today."""
 
 
 @dataclass(frozen=True)

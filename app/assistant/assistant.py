@@ -39,7 +39,6 @@ from app.assistant.turn_queue import TurnQueue
 from app.assistant.typed_file import TypedFile
 from app.seat import Operator, Seat
 from app.security.rates import HourlyCount
-from app.usage.usage import store
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -330,7 +329,7 @@ class Assistant(ThreadReader):
                 await place
                 yield spent.note
         finally:
-            await store(spent)
+            await spent.store()
 
     async def take_seat(self, thread: str, operator: Operator, *, force: bool = False) -> Seat:
         """Let a person hold a thread; an answer that is being made in this process is stopped first. See `Seats.take`.

@@ -24,7 +24,6 @@ from agents.state.history import dangling, mend, set_before, waiting_calls
 from agents.state.talk import merge_talks
 from app.assistant.endings import Endings
 from app.assistant.run import Run
-from app.usage.usage import OverBudget
 from prompts import phrase
 
 FAILURE = "llm failure"
@@ -154,7 +153,7 @@ class Closing:
             LOG.error("thread %s: turn failed", entry.thread, exc_info=failure)
         lang = run.state.get("lang") or self.lang
         # Names of settings say nothing to people who cannot change them.
-        facts = {"time": failure.until} if isinstance(failure, OverBudget) else {}
+        facts = {"time": failure.until} if isinstance(failure, ModelUnavailable) and failure.until else {}
         text = phrase("sorry_settings" if code in OF_SETTINGS and not is_operator else f"sorry_{code}", lang, **facts)
         error = Error(code=code, text=f"{text} ({phrase('model_cause', lang, cause=cause)})" if cause else text)
         untold = await self._untold(run, entry, run.state)

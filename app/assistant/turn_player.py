@@ -25,13 +25,13 @@ from agents.memory import Memory
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences, machine_zone
-from agents.models import Models
+from agents.models import FREE, Models
 from agents.plugin import AroundTurn, Events, TurnRequest
 from agents.sources.attachments import Contents
 from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, read_votes
-from agents.toolkit.context import Context, Spent
+from agents.toolkit.context import Budgets, Context, Spent
 from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
@@ -44,8 +44,6 @@ from app.assistant.turn_queue import TurnQueue
 from app.presentation.texts import shortened
 from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
-from app.usage import FREE
-from app.usage.usage import Usage, store
 from prompts import phrase
 
 
@@ -181,7 +179,7 @@ class TurnPlayer(Equipment):
                     yield stamp(event, run.turn)
         finally:
             del self._runs[entry.thread]
-            await store(context.spent)
+            await context.spent.store()
         ms = round((time.perf_counter() - begun) * 1000)
         end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": held_by})
         yield stamp(end, run.turn)
@@ -248,7 +246,7 @@ class TurnPlayer(Equipment):
             async with aclosing(run.stream(update)) as events:
                 async for event in events:
                     if isinstance(event, ModelEnd):
-                        await store(run.context.spent)
+                        await run.context.spent.store()
                     yield event
                     is_call = isinstance(event, Observed) and event.verdict == "person"
                     if is_call and (called := await self._called(run.context.thread, begun_ms)):
@@ -269,10 +267,10 @@ class TurnPlayer(Equipment):
 
     async def budget(self, user: str, zone: ZoneInfo | None = None) -> Spent:
         """Return what a turn of a user may use of the day's limits."""
-        if (usage := self.services.find(Usage)) is None:
+        if (budgets := self.services.find(Budgets)) is None:
             return Spent()
         is_paid = not any(model.name.startswith(FREE) for model in self.models)
-        return await usage.budget(user, zone or machine_zone(), is_paid=is_paid)
+        return await budgets.budget(user, zone or machine_zone(), is_paid=is_paid)
 
     async def _called(self, thread: str, since_ms: int) -> Notice | None:
         """Return what to tell the user of a call that an observer has made since then."""

@@ -39,7 +39,7 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
     *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget, threads.import_),
     *(threads.system_messages, seat),
-    *(demo.demo, setup.setup, installation.notes, installation.usage, ring),
+    *(demo.demo, setup.setup, installation.notes, ring),
     *(installation.graph, installation.calibrate, installation.check),
     *(starter.new, migration.migrate, migration.rekey, migration.compact, worker),
 )

@@ -46,8 +46,7 @@ from app.seat import seats
 from app.seat.observing import calling
 from app.seat.tool import offered
 from app.security.permissions import Permissions
-from app.settings import Settings, read, use_extensions
-from app.usage import FREE, Price, usage
+from app.settings import Settings, misspelt, read, use_extensions
 from dialogs import Dialog
 from prompts import languages
 
@@ -141,9 +140,7 @@ async def open_parts(
         if remote and speakers is None:
             everyone = await stack.enter_async_context(_completed(settings, everyone, models))
         seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
-        prices = prices_of(settings, models)
-        counting = usage.Usage(memory, settings.daily_limits, prices, settings.usage_days)
-        given = settings, models, seating, counting
+        given = settings, models, seating
         yield Parts(
             settings=settings,
             speakers=everyone,
@@ -195,15 +192,6 @@ def hooked(models: Models, plug_ins: Mapping[str, Plugin]) -> Models:
     return models.each(lambda model: replace(model, around=hook))
 
 
-def prices_of(settings: Settings, models: Models) -> Mapping[str, Price]:
-    """Return the prices of models. Raises ConfigError: money is limited, and a model has no price."""
-    paid = {model.name for model in models if not model.name.startswith(FREE)}
-    unpriced = ", ".join(sorted(paid - settings.llm_prices.keys()))
-    if unpriced and (settings.user_money_per_day or settings.money_per_day):
-        raise ConfigError(f"LLM_PRICES: money is limited, and there is no price of {unpriced} (see .env.example)")
-    return settings.llm_prices
-
-
 def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.Observer]]:
     """Find every dialog and observer, and check them and the settings of the features that they use.
 
@@ -212,6 +200,8 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
+    if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
+        raise ConfigError(slips[0])
     if settings.seat_wait:
         speakers = offered(speakers)
     speakers = equipped(speakers, plugins())
@@ -282,7 +272,7 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
 def tables_of(plug_ins: Mapping[str, Plugin]) -> list[Tables]:
     """Return the tables of the plug-ins and dialogs that have some, and of the application."""
     own = (plugin.tables for plugin in plug_ins.values() if plugin.tables)
-    return [*own, seats.TABLES, usage.TABLES]
+    return [*own, seats.TABLES]
 
 
 @asynccontextmanager
@@ -299,8 +289,7 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
     memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
     rest = [service for service in given if service is not seating]
-    counting = usage.Usage(memory)
-    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting)
+    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own)
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:

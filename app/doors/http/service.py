@@ -9,11 +9,12 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request, Response, params
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
@@ -27,7 +28,7 @@ from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
 from agents.events import EVENTS
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
-from app.composition import make_file_reader
+from app.composition import make_file_reader, plugins_found
 from app.composition.workers import open_for_door
 from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
@@ -43,8 +44,7 @@ from app.doors.http.server import make_server
 from app.doors.visit import FAULTS
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
-from app.security.api_keys import EVERYTHING, Key, holder_of
-from app.security.api_keys import Scope as KeyScope
+from app.security.api_keys import Key
 from app.security.rates import HourlyCount
 from app.settings import Settings
 
@@ -199,19 +199,6 @@ def _methods(request: Request) -> Iterator[str]:
             yield method
 
 
-def allowed(scope: KeyScope, keys: Sequence[Key]) -> params.Depends:
-    """Return what lets only callers with a scope pass."""
-
-    async def check(request: Request) -> None:
-        kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
-        if secret and keys and holder is None:
-            raise HTTPException(401, "This key is not known here.")
-        request.state.key = exchange.having(holder if keys else EVERYTHING, scope)
-
-    return params.Depends(check)
-
-
 operations = APIRouter()
 
 
@@ -292,7 +279,7 @@ def make_app(
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> FastAPI:
-    """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
+    """Return the application, with the lab if it is given the settings; it works within `serving`."""
     answers = Answers(assistant, [key.name for key in keys if key.allows("operate")])
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
@@ -305,10 +292,14 @@ def make_app(
     answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
     for router in (turns.router, threads.router, seat_paths.router, completions.router, responses.router, agui.router):
-        app.include_router(router, dependencies=[allowed("talk", keys)])
-    app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
+        app.include_router(router, dependencies=[exchange.allowed("talk")])
+    app.include_router(peers.make_router(assistant, answers, exchange.allowed("talk")))
     for router in (event_paths.router, page.router, seat_page.router, operations):
         app.include_router(router)
+    app.state.plugins = [import_module(name) for plugin in plugins_found().values() for name in plugin.routes]
+    for module in app.state.plugins:
+        if hasattr(module, "router"):
+            app.include_router(module.router)
     app.state.front_ends = settings.front_ends if settings else {}
     if settings:
         lab.add_to(app, settings)
@@ -317,6 +308,19 @@ def make_app(
         Gate, measures=measures, most=most, is_local=not keys, origins=settings.allowed_origins if settings else ()
     )
     return app
+
+
+@asynccontextmanager
+async def serving(app: FastAPI) -> AsyncIterator[None]:
+    """Let an application work; at the end answers that run get some seconds to end."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(app.state.streams)
+        for part in app.state.closing:
+            stack.push_async_callback(part.close)
+        for module in app.state.plugins:
+            if hasattr(module, "serving"):
+                await stack.enter_async_context(module.serving(app))
+        yield
 
 
 @asynccontextmanager
@@ -330,9 +334,7 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
             await stack.enter_async_context(callbacks)
         await stack.enter_async_context(seat_paths.clock_of(assistant))
         app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
-        await stack.enter_async_context(app.state.streams)
-        for part in app.state.closing:
-            stack.push_async_callback(part.close)
+        await stack.enter_async_context(serving(app))
         yield app
 
 

@@ -16,7 +16,6 @@ from agents.models.window import PLAIN
 from app.assistant import Assistant
 from app.doors.http.openai_form import UNDONE, Bounds
 from app.seat import Operator
-from app.usage.usage import OverBudget
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.places import ROOT
 
@@ -186,7 +185,7 @@ async def test_a_failed_model_is_a_fault(
     stream: bool,
 ) -> None:
     """A client that has others to fall back on sees a status, and the sentence for its user; then all goes on."""
-    failure = OverBudget("tokens", "10:00") if trouble == "spent" else ModelUnavailable(trouble, "m")
+    failure = ModelUnavailable(trouble, "m", until="10:00" if trouble == "spent" else "")
     script.add(supervisor=[failure, "Hello."])
     messages: Any = HELLO
     named = {"X-Thread-Id": "ann"}

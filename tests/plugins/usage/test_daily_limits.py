@@ -9,9 +9,9 @@ from langchain_core.messages import AIMessage
 
 from agents.events import Error, ModelStart
 from agents.models import Models
+from agents.models.prices import Price
 from agents.models.script import Call, Line, ScriptModel
-from app.usage import DailyLimits, Price
-from app.usage.usage import Usage
+from app.plugins.usage.counts import Usage, UsageSettings
 from prompts import phrase
 from tests.conftest import Chat
 
@@ -68,7 +68,7 @@ async def used(chat: Chat) -> list[tuple[str, int, float]]:
 @pytest.mark.parametrize("lang", ["en", "ru", "zh"])
 async def test_a_user_who_has_used_up_the_day_is_told_when_it_goes_on(chat: Chat, clock: Clock, lang: str) -> None:
     """No model is asked, in any process, until the next day begins; the message is kept, and answered again then."""
-    chat.daily = DailyLimits(user_tokens_per_day=200)
+    chat.services = [UsageSettings(user_tokens_per_day=200)]
     chat.expects(supervisor=["Hello.", "Fine."])
     await chat.says("hello", "how are you?")
 
@@ -83,7 +83,7 @@ async def test_a_user_who_has_used_up_the_day_is_told_when_it_goes_on(chat: Chat
 
 async def test_a_turn_stops_at_the_limit_and_the_dialog_stays(chat: Chat, clock: Clock) -> None:
     """A turn is not asked to go on beyond the limit, and however often it is tried, no dialog loses its place."""
-    chat.daily = DailyLimits(user_tokens_per_day=200)
+    chat.services = [UsageSettings(user_tokens_per_day=200)]
     chat.expects(supervisor=ADD, planner=MILK[:1])
 
     await chat.says("put milk on my list")
@@ -97,7 +97,7 @@ async def test_a_turn_stops_at_the_limit_and_the_dialog_stays(chat: Chat, clock:
 
 async def test_what_needs_no_model_goes_on(chat: Chat, clock: Clock) -> None:
     """A write is taken back, and a dialog is left, by the user's words alone."""
-    chat.daily = DailyLimits(user_tokens_per_day=300)
+    chat.services = [UsageSettings(user_tokens_per_day=300)]
     chat.expects(supervisor=ADD, planner=MILK)
     await chat.says("put milk on my list")
 
@@ -110,7 +110,7 @@ async def test_what_needs_no_model_goes_on(chat: Chat, clock: Clock) -> None:
 
 async def test_each_user_has_a_day_of_their_own_and_all_have_one(chat: Chat, clock: Clock) -> None:
     """One user's limit concerns nobody else; the installation's concerns everybody."""
-    chat.daily = DailyLimits(user_tokens_per_day=100, tokens_per_day=200)
+    chat.services = [UsageSettings(user_tokens_per_day=100, tokens_per_day=200)]
     chat.expects(supervisor=["Hello Ann.", "Hello Bob."])
     await chat.says("hello", thread="ann")
     await chat.says("hello again", thread="ann")
@@ -124,8 +124,8 @@ async def test_each_user_has_a_day_of_their_own_and_all_have_one(chat: Chat, clo
 
 async def test_money_is_counted_by_the_prices(chat: Chat, clock: Clock) -> None:
     """90 tokens at 10 and 10 at 110 for a million are 0.002; a limit of money holds as one of tokens does."""
-    chat.prices = {"script:supervisor": Price(10, 1, 110)}
-    chat.daily = DailyLimits(user_money_per_day=0.002)
+    chat.settings = chat.settings.model_copy(update={"llm_prices": {"script:supervisor": Price(10, 1, 110)}})
+    chat.services = [UsageSettings(user_money_per_day=0.002)]
     chat.expects(supervisor=["Hello."])
     await chat.says("hello", "and now?")
 
@@ -135,7 +135,7 @@ async def test_money_is_counted_by_the_prices(chat: Chat, clock: Clock) -> None:
 
 async def test_nobody_forgets_away_a_limit(chat: Chat, clock: Clock) -> None:
     """What a user has used stays counted when the thread is forgotten, under a hash that is gone two days later."""
-    chat.daily = DailyLimits(user_tokens_per_day=100)
+    chat.services = [UsageSettings(user_tokens_per_day=100)]
     chat.expects(supervisor=["Hello.", "Hello anew."])
     await chat.says("hello", thread="annabel")
     async with chat.assistant() as assistant:
@@ -153,7 +153,7 @@ async def test_nobody_forgets_away_a_limit(chat: Chat, clock: Clock) -> None:
 
 async def test_a_model_of_our_own_costs_nothing(chat: Chat, clock: Clock) -> None:
     """The rules answer whatever was used up, and are not counted."""
-    chat.daily = DailyLimits(tokens_per_day=1, user_tokens_per_day=1)
+    chat.services = [UsageSettings(tokens_per_day=1, user_tokens_per_day=1)]
     chat.expects(supervisor=["Hello.", "Still here."])
     [scripted] = chat.script.models(["supervisor"]).roles.values()
     chat.models = Models(replace(scripted, name="local:script"))

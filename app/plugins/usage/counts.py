@@ -10,14 +10,19 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
 from agents.errors import ModelUnavailable
 from agents.events import Event, ModelEnd, ModelStart
 from agents.memory import Memory
 from agents.memory.connection import Session, Tables
 from agents.memory.inbox import storable
+from agents.models import FREE
+from agents.models.prices import MILLION, Price, Tokens
 from agents.state.limits import Limits
-from agents.toolkit.context import Spent
-from app.usage import FREE, MILLION, UNLIMITED, DailyLimits, Price, Tokens
+from agents.toolkit.context import Budgets, Spent
+from prompts import sentence
 
 TABLES = Tables(
     "usage",
@@ -55,12 +60,21 @@ KEPT_OF_USER = timedelta(days=1)
 """How long the counts of single users are kept behind their day; none is needed after it."""
 
 
-class OverBudget(ModelUnavailable):
-    """A day's tokens or money are used up; `until` tells the user when it goes on."""
+class UsageSettings(BaseSettings):
+    """What may be used in a day, 0: no limit; and how many days are kept."""
 
-    def __init__(self, what: str, until: str) -> None:
-        super().__init__("spent", what)
-        self.until = until
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    user_tokens_per_day: int = Field(default=0, ge=0)
+    user_money_per_day: float = Field(default=0, ge=0)
+    tokens_per_day: int = Field(default=0, ge=0)
+    money_per_day: float = Field(default=0, ge=0)
+    usage_days: int = Field(default=90, ge=2)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is limited."""
+        return any((self.user_tokens_per_day, self.user_money_per_day, self.tokens_per_day, self.money_per_day))
 
 
 class Sum(NamedTuple):
@@ -89,14 +103,12 @@ class DayOfModel(NamedTuple):
 
 
 @dataclass(eq=False)
-class Usage:
+class Usage(Budgets):
     """Count what models use, and tell what is left of a day."""
 
     memory: Memory
-    limits: DailyLimits = UNLIMITED
+    limits: UsageSettings
     prices: Mapping[str, Price] = field(default_factory=dict)
-    days: int = 90
-    """How many days are kept."""
     counted: dict[str, Tokens] = field(default_factory=dict)
     """What the turns of this process have used since its start, by model."""
     _pruned: str = ""
@@ -105,7 +117,7 @@ class Usage:
         """Return what a turn of a user may use; `zone` is that in which the user reads when the next day begins."""
         begins = datetime.combine(self._today() + timedelta(days=1), datetime.min.time(), UTC).astimezone(zone)
         budget = Budget(usage=self, user=user, until=f"{begins:%H:%M} ({zone.key})", is_paid=is_paid)
-        if self.limits:
+        if self.limits.is_limited:
             budget.used = await self._sum(self.memory.digests.of(user))
             budget.used_by_all = await self._sum(EVERYBODY)
         return budget
@@ -127,7 +139,7 @@ class Usage:
             took = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
             counts = [max(0, min(number, MOST_COUNTED)) for number in took]
             rows += [(day, EVERYBODY, storable(model), *counts), (day, self.memory.digests.of(user), "", *counts)]
-        kept_from = (today - timedelta(days=self.days)).isoformat(), (today - KEPT_OF_USER).isoformat()
+        kept_from = (today - timedelta(days=self.limits.usage_days)).isoformat(), (today - KEPT_OF_USER).isoformat()
 
         def add(database: Session) -> None:
             if self._pruned != day:
@@ -151,18 +163,25 @@ class Usage:
         )
         return [DayOfModel._make((*row[:6], row[6] / MILLION, row[7])) for row in rows]
 
+    async def today(self, lang: str, limits: Limits) -> str:
+        """Return in a line what models were used today."""
+        models = await self.by_day()
+        facts = {
+            "tokens": sum(model.input_tokens + model.output_tokens for model in models),
+            "most": self.limits.tokens_per_day or "-",
+            "money": round(sum(model.money for model in models), 4),
+            "most_money": self.limits.money_per_day or "-",
+            "largest": max((model.largest for model in models), default=0),
+            "turn": limits.turn_tokens or "-",
+        }
+        return sentence("usage/phrases", "today", lang, **facts)
+
     async def _sum(self, who: str) -> Sum:
         [(tokens, millionths)] = await self.memory.database.execute(SUM, (self._today().isoformat(), who))
         return Sum(tokens, millionths)
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self.memory.now(), UTC).date()
-
-
-async def store(spent: Spent) -> None:
-    """Write down what a turn has used, where that is counted."""
-    if isinstance(spent, Budget):
-        await spent.store()
 
 
 @dataclass(kw_only=True)
@@ -184,7 +203,7 @@ class Budget(Spent):
     _unstored: dict[str, Tokens] = field(default_factory=dict)
 
     def note(self, event: Event) -> None:
-        """Count a call. Raises OverBudget where one begins that is over a limit."""
+        """Count a call. Raises ModelUnavailable where one begins that is over a limit."""
         if isinstance(event, ModelStart) and not event.model.startswith(FREE):
             self._check()
         super().note(event)
@@ -194,7 +213,7 @@ class Budget(Spent):
             self.own = Sum(self.own.tokens + tokens.input + tokens.output, self.own.millionths + cost)
 
     def leaves(self, limits: Limits) -> int:
-        """Return how many calls are left. Raises OverBudget if each of them would be over a limit."""
+        """Return how many calls are left. Raises ModelUnavailable if each of them would be over a limit."""
         if self.is_paid:
             self._check()
         return super().leaves(limits)
@@ -214,4 +233,4 @@ class Budget(Spent):
             ("money", limits.money_per_day * MILLION, self.used_by_all.millionths + own.millionths),
         ):
             if 0 < limit <= used:
-                raise OverBudget(f"the {what} of the day are used up", self.until)
+                raise ModelUnavailable("spent", f"the {what} of the day are used up", until=self.until)

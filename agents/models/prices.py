@@ -1,4 +1,4 @@
-"""What models cost: tokens, their prices, and how much of both may be used in a day."""
+"""What models cost: tokens, and their prices."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,8 +8,6 @@ from agents.errors import ConfigError
 MILLION = 1_000_000
 CACHED = 0.1
 """The price of a token that a provider serves from its cache, beside one that it reads anew."""
-FREE = "local:"
-"""How the names of free models begin, whose tokens nobody needs to count."""
 
 
 @dataclass
@@ -61,19 +59,3 @@ def read_prices(entries: Iterable[str]) -> dict[str, Price]:
         first, *cached, last = numbers
         prices[model] = Price(first, cached[0] if cached else CACHED * first, last)
     return prices
-
-
-@dataclass(frozen=True, kw_only=True)
-class DailyLimits:
-    """What may be used in a day; 0 is no limit."""
-
-    user_tokens_per_day: int = 0
-    user_money_per_day: float = 0
-    tokens_per_day: int = 0
-    money_per_day: float = 0
-
-    def __bool__(self) -> bool:
-        return any((self.user_tokens_per_day, self.user_money_per_day, self.tokens_per_day, self.money_per_day))
-
-
-UNLIMITED = DailyLimits()

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from agents.models.prices import Tokens
 from app.cli import command_line
 from app.composition import open_assistant
+from app.plugins.usage.counts import Usage
 from app.settings import read_settings
-from app.usage import Tokens
-from app.usage.usage import Usage
 from prompts import sentence
 
 
 def test_days_are_listed(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each day and model, as JSON too; nothing used is said in words."""
     assert command_line.main(["usage"]) == 0
-    assert capsys.readouterr().out.strip() == sentence("cli", "no_usage", "en")
+    assert capsys.readouterr().out.strip() == sentence("usage/phrases", "no_usage", "en")
     asyncio.run(use())
     assert command_line.main(["usage"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[1:] == ["openai:m", "1", "3", "2", "1", "0.0000", "4"]

@@ -21,6 +21,7 @@ from agents.language.text.clean import safe_json
 from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR
 from agents.state.person import FORWARDED
+from agents.toolkit.services import Takeover
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.turn import Exchange
@@ -178,7 +179,9 @@ class Talking:
         reading = await with_uploads(self.reader, turn, [*last.pictures[:MOST_PICTURES], *beside], FALLBACK)
         answer = await self.answers.to(reading.turn, self.key.holder) if reading.turn else Answer.over(turn)
         # Nothing else tells such a client what a person has said since; it counts as shown.
-        remarks = BETWEEN.join([*await self.assistant.seats.unshown(turn.thread), *reading.remarks])
+        takeover = self.assistant.services.find(Takeover)
+        unshown = await takeover.unshown(turn.thread) if takeover else []
+        remarks = BETWEEN.join([*unshown, *reading.remarks])
         lang = (await self.assistant.state(turn.thread) or {}).get("lang") or FALLBACK
         keep = partial(histories.keep, place, said, words)
         reply = Reply(answer, remarks, lang, keep, body.bounds, id=place.id)

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from fastapi import routing
+from fastapi.dependencies import utils
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
@@ -51,6 +53,7 @@ from tests.support.compiled import (
     checked_once,
     commands_once,
     compiled,
+    dependants_once,
     discovered,
     nodes_once,
     specialists,
@@ -271,6 +274,8 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
+        for place in (routing, utils):
+            patch.setattr(place, "get_dependant", dependants_once(utils.get_dependant))
         patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_plugins))
         yield
 

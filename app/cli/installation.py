@@ -134,6 +134,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     with _noting(problems):
         # A fault of the settings alone is noted above.
         models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}
+    problems += misspelt([Settings, *kinds])
     problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
@@ -144,7 +145,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         "plugins": [*plugins()],
         "uninstalled": uninstalled(),
         "faults": problems,
-        "warnings": [*misspelt([Settings, *kinds]), *warnings(speakers, languages())],
+        "warnings": [] if problems else warnings(speakers, languages()),
     }
 
 

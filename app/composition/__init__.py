@@ -43,7 +43,7 @@ from app.composition.windows import fitting
 from app.extensions import Extensions, plugins
 from app.presentation.tool_card import faults
 from app.security.permissions import Permissions
-from app.settings import Settings, read, use_extensions
+from app.settings import Settings, misspelt, read, use_extensions
 from dialogs import Dialog
 from prompts import languages
 
@@ -200,6 +200,8 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
+    if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
+        raise ConfigError(slips[0])
     speakers = equipped(speakers, plugins())
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)

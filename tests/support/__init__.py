@@ -1,9 +1,9 @@
 """What tests share: edges that are faked, and helpers. The map, by what a test needs:
 
 Conversations: an assistant, and what its models say: `scripted_assistant`, `fake_assistant`, `compiled`,
-    `takeover`, `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `wire_forms`, `refusing_server`, `small_window`,
-    `user_words`, `prompt_order`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`, `prompt_copy`,
-    `stops`.
+    `takeover`, `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `wire_forms`, `refusing_server`,
+    `small_window`, `user_words`, `prompt_order`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`,
+    `prompt_copy`, `stops`.
 
 The stand-in: its room and its tables: `rules_room`, `rules_tools`, `rules_outcome`, `standin_table`, `opening_table`,
     `standin_calls`, `sampling`, `made_inputs`.

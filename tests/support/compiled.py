@@ -2,10 +2,11 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
+from fastapi.dependencies.models import Dependant
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 
@@ -23,6 +24,7 @@ Find = Callable[..., list[str]]
 """Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
 
 MakeNode = Callable[..., ToolNode]
+FindDependant = Callable[..., Dependant]
 
 
 class Cast:
@@ -72,7 +74,7 @@ def compiled(
     return graph
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=24)
 def _compiled(staff: Cast, gate: Gate | None, direct_switch: bool) -> Graph:
     return build_graph(staff.speakers, staff.observers, saver=None, store=None, gate=gate, direct_switch=direct_switch)
 
@@ -110,6 +112,25 @@ def _are_prompts_shipped() -> bool:
 @lru_cache(maxsize=8)
 def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
     return build_graph(staff.speakers, staff.observers, saver=None, store=None, **dict(options))
+
+
+def dependants_once(get_dependant: FindDependant) -> FindDependant:
+    """Return a replacement for FastAPI's `get_dependant` that reads the signature of the same function once.
+
+    Each application reads all routes anew: half of the time of its test. What closes over an application is not kept.
+    """
+    known: dict[tuple[object, ...], Dependant] = {}
+
+    def dependant_of(*, path: str, call: Callable[..., Any], **options: Any) -> Dependant:
+        if getattr(call, "__closure__", None) is not None:
+            return get_dependant(path=path, call=call, **options)
+        key = path, call, repr(sorted(options.items()))
+        if key not in known:
+            known[key] = get_dependant(path=path, call=call, **options)
+        # Its application adds dependencies of its own.
+        return replace(known[key], dependencies=[*known[key].dependencies])
+
+    return dependant_of
 
 
 def nodes_once(tool_node: MakeNode) -> MakeNode:

@@ -263,6 +263,14 @@ async def test_helper_calls_touch_no_talk(client: httpx.AsyncClient, assistant: 
     assert len(await assistant.threads()) == 1
 
 
+async def test_a_helper_call_to_the_wrong_model_takes_nothing_back(client: httpx.AsyncClient) -> None:
+    """A front end whose settings name no other model asks the assistant for titles, under the chat's own id."""
+    ann = account(client, "all")
+    await ann.says("add milk to my list")
+    assert (await account(client, "all").send(TITLE.format(words="hello", answer="hi"))).status_code == 200
+    assert "milk" in await ann.says("show my list")
+
+
 async def test_a_temporary_chat_is_no_chat(client: httpx.AsyncClient) -> None:
     """Several of them have one id: a new one takes nothing of the other back."""
     for words in ("add milk to my list", "hello"):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from agents.models.script import Call
+from agents.models.script import Call, Line
 from prompts import phrase
 from tests.conftest import Chat
 
 pytestmark = pytest.mark.needs("planner", "profile")
-PLAN = [Call("plan_things", {"brief": "to-dos"})]
-MEET = [Call("get_acquainted", {"brief": "a profile"})]
+PLAN: list[Line] = [Call("plan_things", {"brief": "to-dos"})]
+MEET: list[Line] = [Call("get_acquainted", {"brief": "a profile"})]
 MILK = Call("add_todos", {"items": ["milk", "bread"]})
 
 

@@ -49,7 +49,7 @@ class UndoNode:
             message = id if wrote == turn else None
         # "Bring it back" never takes away what is there.
         gone = message is None and is_said("bring_back", state["heard"]["text"] or "")
-        if message is None and not gone and (old := await self._old(change := Change(state), runtime)):
+        if message is None and not (gone or is_called) and (old := await self._old(change := Change(state), runtime)):
             switch.answer(change, phrase("undo_old", state["lang"], items=old), holder_of(state), UNDO)
             change.put(undoing=None, undo_asked=True)
             return change.emit(runtime)

@@ -24,7 +24,7 @@ from app.extensions import Extensions, use, written
 from app.process.files import read_env
 from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
 from app.security.encryption import read_key
-from app.standin import make_chat
+from app.plugins.standin import make_chat
 from app.usage import DailyLimits, Price, read_prices
 from prompts import FALLBACK, languages
 

@@ -19,7 +19,7 @@ from app.lab.simulation import SimulatedUser, Talks, UserWish, simulate
 from app.lab.variants import LabVariant
 from app.remote.yaml_file import validated
 from app.settings import Settings
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from prompts import card
 
 LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.support.rules_tools import SHARED, Things, tools_of
 
 FIELDS = ["experience", "skills", "interests", "work"]

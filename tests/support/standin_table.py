@@ -29,7 +29,7 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition import dialogs_of, discover, open_services, tables_of
 from app.composition.help_chain import make_help
 from app.settings import Settings
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from prompts import languages
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders

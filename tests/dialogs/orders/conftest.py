@@ -3,7 +3,7 @@
 import pytest
 
 from agents.models import Model, Models
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.conftest import Chat
 from tests.dialogs.orders.files import fill_with_catalogue
 

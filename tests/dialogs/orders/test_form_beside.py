@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from agents.models import Model, Models
 from agents.toolkit.speaker import Speakers
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.conftest import Chat
 from tests.dialogs.orders.files import fill_with_catalogue, writes
 

@@ -7,7 +7,7 @@ import pytest
 from agents.memory import open_memory
 from agents.models import Model, Models
 from app.doors.telegram.door import TelegramDoor
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from dialogs.planner.store import Reminders
 from tests.support import scripted_assistant
 from tests.support.telegram_people import ANN, BOB, Open

@@ -9,7 +9,7 @@ import pytest
 from agents.events import ToolEnd
 from agents.models import Model, Models
 from agents.models.script import Call, Line
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from dialogs.player.players import Playback, Players
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat

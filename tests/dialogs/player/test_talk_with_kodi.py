@@ -4,7 +4,7 @@ import pytest
 
 from agents.models import Model, Models
 from agents.models.script import Call, Line
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat
 from tests.dialogs.player.support.kodi_server import KodiServer

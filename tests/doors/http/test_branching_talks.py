@@ -19,7 +19,7 @@ from app.assistant.branches import exchanged
 from app.assistant.turn import Exchange
 from app.security.api_keys import read_front_ends
 from app.settings import Settings
-from app.standin import make_chat
+from app.plugins.standin import make_chat
 from tests.doors.http.open_webui import FRONT_ENDS, Account
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.scripted_assistant import said, stage

@@ -26,7 +26,7 @@ from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
 from app.doors.http.completions import Reply
 from app.seat import Operator
-from app.standin import make_chat
+from app.plugins.standin import make_chat
 from prompts import sentence
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served

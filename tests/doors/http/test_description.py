@@ -8,7 +8,7 @@ import pytest
 
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.support.http_door import served
 from tests.support.scripted_assistant import stage
 

@@ -9,7 +9,7 @@ import pytest
 
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.support.http_door import served
 from tests.support.node import installed, needs_node, node
 from tests.support.pages import page

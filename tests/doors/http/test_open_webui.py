@@ -16,7 +16,7 @@ from app.assistant.file_reader import FileReader
 from app.doors.http.front_ends import unwrapped
 from app.security.api_keys import read_front_ends
 from app.settings import Settings
-from app.standin import make_chat
+from app.plugins.standin import make_chat
 from tests.doors.http.open_webui import CONTEXT, FRONT_ENDS, HELPER, TITLE, Account, picture
 from tests.support.http_door import KEYS, served
 from tests.support.scripted_assistant import ROLES, stage, todos

@@ -24,7 +24,7 @@ from app.assistant.transcriber import Transcriber
 from app.remote.files import HttpFile
 from app.remote.yaml_file import read_files
 from app.settings import Settings
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service

@@ -18,7 +18,7 @@ from agents.toolkit.result import Answer, result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant import Turn
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools

@@ -19,7 +19,7 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.branches import Branches
 from app.assistant.turn import Exchange
-from app.standin import make_chat
+from app.plugins.standin import make_chat
 from tests.conftest import Chat
 from tests.support.scripted_assistant import ROLES, THREAD, stage, todos
 

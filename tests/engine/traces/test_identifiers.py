@@ -15,7 +15,7 @@ from agents.toolkit.questions import CHOICE
 from agents.toolkit.result import Answer, Option, choice, result, schema_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits, traits_of
-from app.standin import values
+from app.plugins.standin import values
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools

@@ -17,7 +17,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
 from app.settings import Settings
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import KEYS, OPERATOR, SHOP, served
 from tests.support.http_service import Answer, Service

@@ -9,8 +9,8 @@ from langchain_core.tools import BaseTool, tool
 
 import prompts
 from agents.state.message_notes import Facts, Helper
-from app.standin import RulesModel
-from app.standin.phrasebook import phrasebook
+from app.plugins.standin import RulesModel
+from app.plugins.standin.phrasebook import phrasebook
 from prompts import card
 from tests.support.rules_room import rules_prompt
 

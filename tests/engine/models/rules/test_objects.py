@@ -7,8 +7,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agents.toolkit.result import written
-from app.standin import RulesModel
-from app.standin.replies import LONGEST_LINE, MOST_LINES, readable
+from app.plugins.standin import RulesModel
+from app.plugins.standin.replies import LONGEST_LINE, MOST_LINES, readable
 from prompts import phrase
 from tests.support.rules_room import rules_prompt
 

@@ -3,7 +3,7 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.support.rules_outcome import Lang, acted, call, room_after
 from tests.support.rules_room import Room, rules_prompt
 

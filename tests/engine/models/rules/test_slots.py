@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.standin.values import named, parameters
-from app.standin.vocabulary import vocabulary
+from app.plugins.standin.values import named, parameters
+from app.plugins.standin.vocabulary import vocabulary
 
 FUNCTION = {
     "name": "export_profile",

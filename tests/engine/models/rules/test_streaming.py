@@ -2,7 +2,7 @@
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.support.rules_room import Room, rules_prompt
 
 

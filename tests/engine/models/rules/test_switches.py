@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from app.standin import RulesModel
+from app.plugins.standin import RulesModel
 from tests.support.rules_outcome import PROFILE, Lang
 from tests.support.rules_room import Room, rules_prompt
 

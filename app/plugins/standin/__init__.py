@@ -7,9 +7,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 
 from agents.models.local_chat import LocalChat
-from app.standin import dialogs, replies, supervisor
-from app.standin.situation import Move, Situation, situation
-from app.standin.vocabulary import sentence
+from app.plugins.standin import dialogs, replies, supervisor
+from app.plugins.standin.situation import Move, Situation, situation
+from app.plugins.standin.vocabulary import sentence
 
 
 class RulesModel(LocalChat):
@@ -24,7 +24,7 @@ class RulesModel(LocalChat):
         move = _move(now) if len(now.heard) <= self.longest else _unread(now, self.longest)
         if not move.text and not move.calls and not any(result.seen for result in now.results[-1:]):
             # An empty reply counts as a broken one, unless the user sees something else.
-            move = replies.not_understood(now)
+            move = Move(replies.not_understood(now))
         return AIMessage(
             content=move.text,
             tool_calls=[tool_call(name=call.name, args=call.args, id=uuid4().hex) for call in move.calls],
@@ -43,7 +43,7 @@ def _move(now: Situation) -> Move:
         return supervisor.observe(now)
     if now.role == "supervisor":
         return supervisor.speak(now)
-    return dialogs.speak_with_form(now) if now.own and now.own.form else dialogs.speak_with_tools(now)
+    return dialogs.speak(now)
 
 
 def _unread(now: Situation, longest: int) -> Move:

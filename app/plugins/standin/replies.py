@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from app.standin.references import is_list
-from app.standin.situation import HELP, PROTOCOL, SEARCH, CallResult, Move, Situation
-from app.standin.vocabulary import sentence
-from prompts import FALLBACK, card, carded
+from app.plugins.standin.lists import is_list
+from app.plugins.standin.patterns import FILL_FORM
+from app.plugins.standin.situation import HELP, PROTOCOL, SEARCH, CallResult, PlannedCall, Situation
+from app.plugins.standin.vocabulary import sentence
+from prompts import FALLBACK, card, carded, table
 
-SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "wait", "thanks", "yes", "no")
+SMALL_TALK = ("who_are_you", "how_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+TEXTS = ("titles", "arguments")
 MOST_LINES = 10
 LONGEST_LINE = 200
 """Characters of a line of an object; the rest is cut."""
@@ -23,7 +25,7 @@ _MARK = re.compile(r"^\[[^\]]*\] ")
 
 def small_talk(now: Situation) -> str:
     """Return the answer to a greeting, thanks and the like; empty if the text says anything else."""
-    lists = now.words.made_of(now.heard, *SMALL_TALK)
+    lists = now.says(*SMALL_TALK)
     name = next((name for name in SMALL_TALK if name in lists), "")
     if name == "who_are_you":
         return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
@@ -54,10 +56,42 @@ def examples(now: Situation, most: int = 3) -> str:
     return sentence("examples", now.lang, examples=", ".join(shown)) if shown else ""
 
 
-def not_understood(now: Situation) -> Move:
-    """Say that the text was not understood, and which phrases would be."""
-    first = sentence("not_understood" if now.heard else "nothing_said", now.lang)
-    return Move(joined(first, examples(now) if now.own else abilities(now)))
+def not_understood(now: Situation) -> str:
+    """Say that the text was not understood, and the two nearest things that would be."""
+    if not now.heard:
+        return joined(sentence("nothing_said", now.lang), abilities(now))
+    nearest = now.phrases.nearest(now.heard)[:2]
+    shown = ", ".join(sentence("example", now.lang, text=phrase) for phrase in nearest)
+    near = sentence("nearest", now.lang, examples=shown) if shown else ""
+    return joined(sentence("not_understood", now.lang), near or (examples(now) if now.own else abilities(now)))
+
+
+def said_back(now: Situation, calls: Sequence[PlannedCall]) -> str:
+    """Say what these calls would do, and ask whether they shall."""
+    return sentence("shall", now.lang, what="; ".join(_worded(now, call) for call in calls))
+
+
+def _worded(now: Situation, call: PlannedCall) -> str:
+    files = ("confirm", f"{now.own.dialog}/confirm" if now.own else "confirm")
+    titles, labels = ({**table(files[0], now.lang)[it], **table(files[1], now.lang).get(it, {})} for it in TEXTS)
+    labels |= {name: field["label"] for name, field in now.fields.items()}
+    shown = {name: _quoted(value, now.lang) for name, value in call.args.items() if value not in (None, "")}
+    is_plain = len(shown) == 1 and call.name != FILL_FORM
+    args = ", ".join(value if is_plain else f"{labels.get(name, name)} {value}" for name, value in shown.items())
+    return sentence("call", now.lang, what=titles.get(call.name, call.name.replace("_", " ")), args=args)
+
+
+def _quoted(value: object, lang: str) -> str:
+    entries = value if isinstance(value, list) else [value]
+    return ", ".join(sentence("example", lang, text=_inline(entry, lang)) for entry in entries)
+
+
+def noted(now: Situation, args: Mapping[str, object]) -> str:
+    """Say what was written into the form."""
+    shown = {name: ", ".join(value) if isinstance(value, list) else value for name, value in args.items() if value}
+    labels = {name: field["label"] for name, field in now.fields.items()}
+    values = [sentence("value", now.lang, label=labels[name], value=value) for name, value in shown.items()]
+    return sentence("noted", now.lang, values="; ".join(values))
 
 
 def in_words(results: Sequence[CallResult], lookups: Collection[str], lang: str) -> str:

@@ -8,13 +8,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.errors import UselessReply
-from agents.language.text.stems import words
 from agents.language.text.vocabulary import listening
-from agents.state.message_notes import FORGET, LEFT, Facts, notes_of
-from app.standin.phrasebook import FILL_FORM, Match, Phrasebook, PhraseSource, phrasebook
-from app.standin.values import Parameter, parameters
-from app.standin.vocabulary import StandinVocabulary, vocabulary
-from prompts import FALLBACK, table
+from agents.state.message_notes import FORGET, LEFT, UNDO, Facts, notes_of
+from app.plugins.standin.patterns import FILL_FORM, Match, Phrasebook, PhraseSource, phrasebook
+from app.plugins.standin.values import Parameter, parameters
+from app.plugins.standin.vocabulary import StandinVocabulary, asking, vocabulary
+from prompts import FALLBACK, form_texts
 
 HAND_BACK, HELP, SEARCH = "hand_back", "assistant_help", "search"
 PROTOCOL = frozenset({HAND_BACK, HELP, "undo_last", "search_history"})
@@ -34,20 +33,12 @@ class DialogCard:
     form: str | None
     description: str = ""
 
-    def topic(self, lang: str) -> frozenset[str]:
-        """Return the words that name this dialog's subject, as they are written: "reminder" is no "reminds"."""
-        return frozenset(words(" ".join(table(f"{self.dialog}/standin", lang).get("topic", ()))))
-
     def sources(self, owner: str) -> tuple[PhraseSource, ...]:
         """Return where phrases that belong to this dialog come from; `owner` is who gets them."""
         inner = tuple(PhraseSource(name, owner) for name in self.tools if name not in PROTOCOL)
         # Sentences about a field ("I like …") are for the dialog that asks for it.
         fields = (PhraseSource(FILL_FORM, owner, None if owner else self.form),) if self.form else ()
-        return (
-            PhraseSource(self.tool, owner, about=f"{self.tool.replace('_', ' ')} {self.description}"),
-            *inner,
-            *fields,
-        )
+        return (PhraseSource(self.tool, owner), *inner, *fields)
 
 
 @dataclass(frozen=True)
@@ -144,11 +135,35 @@ class Situation:
         calls = (call for it in reversed(self.before) if isinstance(it, AIMessage) for call in it.tool_calls)
         return next((PlannedCall(it["name"], it["args"]) for it in calls if it["id"] == last.tool_call_id), None)
 
+    @property
+    def form(self) -> str | None:
+        """Return the form of the dialog whose part is played."""
+        return self.own.form if self.own and FILL_FORM in self.tools else None
+
     @cached_property
-    def instead(self) -> str:
-        """Return what a farewell means in this dialog ("stop" where something plays), or nothing special."""
-        lists = [f"instead.{tool}" for tool in (self.own.tools if self.own else ())]
-        return next((self.words.phrases(name)[0] for name in lists if self.words.means(self.heard, name)), "")
+    def fields(self) -> Mapping[str, Any]:
+        """Return the label and the question of each field; a form without words of its own uses the fields' names."""
+        worded = form_texts(self.form, self.lang) if self.form else {}
+        names = self.facts.get("fields", ()) if self.form else ()
+        plain = {it: {"label": it.replace("_", " "), "question": asking(FILL_FORM, it, self.lang)} for it in names}
+        return {name: {**plain[name], **worded.get(name, {})} for name in names}
+
+    @cached_property
+    def asks(self) -> Any:
+        """Return the open question of the last reply: the tool, its known arguments, and the missing parameter."""
+        reply, asks = self.last_reply.text if self.last_reply else "", self.note("asks")
+        if self.before and notes_of(self.before[-1]).get("served") == UNDO:
+            field = next(iter(self.facts.get("missing", ())), None)
+        else:
+            field = next((name for name, entry in self.fields.items() if reply.endswith(entry["question"])), None)
+        if self.form and field:
+            asks = {"tool": FILL_FORM, "slot": field, "args": {}}
+        return asks if asks and asks["slot"] in self.tools.get(asks["tool"], {}) else None
+
+    @property
+    def abilities(self) -> list[str]:
+        """Return the tools beside those that every speaker has."""
+        return [name for name in self.tools if name not in PROTOCOL]
 
     @property
     def offer(self) -> str | None:
@@ -161,14 +176,22 @@ class Situation:
         """Return a note left with the last reply ("asks", "offer")."""
         return self.last_reply.additional_kwargs.get(name) if self.last_reply else None
 
-    def wishes(self, fields: frozenset[str] = frozenset()) -> tuple[Match, ...]:
-        """Return what was wished for; `fields` are those of a form that a short sentence may be about."""
-        wishes = self.phrases.wishes(self.heard, fields)
-        if not wishes and (text := self.phrases.corrected(self.heard)):
-            wishes = self.phrases.wishes(text, fields)
-        # "Change my address" in a dialog points at no entry of another one's list.
-        elsewhere = self.own and any(it.pattern.owner and it.pattern.points and not it.pattern.strong for it in wishes)
-        return () if elsewhere else self.phrases.with_verbs(wishes)
+    @cached_property
+    def wishes(self) -> tuple[Match, ...]:
+        """Return what was wished for, as far as examples say it."""
+        wishes = self.phrases.wishes(self.heard, frozenset(self.tools))
+        # "No, at nine" and "delete it" do not say what they are about, and reach no other dialog.
+        return () if self.own and any(it.pattern.owner and it.pattern.is_weak for it in wishes) else wishes
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the user says that this is all, and it is no wish in the words of this dialog's cards."""
+        is_own = any(not match.pattern.owner for match in self.wishes)
+        return not is_own and "done" in self.words.made_of(self.heard, "done", "thanks", "no")
+
+    def says(self, *names: str) -> frozenset[str]:
+        """Return the word lists that make up all that was said."""
+        return self.words.made_of(self.heard, *names)
 
     @cached_property
     def phrases(self) -> Phrasebook:
@@ -176,8 +199,7 @@ class Situation:
         own, examples = self.own, self.facts.get("examples") or {}
         sources = tuple(PhraseSource(name) for name in self.tools if name not in self.facts.get("helpers", {}))
         if own:
-            # The dialog's own entry phrases count too ("help me plan my day"): inside the dialog they ask for nothing
-            # more.
+            # The dialog's own entry phrases count too: inside the dialog they ask for nothing more.
             sources += own.sources("")
         # After the user has taken a switch back, the message is meant for this dialog.
         if not self.facts.get("undone"):

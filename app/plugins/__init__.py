@@ -1,0 +1,1 @@
+"""What an installation may leave out, each in a folder of its own."""

@@ -131,7 +131,7 @@ def _lost(now: Situation) -> Move:
 
 def _go_on(now: Situation, text: str, *, skip: bool = False) -> Move:
     """Say something and put what is open again: a tool's own question, one for a value, or that of the next field."""
-    if now.left and not now.results:
+    if now.left and all(result.call.name == HELP for result in now.results):
         # What the user wanted before goes on with the answer.
         return Move(text, (now.left,), {RESUMES: True})
     asks: dict[str, Any] | None = None if now.begun else now.asks

@@ -283,10 +283,10 @@ class Phrasebook:
                 rest, piece = behind[last + 1], flat[parts[first][0] : parts[last][1]]
                 if rest is None:
                     continue
-                if first == last and lexicon.made_of(piece, *SOCIAL):
-                    ways.append(rest)
-                elif match := self.find(piece, own):
+                if match := self.find(piece, own):
                     ways.append((match, *rest))
+                elif first == last and lexicon.made_of(piece, *SOCIAL):
+                    ways.append(rest)
             behind[first] = max(ways, key=len, default=None)
         return behind[0] or ()
 

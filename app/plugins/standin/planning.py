@@ -36,6 +36,10 @@ class Unclear(Exception):
     """A value cannot be told from the words; the message is what to say to the user."""
 
 
+class Empty(Unclear):
+    """There is nothing that the words could mean, so that no other words would help."""
+
+
 @dataclass
 class Plan:
     """What shall be done about a message."""
@@ -78,6 +82,8 @@ class Filler:
                 args[name] = self.value(parameter, raw[name])
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
+                if not (isinstance(unclear, Empty) or parameter.kind in OPEN or plan.calls):
+                    plan.asks = {"tool": self.tool, "slot": name, "args": args}
                 return
         args |= self._answers(args, raw)
         if missing := self._missing(args):
@@ -141,14 +147,25 @@ class Filler:
     def _answers(self, args: Mapping[str, object], raw: Mapping[str, str]) -> dict[str, object]:
         """Return the missing arguments that the user has chosen or filled in; otherwise let the user do so next."""
         answered: dict[str, object] = {}
-        words = [raw[name] for name, it in self.parameters.items() if name in raw and it.kind in IDENTIFIERS]
+        # An order is told by the items in it, which come behind it, but not by how it is paid.
+        described = [
+            (name, raw[name])
+            for name, it in self.parameters.items()
+            if name in raw and it.kind in IDENTIFIERS and not self._says_nothing(it, raw[name])
+        ]
+        order = [*self.parameters]
         for name, parameter in self.parameters.items():
             getter = self._getter(parameter)
             if name in args or name in answered or getter is None or not (parameter.required or name in raw):
                 continue
             results = [_object(result.text) for result in self.now.results if result.call.name == getter]
             if not results:
-                raise NeedsCall(self._getting(getter, {**args, **answered}, [raw[name]] if name in raw else words))
+                words = [
+                    text
+                    for it, text in described
+                    if it == name or (order.index(it) > order.index(name) and not self.now.words.choices(self.tool, it))
+                ]
+                raise NeedsCall(self._getting(getter, {**args, **answered}, words))
             if parameter.kind == "ids" and name.removesuffix("s") in results[0]:
                 answered[name] = [results[0][name.removesuffix("s")]]
             elif name in results[0]:
@@ -178,7 +195,7 @@ class Filler:
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         if parameter.kind in REFERRING:
             return not self.now.words.means(raw, "all") and values.vague(raw, self.now.words)
-        return parameter.kind in OPEN and values.vague(raw, self.now.words)
+        return parameter.kind in (*OPEN, *IDENTIFIERS) and values.vague(raw, self.now.words)
 
     def _numbers(self, raw: str) -> list[int]:
         """Return the entries of the tool's list that the words name; of several like ones the user chooses one."""
@@ -195,7 +212,7 @@ class Filler:
             return numbers
         if not listing:
             shown = (result.text for result in self.now.results if result.call.name == shown_by)
-            raise Unclear(next(shown, "") or sentence("empty", lang))
+            raise Empty(next(shown, "") or sentence("empty", lang))
         meant = lists.refer(raw, listing, words)
         if meant.choices:
             return [self._chosen(meant.choices, listing)]
@@ -251,7 +268,7 @@ def understand(now: Situation) -> Plan:
     if (shall := now.note("shall")) and now.says("yes"):
         plan.calls = [PlannedCall(call["name"], call["args"]) for call in shall["calls"]]
         plan.foreign = shall["foreign"]
-    elif now.wishes and (now.begun or not _is_answer(now)):
+    elif now.wishes and not _is_answer(now):
         if not all(it.pattern.owner or is_plain(now, it) for it in now.wishes):
             return plan
         for match in now.wishes:
@@ -270,18 +287,20 @@ def understand(now: Situation) -> Plan:
 
 
 def _answered(now: Situation) -> Any:
-    """Return the open question if these words may answer it: words of a sentence are no open value."""
-    asks = None if now.begun else now.asks
-    is_open = asks and now.tools[asks["tool"]][asks["slot"]].kind in OPEN
-    is_order = bool(asks) and asks["tool"] == FILL_FORM and now.phrases.begins_order(now.heard)
-    is_answer = values.is_name(now.heard, now.words) and not (is_order or now.phrases.holds_wish(now.heard))
-    return asks if is_answer or not is_open else None
+    """Return the open question if these words may answer it: words of a sentence are no open value and no name."""
+    if now.begun or not now.asks:
+        return None
+    kind, is_form = now.tools[now.asks["tool"]][now.asks["slot"]].kind, now.asks["tool"] == FILL_FORM
+    if kind not in (*OPEN, *REFERRING, *IDENTIFIERS):
+        return now.asks if _is_answer(now) else None
+    is_order = (is_form and now.phrases.begins_order(now.heard)) or now.phrases.holds_wish(now.heard)
+    return now.asks if values.is_name(now.heard, now.words) and not is_order else None
 
 
 def _is_answer(now: Situation) -> bool:
     """Tell whether the words are plainly a value of the kind that was asked for, whatever else they may be."""
-    parameter = now.tools[now.asks["tool"]][now.asks["slot"]] if now.asks else None
-    if parameter is None or parameter.kind in (*OPEN, *REFERRING):
+    parameter = now.tools[now.asks["tool"]][now.asks["slot"]] if now.asks and not now.begun else None
+    if parameter is None or parameter.kind in (*OPEN, *REFERRING, *IDENTIFIERS):
         return False
     try:
         return Filler(now, parameter.tool).value(parameter, now.heard) is not None

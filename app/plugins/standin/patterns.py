@@ -206,7 +206,7 @@ def pattern(
     lexicon = vocabulary(lang)
     told = [stem for slot, text in texts if not slot for stem in lexicon.stems(text) if stem not in lexicon.fillers]
     # One word is little to go by: "my plan: {plan}" is no "plan {plan}".
-    whole = len(told) < 2 and bool(slots - {WHEN})
+    whole = (len(told) < 2 or not lexicon.spaced) and bool(slots - {WHEN})
     lines = ["" if slot else _needed(text, lang, it > 0, it < last, whole) for it, (slot, text) in enumerate(texts)]
     for place, (slot, text) in enumerate(texts):
         # Two slots need something between them, and a phrase of fillers only would fit everything.

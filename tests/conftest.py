@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+import random
 import re
 import ssl
 import textwrap
@@ -142,7 +143,7 @@ class Chat:
         return Seats(memory, wait=self.settings.seat_wait, away=self.settings.seat_away)
 
     def _usage(self, memory: Memory) -> Usage:
-        return Usage(memory.database, memory.now, self.daily, self.prices)
+        return Usage(memory, self.daily, self.prices)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -192,8 +193,15 @@ def compose(
     return Assistant(player, speakers)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests that need a dialog which is not there."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests run in another order."""
+    parser.addoption("--shuffle", type=int, metavar="N", help="run the tests in the Nth random order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle the tests if that is wanted, and skip those that need a dialog which is not there."""
+    if config.option.shuffle is not None:
+        random.Random(config.option.shuffle).shuffle(items)
     for item in items:
         needed = {name for mark in item.iter_markers("needs") for name in mark.args}
         if missing := sorted(needed - discovered()[0].dialogs.keys()):
@@ -275,7 +283,7 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
-        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_dialogs))
+        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_plugins))
         yield
 
 
@@ -362,6 +370,7 @@ TRACES = {f"tests.engine.traces.test_{name}" for name in ON_POSTGRES}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the storage, and the traces that write most, on PostgreSQL as well, unless they need a file."""
     is_chosen = metafunc.module.__name__.startswith("tests.engine.unit.memory.") or metafunc.module.__name__ in TRACES
+    is_chosen = is_chosen or metafunc.definition.get_closest_marker("both")
     needs_file = "path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
     if is_chosen and "database" in metafunc.fixturenames and not needs_file:
         kinds = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]

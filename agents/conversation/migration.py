@@ -89,7 +89,7 @@ def _mend(change: Change) -> None:
     for name, talk in change.state.get("talks", {}).items():
         messages = talk.get("messages", [])
         if lost := {*dangling(messages)} - waiting:
-            change.talk(name, messages=mend(messages, note, lost))
+            change.talk(name, messages=mend(messages, dict.fromkeys(lost, note)))
 
 
 def from_transcript(lines: Sequence[TranscriptLine]) -> Update:

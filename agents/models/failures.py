@@ -26,13 +26,22 @@ from agents.models.refusal import BODIES, refusal_of
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
+TEXT_WORDS = (
+    r"prompt|input|messages?|conversation|sequence|eingabe|nachricht|anfrage|entrada|entrée|mensaje|mensagem"
+    r"|сообщени\w*|запрос\w*|промпт\w*|диалог\w*|context|kontext|contexte|contexto|контекст\w*|tokens?|токен\w*"
+)
+TOO_LONG = (
+    r"too (?:long|large)|exceed\w*|longer than|maximum|length should be|zu (?:lang|groß|viele)|überschr\w+"
+    r"|trop|dépass\w+|demasiad\w+|exced\w+|super[aó]\w*|máxim\w+|muito long\w+|troppo|слишком|превы\w+|длиннее|больше"
+)
 OVERFLOW = re.compile(
     r"context[ _-](length|limit|size|window)|too many tokens|number of tokens|token count|max_new_tokens. must be"
-    r"|\b(prompt|input|messages?|conversation|sequence)\b[^.;:]{0,60}"
-    r"\b(too (long|large)|exceed\w*|longer than|maximum|length should be)"
-    r"|maximum (prompt|input|model|sequence) length|reduce the length|too large for model",
+    rf"|\b({TEXT_WORDS})\b[^.;:]{{0,60}}\b({TOO_LONG})\b|\b({TOO_LONG})\b[^.;:]{{0,30}}\b(tokens?|токен\w*|context\w*|контекст\w*)\b"
+    r"|maximum (prompt|input|model|sequence) length|reduce the length|too large for model"
+    r"|(上下文|输入|提示词|令牌|对话|トークン|컨텍스트|토큰)[^。；]{0,30}(过长|太长|超|最大|长度|長|초과|길)|(超出|超过)[^。；]{0,30}(上下文|长度|令牌|token)",
     re.IGNORECASE,
 )
+"""How servers say that a prompt is too long, in several languages."""
 WINDOW = re.compile(
     r"(?:> ?|<= |limit (?:of |is )|cannot exceed |allowed \(|length should be \[\d+, ?"
     r"|(?:context|prompt|input|model|sequence) (?:length|size|limit|window)[^\d.\[]{0,20})"
@@ -75,7 +84,14 @@ WORD = re.compile(r"\w+")
 FIRST_FAULT = 400
 """The first status that says that a request was not answered."""
 BUSY = (408, 409, 425, 429)
-"""Statuses of a server that takes the same request later; so do all from 500 on."""
+"""Statuses of a server that takes the same request later; so do all from 500 on but `NEVER`."""
+NEVER = 501
+KEY_OR_MONEY = (401, 402, 407)
+PICTURES = re.compile(
+    r"image|picture|photo|vision|multi-?modal|mmproj|\bbild|imagen|immagin|изображ|картин|图片|图像|视觉|画像|이미지",
+    re.IGNORECASE,
+)
+"""How servers call what a model cannot see."""
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
 """The packages that carry requests. Clients pass some of their exceptions on as they are: a connection was lost."""
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
@@ -111,13 +127,13 @@ def diagnose(failure: Exception) -> Trouble:
     if overflow_of(failure):
         return "too_long"
     number = status(failure)
-    if number in (400, 422) and FILTERED.search(refusal_of(failure).words):
+    if number is not None and is_refusal(failure) and FILTERED.search(refusal_of(failure).words):
         return "refused"
     if number in (401, 403) or (number in (None, 400, 422) and NO_KEY.search(f"{failure} {refusal_of(failure).words}")):
         return "key_refused"
     if isinstance(failure, ModelConnectionError):
         return "unavailable"
-    is_busy = number is not None and (number in BUSY or number >= 500)
+    is_busy = number is not None and number != NEVER and (number in BUSY or number >= 500)
     return "busy" if is_busy or getattr(failure, "is_retryable", False) else "unavailable"
 
 
@@ -142,10 +158,21 @@ def retry_after(failure: Exception) -> float | None:
     return None
 
 
+def is_refusal(failure: BaseException) -> bool:
+    """Tell whether a failure may be about what stands in the request: statuses tell little, and a stream has none."""
+    number = status(failure)
+    return number is None or (FIRST_FAULT <= number <= NEVER and number not in (*KEY_OR_MONEY, *BUSY))
+
+
+def names_pictures(failure: BaseException) -> bool:
+    """Tell whether a server speaks of pictures."""
+    return PICTURES.search(refusal_of(failure).words) is not None
+
+
 def overflow_of(failure: Exception) -> Overflow | None:
     """Return how a request overflowed the model's context window; None if that was not the failure."""
     is_known = isinstance(failure, ContextOverflowError)
-    if not is_known and status(failure) not in (None, 400, 413, 422):
+    if not is_known and not is_refusal(failure):
         return None
     refusal = refusal_of(failure)
     if not is_known and not OVERFLOW.search(refusal.words):
@@ -199,9 +226,9 @@ def _stands_in_stream(failure: Exception) -> bool:
     return not is_refusal and any(getattr(failure, name, None) for name in (*BODIES, "response"))
 
 
-def is_other_form(failure: Exception, wire: str) -> bool:
+def is_other_form(failure: BaseException, wire: str) -> bool:
     """Tell whether a server refuses a request since it takes the other one of OpenAI's two forms than `wire`."""
-    if status(failure) not in (400, 404, 405, 422):
+    if not is_refusal(failure):
         return False
     words = refusal_of(failure).words
     if wire == "chat":

@@ -20,11 +20,15 @@ SPELLINGS = ("max_tokens", "max_completion_tokens")
 LIMIT = re.compile(r"max_(?:completion_|new_|output_)?tokens|num_predict|maxoutputtokens", re.IGNORECASE)
 FILLERS: dict[str, str] = {"empty_content": " ", "blank_content": "…"}
 """What is not taken as the content of a message, and what stands in its place."""
+CONTENT = re.compile(
+    r"\b(content|messages?)\b|inhalt|nachricht|contenu|contenido|mensaje|содерж|сообщ|内容|消息", re.IGNORECASE
+)
 EMPTY = re.compile(
-    r"\b(null|none|nil|nonetype|empty|blank|whitespace|missing|required|undefined)\b"
-    r"|(valid|expected a|must be a|should be a|type) string|either content or",
+    r"\b(null|none|nil|nonetype|empty|blank|whitespace|missing|required|undefined|leer|vide|nulo|vac[ií]o)\b"
+    r"|(valid|expected a|must be a|should be a|type) string|either content or|пуст|空",
     re.IGNORECASE,
 )
+"""How servers say that the content of a message lacks."""
 SYNONYMS: Mapping[str, Collection[str]] = {
     "stream_options": ("include_usage",),
     "reasoning": ("think", "thinking"),
@@ -39,7 +43,9 @@ WANTED = re.compile(
     r"\b((?:reasoning|thinking)\w*).{0,60}(?:must be passed|is required)|missing\W*((?:reasoning|thinking)\w*)",
     re.IGNORECASE,
 )
-"""How a server says that replies lack a field of thinking."""
+"""How a server says in English that replies lack a field of thinking."""
+THINKING = re.compile(r"(?a:\b((?:reasoning|thinking|thought)_(?:content|text|details|blocks?))\b)")
+"""Names of such fields. Whatever the language is, one that a request did not have is one that it lacks."""
 TRIED_FOR = 5.0
 """Seconds that a request waits for what another one teaches."""
 BLANK = " "
@@ -49,7 +55,9 @@ ADVICE = re.compile(
     r"\b(use|did you mean|expected|known|valid|allowed|accepted|available|permitted|supported)\b",
     re.IGNORECASE,
 )
-"""Where a refusal begins to say what the server does take."""
+"""Where an English refusal begins to say what the server does take."""
+CLAUSE = re.compile(r"[;:!?](?=\s|$)|\.(?=\s|$)|[。；：！？，\n]")
+"""What ends a part of a sentence, in any language."""
 
 
 @dataclass
@@ -122,8 +130,8 @@ class RequestForm:
 
 def extras_of(chat: BaseChatModel) -> set[str]:
     """Return the names of what a chat model sends beside the model's name, the messages and the tools."""
-    fields, names = type(chat).model_fields, set[str]()
-    for name in chat.model_fields_set & fields.keys():
+    fields, names = type(chat).model_fields.keys() - BaseChatModel.model_fields.keys(), set[str]()
+    for name in chat.model_fields_set & fields:
         value = getattr(chat, name)
         if name in ("extra_body", "model_kwargs"):
             names |= {*(value or ())}
@@ -132,26 +140,43 @@ def extras_of(chat: BaseChatModel) -> set[str]:
     return names | ({"stream_options"} if getattr(chat, "stream_usage", False) else set())
 
 
-def wanted_field(refusal: Refusal) -> str:
-    """Return the name of the field that a refusal wants in every reply, or nothing."""
-    wanted = WANTED.search(refusal.words)
-    return (wanted[1] or wanted[2]) if wanted else ""
+def wanted_field(refusal: Refusal, names: Collection[str]) -> str:
+    """Return the name of the field that a refusal wants in every reply, or nothing; `names` are in the request."""
+    text = "\n".join([*refusal.fields, refusal.words])
+    if wanted := WANTED.search(text):
+        return wanted[1] or wanted[2]
+    return next((name for name in THINKING.findall(text) if name not in names), "")
 
 
 def refused(refusal: Refusal, names: Iterable[str]) -> set[str]:
-    """Return those of the names that a refusal is about; any name of the limit stands for all its names."""
-    advice = ADVICE.search(refusal.words)
-    texts = ("\n".join(refusal.fields), refusal.words[: advice.start()] if advice else "", refusal.words)
-    for text in texts:
-        if named := {name for name in names if _is_named(name, text)}:
-            return named
-    return set()
+    """Return those of the names that a refusal is about; any name of the limit stands for all its names.
+
+    A refusal says what is not taken before it says what is. In any language a list of what is taken has `model` and
+    `messages` in it.
+    """
+    names, advice = [*names], ADVICE.search(refusal.words)
+    clauses = [
+        clause for text in (refusal.words[: advice and advice.start()], refusal.words) for clause in CLAUSE.split(text)
+    ]
+    named = (
+        {name for name in names if _is_named(name, text)}
+        for text in ("\n".join(refusal.fields), *map(_before_list, clauses), "\n".join(refusal.keys))
+    )
+    return next(filter(None, named), set())
+
+
+def _before_list(clause: str) -> str:
+    """Return a clause, or the part of it before the list of what a request may have."""
+    listed = [place for name in ("model", "messages") if (place := re.search(rf"(?a:\b{name}\b)", clause))]
+    return clause[: min(place.start() for place in listed)] if len(listed) > 1 else clause
 
 
 def refused_content(refusal: Refusal, prompt: Iterable[AnyMessage], before: Collection[str]) -> set[str]:
     """Return the name of the content that a refusal is about, where the prompt had such; else nothing."""
-    is_about = re.search(r"\b(content|messages?)\b", "\n".join([*refusal.fields, refusal.words]), re.IGNORECASE)
-    if not is_about or not EMPTY.search(refusal.words) or all(message.content for message in prompt):
+    is_about = re.search(r"(?a:\bcontent\b)", "\n".join(refusal.fields)) or (
+        CONTENT.search(refusal.words) and EMPTY.search(refusal.words)
+    )
+    if not is_about or all(message.content for message in prompt):
         return set()
     return {next(iter(name for name in FILLERS if name not in before), "")} - {""}
 
@@ -159,6 +184,6 @@ def refused_content(refusal: Refusal, prompt: Iterable[AnyMessage], before: Coll
 def _is_named(name: str, text: str) -> bool:
     if LIMIT.fullmatch(name):
         return LIMIT.search(text) is not None
-    squeezed, words = re.sub(r"[ _-]", "", text).casefold(), re.findall(r"\w+", text.casefold())
+    squeezed, words = re.sub(r"[ _-]", "", text).casefold(), re.findall(r"(?a:\w+)", text.casefold())
     spellings = (name, *SYNONYMS.get(name, ()))
     return any(each in words or ("_" in each and each.replace("_", "") in squeezed) for each in spellings)

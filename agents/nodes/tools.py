@@ -22,7 +22,7 @@ from agents.nodes import ask
 from agents.state import State, WaitingView, form_of, messages_of, talk_of
 from agents.state.message_notes import notes_of, with_notes
 from agents.state.talk import Json, Pending
-from agents.toolkit.call import goes_in_circles
+from agents.toolkit.call import AroundToolCall, goes_in_circles
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context, ToolState
 from agents.toolkit.questions.form import stored_fields
@@ -43,11 +43,13 @@ class ToolCalls:
     Reads run side by side. If a call writes, all run in their order, and those behind a question wait for its answer.
     """
 
-    def __init__(self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None) -> None:
+    def __init__(
+        self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None, hooks: Sequence[AroundToolCall] = ()
+    ) -> None:
         self.speaker, self.speakers, self.handovers = speaker, speakers, HandoverCalls(speaker, speakers)
         offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
         self.tools = {tool.name: tool for tool in offered if tool.name not in self.handovers.names}
-        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names)
+        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names, hooks)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""
@@ -56,7 +58,7 @@ class ToolCalls:
         passes = [call for call in reply[:most] if call["name"] in self.handovers.names]
         calls = [meant(call) for call in reply[:most] if call["name"] not in self.handovers.names]
         change = Change(state)
-        # Of an earlier round only the views of writes are shown.
+        # Of an earlier round only the views are shown of which its results say so.
         change.put(views=[{**waiting, "answers": False} for waiting in state.get("views", []) if waiting["writes"]])
         if covered:
             change.put(pending=[pending for pending in state["pending"] if pending not in covered])
@@ -215,9 +217,9 @@ def seen_by(change: Change, message: ToolMessage, traits: Traits) -> ToolMessage
         # It was shown beside the answer.
         seen = "shown"
     elif view and (view.title.strip() or view.text().strip()):
-        writes, answers = traits.effect == "write", traits.answers
-        seen = "as_answer" if answers else "shown" if writes else "with_words"
-        waiting: WaitingView = {"call": message.tool_call_id, "body": view.body(), "writes": writes, "answers": answers}
+        answers, stays = traits.answers, traits.answers or traits.effect == "write"
+        seen = "as_answer" if answers else "shown" if stays else "with_words"
+        waiting: WaitingView = {"call": message.tool_call_id, "body": view.body(), "writes": stays, "answers": answers}
         change.put(views=[*change.state.get("views", []), waiting])
     return with_notes(message.model_copy(update={"artifact": None}), seen=seen)
 

@@ -117,13 +117,9 @@ class ThreadReader:
         rows = await self.memory.transcript.records(thread, id)
         return {id: read_record(text, record).steps for id, text, record in rows if record}
 
-    async def threads(self, user: str | None = None) -> list[ThreadInfo]:
-        """List the threads, or those in which a user has written, the latest first."""
-        threads = await self.memory.transcript.threads()
-        if user is None:
-            return threads
-        own = await self.memory.transcript.threads_of(user)
-        return [info for info in threads if info.thread in own]
+    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
+        """List the threads in which a user has written, those whose names begin with `prefix`, or all; latest first."""
+        return await self.memory.transcript.threads(user, prefix)
 
     def silence(self, dialog: str | None) -> Silence:
         """Return when a silent user is asked whether they are there, in a dialog or (None) with the supervisor."""

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
@@ -20,11 +20,13 @@ from agents.errors import BrokenState
 from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, Observed, TurnEnd, TurnStart
 from agents.events.views import Notice
 from agents.graph import Graph
+from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences, machine_zone
 from agents.models import Models
+from agents.plugin import AroundTurn, Events, TurnRequest
 from agents.sources.attachments import Contents
 from agents.state import State
 from agents.state.limits import Limits
@@ -58,15 +60,6 @@ class Progress(Enum):
 
 RESUMED = (Progress.ROUTED, Progress.ENDED)
 """With these, what was said before a crash is shown again."""
-
-
-Traced = Callable[[Run, InboxEntry], AbstractContextManager[None]]
-"""Opened while a run answers a message; may put a sink of its own before the run's."""
-
-
-def untraced(run: Run, entry: InboxEntry) -> AbstractContextManager[None]:
-    """Trace nothing."""
-    return nullcontext()
 
 
 LONG_WAIT = 3.0
@@ -116,7 +109,8 @@ class TurnPlayer(Equipment):
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
     queue: TurnQueue = field(default_factory=TurnQueue)
-    traced: Traced = untraced
+    around_turn: Sequence[AroundTurn] = ()
+    """The hooks of plug-ins around each answer, the first one outermost."""
 
     def __post_init__(self) -> None:
         self.closing = Closing(self.graph, self.memory, self.languages.default)
@@ -181,7 +175,8 @@ class TurnPlayer(Equipment):
             mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
             for event in (_start(entry), *_as_shown(run.messages, run.state), *mended, *remarks):
                 yield stamp(event, run.turn)
-            async with aclosing(self._answer(run, entry, update, progress, is_held=bool(held_by))) as events:
+            request = TurnRequest(entry, run.turn, run.context, update, is_resumed=progress in RESUMED)
+            async with aclosing(self._hooked(run, request, progress, is_held=bool(held_by))) as events:
                 async for event in events:
                     yield stamp(event, run.turn)
         finally:
@@ -191,25 +186,56 @@ class TurnPlayer(Equipment):
         end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": held_by})
         yield stamp(end, run.turn)
 
-    async def _answer(
-        self, run: Run, entry: InboxEntry, update: Update | None, progress: Progress, *, is_held: bool
+    async def _hooked(
+        self, run: Run, request: TurnRequest, progress: Progress, *, is_held: bool
     ) -> AsyncGenerator[Event, None]:
-        """Run the graph, unless it came to its end before or a person holds the thread, and store the outcome."""
+        """Answer a message within the hooks of plug-ins, one of which may answer in place of the graph."""
+        entry, is_played = request.entry, False
         if is_held:
             # An answer that a crash left half made is not completed either: no model is asked.
-            await self.closing.hold(run, entry, None if progress is Progress.ENDED else update or {})
+            await self.closing.hold(run, entry, None if progress is Progress.ENDED else request.update or {})
             await self.services.get(Seats).note_waiting(entry.thread)
             return
-        with self.traced(run, entry):
-            if progress in RESUMED and (notice := await self._called(entry.thread, entry.received_ms)):
-                yield notice
-            async with aclosing(self._driven(run, update, progress)) as events:
-                async for event in events:
-                    yield event
-            if last := await self.closing.close(run, entry, update):
-                yield last
-            elif progress in RESUMED and (what := run.state.get("forgets")):
-                yield Forgetting(what=what)
+
+        answers = list[str]()
+        async with AsyncExitStack() as stack:
+
+            def kept(events: Events) -> Events:
+                # Whoever leaves a turn closes every generator at once, the innermost one first.
+                stack.push_async_callback(events.aclose)
+                return events
+
+            def play(request: TurnRequest) -> Events:
+                nonlocal is_played
+                is_played, run.context = True, request.context
+                return kept(self._answer(run, request, progress))
+
+            hooks = [lambda request, inner, hook=hook: kept(hook(request, inner)) for hook in self.around_turn]
+            async for event in around(hooks, play)(request):
+                if not is_played and isinstance(event, Message):
+                    answers.append(event.text)
+                    run.note_message(event)
+                yield event
+        if not is_played:
+            # An answer that a crash left half made is not completed either: no model is asked.
+            update = None if progress is Progress.ENDED else request.update or {}
+            await self.closing.hold(run, entry, update, "\n\n".join(answers))
+
+    async def _answer(self, run: Run, request: TurnRequest, progress: Progress) -> AsyncGenerator[Event, None]:
+        """Run the graph, unless it came to its end before, and store the outcome."""
+        entry, update = request.entry, request.update
+        if progress in RESUMED and (notice := await self._called(entry.thread, entry.received_ms)):
+            yield notice
+        async with aclosing(self._driven(run, update, progress)) as events:
+            async for event in events:
+                yield event
+        request.outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
+        request.failure = run.failure
+        last = await self.closing.close(run, entry, update)
+        for event in last:
+            yield event
+        if not last and progress in RESUMED and (what := run.state.get("forgets")):
+            yield Forgetting(what=what)
 
     async def _driven(self, run: Run, update: Update | None, progress: Progress) -> AsyncGenerator[Event, None]:
         """Run the graph when it may; yield its events, and what to tell of a person whom an observer calls."""

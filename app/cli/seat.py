@@ -24,7 +24,7 @@ from app.doors.terminal.tty import incoming_lines
 from app.presentation.listing import columns, history_lines
 from app.process.logs import log_on_stderr
 from app.seat import Operator, Seat
-from app.security.audit import Audit, login
+from app.security.audit import deed, login
 from app.settings import read_settings
 from prompts import sentence
 
@@ -67,7 +67,7 @@ async def seat(
             account = getpass.getuser()
             name = readable(operator or account)
             person = Operator(name, f"shell {account}: {name}")
-            async with assistant.services.get(Audit).deed(login(), "seat_taken", thread, name):
+            async with deed(assistant.services, login(), "seat_taken", thread, name):
                 await assistant.take_seat(thread, person, force=force)
 
             def show(lines: Sequence[TranscriptLine]) -> None:

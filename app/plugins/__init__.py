@@ -1,1 +1,1 @@
-"""What an installation may leave out, each in a folder of its own."""
+"""What an installation may leave out: each folder is a plug-in (`agents.plugin`), and nothing else imports it."""

@@ -1,10 +1,10 @@
 """The usage of models by day (UTC), in the database, and what it leaves for a turn.
 
-The database counts all users by model, and each user by a hash.
+The database counts all users by model, and each user by a keyed digest: it outlives what is forgotten, for nobody may
+forget away a limit.
 """
 
-import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 
 from agents.errors import ModelUnavailable
 from agents.events import Event, ModelEnd, ModelStart
-from agents.memory.connection import Connection, Session, Tables
+from agents.memory import Memory
+from agents.memory.connection import Session, Tables
 from agents.memory.inbox import storable
 from agents.state.limits import Limits
 from agents.toolkit.context import Spent
@@ -25,6 +26,8 @@ TABLES = Tables(
         day TEXT NOT NULL, who TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,
         input_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
         millionths INTEGER NOT NULL, largest INTEGER NOT NULL, PRIMARY KEY (day, who, model)) WITHOUT ROWID""",
+        # The digests of older versions had no key.
+        "DELETE FROM usage WHERE who <> ''",
     ),
 )
 ADD = """
@@ -45,7 +48,9 @@ SELECT day, model, calls, input_tokens, cached_tokens, output_tokens, millionths
 WHERE who = ? AND day > ? ORDER BY day, model
 """
 EVERYBODY = ""
-"""Stands in the place of a user's hash in the rows that count all users."""
+"""Stands in the place of a user's digest in the rows that count all users."""
+MOST_COUNTED = 1 << 44
+"""The most that a turn counts of anything: a day of such turns is still a number that a database keeps."""
 KEPT_OF_USER = timedelta(days=1)
 """How long the counts of single users are kept behind their day; none is needed after it."""
 
@@ -87,9 +92,7 @@ class DayOfModel(NamedTuple):
 class Usage:
     """Count what models use, and tell what is left of a day."""
 
-    connection: Connection
-    now: Callable[[], float]
-    """Returns the present time in Unix seconds."""
+    memory: Memory
     limits: DailyLimits = UNLIMITED
     prices: Mapping[str, Price] = field(default_factory=dict)
     days: int = 90
@@ -103,7 +106,7 @@ class Usage:
         begins = datetime.combine(self._today() + timedelta(days=1), datetime.min.time(), UTC).astimezone(zone)
         budget = Budget(usage=self, user=user, until=f"{begins:%H:%M} ({zone.key})", is_paid=is_paid)
         if self.limits:
-            budget.used = await self._sum(hash_of(user))
+            budget.used = await self._sum(self.memory.digests.of(user))
             budget.used_by_all = await self._sum(EVERYBODY)
         return budget
 
@@ -121,8 +124,9 @@ class Usage:
         day = today.isoformat()
         rows = []
         for model, tokens in used.items():
-            counts = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
-            rows += [(day, EVERYBODY, storable(model), *counts), (day, hash_of(user), "", *counts)]
+            took = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
+            counts = [max(0, min(number, MOST_COUNTED)) for number in took]
+            rows += [(day, EVERYBODY, storable(model), *counts), (day, self.memory.digests.of(user), "", *counts)]
         kept_from = (today - timedelta(days=self.days)).isoformat(), (today - KEPT_OF_USER).isoformat()
 
         def add(database: Session) -> None:
@@ -131,7 +135,7 @@ class Usage:
             for row in rows:
                 database.execute(ADD, row)
 
-        await self.connection.write(add)
+        await self.memory.database.write(add)
         self._pruned = day
 
     def millionths(self, model: str, tokens: Tokens) -> int:
@@ -142,20 +146,17 @@ class Usage:
     async def by_day(self, days: int = 1, user: str | None = None) -> list[DayOfModel]:
         """Return what was used on the last days, by model; of one user, two days of whom are kept, in sum."""
         after = (self._today() - timedelta(days=days)).isoformat()
-        rows = await self.connection.execute(DAYS, (EVERYBODY if user is None else hash_of(user), after))
+        rows = await self.memory.database.execute(
+            DAYS, (EVERYBODY if user is None else self.memory.digests.of(user), after)
+        )
         return [DayOfModel._make((*row[:6], row[6] / MILLION, row[7])) for row in rows]
 
     async def _sum(self, who: str) -> Sum:
-        [(tokens, millionths)] = await self.connection.execute(SUM, (self._today().isoformat(), who))
+        [(tokens, millionths)] = await self.memory.database.execute(SUM, (self._today().isoformat(), who))
         return Sum(tokens, millionths)
 
     def _today(self) -> date:
-        return datetime.fromtimestamp(self.now(), UTC).date()
-
-
-def hash_of(user: str) -> str:
-    """Return what stands for a user here. It outlives what is forgotten: nobody may forget away a limit."""
-    return hashlib.sha256(storable(user).encode()).hexdigest()
+        return datetime.fromtimestamp(self.memory.now(), UTC).date()
 
 
 async def store(spent: Spent) -> None:

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from agents.errors import UsageError
+from agents.language.schedule import Moment
 from agents.language.schedule.wording import worded
 from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
@@ -144,6 +145,11 @@ class Import:
         text, moment, lang = entry.text, entry.moment, self.lang
         if entry.starts is not None:
             text = said("calendar.begins", lang, text=text, time=f"{entry.starts:%H:%M}")
+        if before is not None and before.rule and moment.repeat:
+            # What the user has skipped stays skipped.
+            skipped = moment.repeat.skipped | (before.moment.repeat.skipped if before.moment.repeat else frozenset())
+            repeat = replace(moment.repeat, skipped=skipped)
+            moment = Moment(repeat.following(self.reminders.present()), repeat)
         is_same = before is not None and (before.text, before.moment) == (text, moment)
         if is_same or entry.uid in {uid_of(reminder, self.user) for reminder in live}:
             return replace(entry, why="known")

@@ -42,6 +42,8 @@ class Reminder:
     """When it comes, or came last. All times are in Unix milliseconds."""
     due_ms: int | None
     rung_ms: int | None = None
+    skipped: str = ""
+    """Its exceptions, as `Repeat` has them, joined by commas."""
 
     @property
     def moment(self) -> Moment:
@@ -54,7 +56,7 @@ class Reminder:
         wall = start.replace(tzinfo=zone, fold=0)
         if wall.utcoffset() != start.utcoffset():
             wall = wall.replace(fold=1)
-        return Moment(at, Repeat(self.rule, wall))
+        return Moment(at, Repeat(self.rule, wall, frozenset(filter(None, self.skipped.split(",")))))
 
     def values(self) -> Json:
         """Return its stored values, so that it can be put back."""
@@ -85,6 +87,7 @@ def timing(moment: Moment) -> Json:
         "zone": str(moment.at.tzinfo),
         "rule": repeat.rule if repeat else None,
         "start": start.isoformat() if start else None,
+        "skipped": ",".join(sorted(repeat.skipped)) if repeat else "",
         "at_ms": at_ms,
         "due_ms": at_ms,
     }

@@ -116,7 +116,7 @@ def test_an_installed_package_brings_dialogs(own: Path) -> None:
     ("settings", "fault"),
     [
         ({"EXTENSIONS": "own/nowhere"}, "EXTENSIONS: Value error, there is no folder"),
-        ({"SHIPPED_DIALOGS": "gardener"}, "SHIPPED_DIALOGS: Value error, there is no dialog 'gardener'"),
+        ({"SHIPPED_DIALOGS": "gardener"}, "SHIPPED_DIALOGS: there is no 'gardener'; there are: "),
         ({"EXTENSIONS": "own"}, "observers/finished is in"),
     ],
 )

@@ -24,6 +24,7 @@ from agents.memory import Memory
 from app.composition.databases import open_database
 from tests.support.killable_worker import work
 from tests.support.postgres_server import PostgresServer, running
+from tests.support.until import moment
 
 FROZEN = 3.0
 """Seconds after which a process counts as frozen."""
@@ -158,7 +159,7 @@ class Chaos:
         faults = ["kill"] * self.plan.kills + ["server"] * self.plan.server_kills + ["freeze"] * self.plan.freezes
         self._random.shuffle(faults)
         for fault in faults:
-            await asyncio.sleep(self._random.uniform(0.2, 1.0))
+            await moment(1.0, 0.2, self._random)
             await self._there.wait()
             self.outcome.faults[fault] = self.outcome.faults.get(fault, 0) + 1
             if fault == "server":

@@ -14,7 +14,7 @@ from agents.conversation.gate import Gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
 from agents.toolkit.speaker import Silence, Speaker, Speakers
-from app.composition import dialogs_of, discover
+from app.composition import discover, plugins_found
 from app.seat.observing import calling
 from observers import Observer
 from tests.support.prompt_copy import SHIPPED, is_unchanged
@@ -23,7 +23,7 @@ T = TypeVar("T")
 Find = Callable[..., list[str]]
 """Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
 
-MakeNode = Callable[[Speaker, Sequence[BaseTool], Sequence[str]], ToolNode]
+MakeNode = Callable[..., ToolNode]
 
 
 class Cast:
@@ -60,8 +60,8 @@ def _identity(value: object) -> object:
 
 discovered = cache(discover)
 """The dialogs and observers of the application, found once."""
-specialists = cache(dialogs_of)
-"""The dialogs with what they declare, found once."""
+specialists = cache(plugins_found)
+"""The plug-ins and dialogs with what they declare, found once."""
 
 
 def compiled(
@@ -127,13 +127,15 @@ def _watching(staff: Cast) -> Mapping[str, Observer]:
 
 def nodes_once(tool_node: MakeNode) -> MakeNode:
     """Return a replacement for `tool_node` that makes the node of the same tools once."""
-    made: dict[tuple[object, ...], tuple[ToolNode, Sequence[BaseTool]]] = {}
+    made: dict[tuple[object, ...], tuple[ToolNode, Sequence[object]]] = {}
 
-    def node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = ()) -> ToolNode:
-        key = speaker.name, *map(id, tools), *further
+    def node(
+        speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = (), hooks: Sequence[object] = ()
+    ) -> ToolNode:
+        key = speaker.name, *map(id, (*tools, *hooks)), *further
         if key not in made:
             # The tools live as long as the node, so that no other one gets the id of one of them.
-            made[key] = tool_node(speaker, tools, further), tools
+            made[key] = tool_node(speaker, tools, further, hooks), (*tools, *hooks)
         return made[key][0]
 
     return node

@@ -16,7 +16,7 @@ from agents.memory import open_memory
 from agents.models.script import Line, Script
 from agents.state.verdict import STAY, Verdict
 from app.assistant import Assistant, Turn
-from app.composition import dialogs_of, open_services, tables_of
+from app.composition import open_services, plugins_found, tables_of
 from app.seat.seats import Seats
 from observers import Observer, watched
 from tests.conftest import compose
@@ -50,8 +50,8 @@ async def watched_over(path: Path) -> AsyncIterator[Assistant]:
     speakers, watching = discovered()
     watching = {**watching, "alarm": ALARM}
     async with (
-        open_memory(f"sqlite:///{path}", tables=tables_of(dialogs_of())) as memory,
-        open_services(dialogs_of(), memory, Seats(memory, wait=60)) as services,
+        open_memory(f"sqlite:///{path}", tables=tables_of(plugins_found())) as memory,
+        open_services(plugins_found(), memory, Seats(memory, wait=60)) as services,
     ):
         yield compose(memory, Polite(), watched(speakers, watching), watching, services=services)
 

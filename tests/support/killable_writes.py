@@ -26,7 +26,7 @@ from agents.models.script import Asked, Call, Line, Script
 from agents.toolkit import Runtime, traits
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
-from app.composition import dialogs_of, discover, open_services, tables_of
+from app.composition import discover, open_services, plugins_found, tables_of
 from observers import Observer
 from prompts import phrase
 from tests.conftest import compose
@@ -152,8 +152,8 @@ async def play(request: Request, pipe: int) -> None:
     desk.path, desk.step = Path(request.database), steps.pause
     turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
     async with (
-        open_memory(f"sqlite:///{desk.path}", tables=tables_of(dialogs_of())) as memory,
-        open_services(dialogs_of(), memory) as services,
+        open_memory(f"sqlite:///{desk.path}", tables=tables_of(plugins_found())) as memory,
+        open_services(plugins_found(), memory) as services,
     ):
         assistant = compose(memory, Clerk(request.life), speakers, watching, services=services)
         async for event in assistant.play(turn):

@@ -2,14 +2,12 @@
 
 import ast
 import inspect
-import json
 import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -19,6 +17,8 @@ from agents.conversation.scene import Observer, Scene
 from agents.events import Event, views
 from agents.language.identifiers import Opaque
 from agents.memory.connection import Connection, Tables
+from agents.models import ModelRequest
+from agents.plugin import Plugin, Section, TurnRequest
 from agents.state.verdict import Verdict
 from agents.toolkit import Option, Refused, Traits, choice, request, result, traits
 from agents.toolkit.commands import CommandCall, CommandResult, SlashCommand
@@ -31,9 +31,9 @@ from agents.toolkit.traits import Done, Items
 from agents.toolkit.undo import entered
 from app.assistant import Assistant, Turn
 from app.cli.command_line import application
-from app.composition import dialogs_of
+from app.composition import plugins_found
 from app.doors.slash_commands import commands
-from dialogs import Dialog, Section, tools_in
+from dialogs import Dialog, tools_in
 from prompts import FALLBACK, variables
 from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
@@ -47,7 +47,12 @@ How to use it: [first-hour.md](first-hour.md), [write-a-dialog.md](write-a-dialo
 """
 Documented = type | Callable[..., Any]
 PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
-    ("Dialogs", "from dialogs import Dialog, Section, tools_in", (Dialog, Silence, Section, tools_in)),
+    ("Dialogs", "from dialogs import Dialog, tools_in", (Dialog, Silence, tools_in)),
+    (
+        "Plug-ins",
+        "from agents.plugin import Plugin, Section, TurnRequest, around",
+        (Plugin, Section, TurnRequest, ModelRequest),
+    ),
     (
         "What a dialog brings",
         "Classes of `agents.toolkit.commands`, `agents.toolkit.services` and `agents.memory.connection`.",
@@ -109,7 +114,7 @@ def page() -> str:
         parts += [f"## {title}", line, *map(described, members)]
     parts += ["## Forms", paragraph(inspect.getdoc(form)), FORMS]
     parts += ["## Prompts", prompt_table()]
-    parts += ["## Settings", "In the environment, or in `.env`.", *setting_tables()]
+    parts += ["## Settings", SETTINGS]
     parts += ["## Commands", *command_lines(), "## Slash commands", slash_table()]
     parts += ["## A turn", "from app.assistant import Assistant, Turn".join(("```python\n", "\n```"))]
     parts += [*map(described, TURN_PARTS), "## Events", EVENTS, *event_parts()]
@@ -129,7 +134,10 @@ until the user says otherwise. Every field of a dialog's form has a default; one
 | `label` in `prompts/<lang>/<dialog>/form.toml`, or `forms/<tool>.toml` | what the user calls it |
 | `question`, `examples` there | how it is asked for, and how people tell it unasked |
 | `values.<choice> = […]` there | words that also mean a permitted value |"""
-EVENTS = """Each is one JSON object. `seq` counts within a turn, `turn` within the thread, both from 1.
+SETTINGS = """In the environment, or in `.env`. [.env.example](../.env.example) explains each, with its default;
+a dialog's own stand in `dialogs/<name>/.env.example`."""
+EVENTS = """Each is one JSON object with `v`, `seq`, `thread`, `turn`, `type`, and the fields below; one with `?` may be
+missing. `seq` counts within a turn, `turn` within the thread, both from 1.
 Fields may be added; a field is never renamed within one `v`."""
 
 
@@ -235,11 +243,11 @@ def paragraph(text: str | None) -> str:
 
 
 def prompt_table() -> str:
-    """Return the files of `prompts/en/` of no dialog, each with its variables or with what it says of itself."""
+    """Return the files of `prompts/en/` of no plug-in or dialog, each with its variables or what it says of itself."""
     rows = []
     for path in sorted((prompts.FOLDER / FALLBACK).rglob("*")):
         name = path.relative_to(prompts.FOLDER / FALLBACK)
-        if path.is_dir() or "cards" in name.parts or name.parts[0] in dialogs_of():
+        if path.is_dir() or "cards" in name.parts or name.parts[0] in plugins_found():
             continue
         if path.suffix == ".md":
             given = variables(name.with_suffix("").as_posix(), FALLBACK)
@@ -259,61 +267,25 @@ def prompt_table() -> str:
     return "\n".join([intro, "", "| file | variables, or what is in it |", "| --- | --- |", *rows])
 
 
-def setting_tables() -> Iterator[str]:
-    """Yield a table of settings for the application and for each dialog that has some."""
-    yield _setting_table(ROOT / ".env.example")
-    for name, dialog in dialogs_of().items():
-        if dialog.settings:
-            yield f"### Of the dialog `{name}`"
-            yield _setting_table(ROOT / "dialogs" / name / ".env.example")
-
-
-def _setting_table(path: Path) -> str:
-    rows, comment = ["| setting | default | what |", "| --- | --- | --- |"], list[str]()
-    for line in path.read_text("utf-8").splitlines():
-        if line.startswith("#"):
-            comment.append(line.removeprefix("#").strip())
-        elif (name := line.partition("=")[0]) and line:
-            default = line.partition("=")[2]
-            rows.append(f"| `{name}` | {f'`{cell(default)}`' if default else ''} | {cell(' '.join(comment))} |")
-            comment = []
-        else:
-            comment = []
-    return "\n".join(rows)
-
-
 def command_lines() -> Iterator[str]:
-    """Yield a table of each command with its arguments and options."""
-    yield "`python -m app` comes before each. `--help` behind a command says the same."
+    """Yield a table of the commands."""
+    yield "`python -m app` comes before each. `--help` behind a command explains its arguments and options."
     yield "\n".join(["| command | what |", "| --- | --- |", *_commands(application(), ())])
 
 
 def _commands(group: Any, above: Sequence[str]) -> Iterator[str]:
     for name, command in sorted(group.commands.items()):
         path = (*above, name)
+        if not hasattr(command, "commands") or getattr(command, "invoke_without_command", False):
+            yield f"| `{cell(' '.join([*path, *_arguments(command)]))}` | {cell(command.help or '')} |"
         if hasattr(command, "commands"):
-            if getattr(command, "invoke_without_command", False):
-                yield _command(path, command)
             yield from _commands(command, path)
-        else:
-            yield _command(path, command)
 
 
-def _command(path: Sequence[str], command: Any) -> str:
-    words, sentences = [*path], [command.help or ""]
-    for option in command.params:
-        if option.name == "help":
-            continue
-        help_text = str(getattr(option, "help", "") or "")
-        if option.param_type_name == "argument":
-            words.append((option.metavar or option.name or "").upper())
-        else:
-            flag = max(option.opts, key=len)
-            words.append(f"[{flag}]")
-        if help_text and "--json" not in option.opts:
-            label = option.opts[-1] if option.param_type_name != "argument" else (option.name or "")
-            sentences.append(f"<br>`{label}`: {help_text}")
-    return f"| `{cell(' '.join(words))}` | {cell(' '.join(sentences))} |"
+def _arguments(command: Any) -> Iterator[str]:
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            yield (parameter.metavar or parameter.name or "").upper()
 
 
 def slash_table() -> str:
@@ -323,14 +295,13 @@ def slash_table() -> str:
 
 
 def event_parts() -> Iterator[str]:
-    """Yield each event that a door gets: what it says, and its schema."""
+    """Yield each event that a door gets: what it says, and the fields that it adds."""
     for kind in event_kinds():
-        schema = schema_of(kind)
-        properties = [f"    {json.dumps(name)}: {json.dumps(rule)}" for name, rule in schema["properties"].items()]
-        further = {name: rule for name, rule in schema.items() if name != "properties"}
-        lines = json.dumps(further)[:-1] + ', "properties": {\n' + ",\n".join(properties) + "\n}}"
+        needed = schema_of(kind)["required"]
+        own = [(name.rstrip("_"), field.type) for name, field in fields(kind).items()]
+        names = [f"`{name}{'' if name in needed else '?'}: {of_type}`" for name, of_type in own]
         of_view = f", kind `{kind.kind}`" if issubclass(kind, views.View) else ""
-        yield f"### `{kind.type}`{of_view}\n\n{paragraph(inspect.getdoc(kind))}\n\n```json\n{lines}\n```"
+        yield f"### `{kind.type}`{of_view}\n\n{paragraph(inspect.getdoc(kind))}\n\n{', '.join(names)}"
 
 
 def event_kinds() -> list[type[Event]]:

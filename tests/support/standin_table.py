@@ -23,10 +23,10 @@ from agents.models import Model, Models
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import dialogs_of, discover, open_services, tables_of
+from app.composition import discover, open_services, plugins_found, tables_of
 from app.composition.help_chain import make_help
-from app.settings import Settings
 from app.plugins.standin import RulesModel
+from app.settings import Settings
 from prompts import languages
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders
@@ -189,8 +189,8 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
     """Open the application as it is shipped, with `local:rules` and perhaps other models; its clock stands still."""
     speakers, watching = discover()
     async with (
-        open_memory(f"sqlite:///{path}", NOW.timestamp, tables=tables_of(dialogs_of())) as memory,
-        open_services(dialogs_of(), memory) as services,
+        open_memory(f"sqlite:///{path}", NOW.timestamp, tables=tables_of(plugins_found())) as memory,
+        open_services(plugins_found(), memory) as services,
     ):
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         help = await make_help(Settings(_env_file=None), memory)

@@ -28,6 +28,7 @@ from app.settings import Settings
 from app.worker import worker
 from tests.support.chaos import FORK, FROZEN, Chaos, Outcome, Plan
 from tests.support.postgres_server import PostgresServer, running
+from tests.support.until import moment
 
 GONE = 4.0
 """Seconds after which a worker counts as dead."""
@@ -128,7 +129,7 @@ class WorkerChaos(Chaos):
             needed = self.outcome.turns * number // len(faults)
             async with self._progress:
                 await self._progress.wait_for(partial(self._has_answered, needed))
-            await asyncio.sleep(self._random.uniform(0, LATEST))
+            await moment(LATEST, chance=self._random)
             self.outcome.faults[fault] = self.outcome.faults.get(fault, 0) + 1
             if fault == "server":
                 await asyncio.to_thread(self._server.kill)

@@ -14,7 +14,7 @@ from app.assistant.system_messages import SystemMessages
 from app.doors.http.answers import Answers
 from app.doors.http.front_ends import PASSING
 from app.security.api_keys import Key, Scope
-from app.security.audit import Action, Audit
+from app.security.audit import Action, deed
 from prompts import languages
 
 DEVICE = "http"
@@ -109,7 +109,7 @@ def audited(what: Action) -> params.Depends:
             yield
             return
         thread, user = (request.path_params.get(name, "").replace(SLASH, "/") for name in ("thread", "user"))
-        async with request.app.state.assistant.services.get(Audit).deed(who(key), what, thread, user):
+        async with deed(request.app.state.assistant.services, who(key), what, thread, user):
             yield
 
     return params.Depends(note)

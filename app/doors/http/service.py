@@ -293,7 +293,7 @@ def make_app(
     reader: FileReader | None = None,
 ) -> FastAPI:
     """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
-    answers = Answers(assistant)
+    answers = Answers(assistant, [key.name for key in keys if key.allows("operate")])
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     for kind in (*FAULTY, *FAULTS, Exception):

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal
 
 from agents.toolkit.commands import CommandCall, SlashCommand
-from app.composition import dialogs_of
+from app.composition import plugins_found
 from app.doors.slash_commands import own_data, talk
 from app.doors.visit import Visit
 from app.presentation.listing import columns
@@ -174,5 +174,5 @@ LAST = (
 @cache
 def commands() -> Mapping[str, Command]:
     """Return every command by its name, in the order of the menus: our own, and those of the dialogs."""
-    brought = [of_dialog(command) for dialog in dialogs_of().values() for command in dialog.commands]
+    brought = [of_dialog(command) for plugin in plugins_found().values() for command in plugin.commands]
     return {command.name: command for command in (*FIRST, *brought, *LAST)}

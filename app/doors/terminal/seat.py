@@ -11,7 +11,7 @@ from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
 from app.process.tasks import Beside
 from app.seat import Operator
-from app.security.audit import Audit, login
+from app.security.audit import deed, login
 
 LOOK = 0.5
 """Seconds between two looks for what was said: it is written by other processes."""
@@ -55,7 +55,7 @@ class OperatorSeat:
 
     async def run(self, entries: AsyncIterator[str], note: str = "") -> bool:
         """Pass on what is typed until the end; tell whether the thread was handed back, at the end with `note`."""
-        seats, audit = self._assistant.seats, self._assistant.services.get(Audit)
+        seats, services = self._assistant.seats, self._assistant.services
         newcomers = Newcomers(self._assistant, self._thread, self._show)
         await newcomers.look()
         async with newcomers:
@@ -68,10 +68,10 @@ class OperatorSeat:
                     note = rest.strip() or note
                     break
                 if text:
-                    async with audit.deed(login(), "seat_said", self._thread, self._operator.name):
+                    async with deed(services, login(), "seat_said", self._thread, self._operator.name):
                         await seats.say(self._thread, self._operator, text, uuid.uuid4().hex)
                     await newcomers.look()
-            async with audit.deed(login(), "seat_left", self._thread, self._operator.name):
+            async with deed(services, login(), "seat_left", self._thread, self._operator.name):
                 await seats.hand_back(self._thread, self._operator, note)
             await newcomers.look()
         return True

@@ -5,8 +5,11 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.models.local_chat import LocalChat
+from agents.plugin import Plugin
 from app.plugins.standin import dialogs, replies, supervisor
 from app.plugins.standin.situation import Move, Situation, situation
 from app.plugins.standin.vocabulary import sentence
@@ -33,9 +36,19 @@ class RulesModel(LocalChat):
         )
 
 
-def make_chat(longest: int) -> RulesModel:
-    """Return the chat model, which reads messages of at most `longest` characters."""
-    return RulesModel(longest=longest, profile={"text_inputs": False, "tool_calling": True})
+class StandinSettings(BaseSettings):
+    """How long a message the rules read."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    rules_length: int = Field(default=1_000, ge=100, le=4_000)
+
+
+def _made(settings: StandinSettings) -> RulesModel:
+    return RulesModel(longest=settings.rules_length, profile={"text_inputs": False, "tool_calling": True})
+
+
+plugin = Plugin(settings=StandinSettings, models={"local:rules": _made})
 
 
 def _move(now: Situation) -> Move:

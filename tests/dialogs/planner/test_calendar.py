@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agents.language.schedule.parser import moment
+from agents.language.schedule.series import without_next
 from agents.memory.undo_log import Changes, ToolWrite, UndoLog
 from app.cli import command_line
 from dialogs.planner.calendar_file import entries
@@ -167,7 +168,7 @@ def test_an_event_is_a_reminder(lines: tuple[str, ...], at: str, rule: str | Non
         (("DTSTART:20261119T090000Z",), "past"),
         (("DTSTART:20261101T090000Z", "RRULE:FREQ=DAILY;COUNT=3"), "past"),
         (("DTSTART:20261121T090000Z", "STATUS:CANCELLED"), "cancelled"),
-        (("DTSTART:20261121T090000Z", "RRULE:FREQ=DAILY", "EXDATE:20261122T090000Z"), "exceptions"),
+        (("DTSTART:20261121T090000Z", "RRULE:FREQ=DAILY", "RDATE:20261122T190000Z"), "exceptions"),
         (("DTSTART:20261121T090000Z", "RRULE:FREQ=DAILY;BYHOUR=9,10"), "rule"),
         (("DTSTART:20261121T090000Z", "RRULE:FREQ=DAILY;INTERVAL=0"), "rule"),
         (("DTSTART:20261121T090000Z", "RRULE:FREQ=SECONDLY"), "rule"),
@@ -180,6 +181,33 @@ def test_what_a_reminder_cannot_keep_is_left_out(lines: tuple[str, ...], why: st
     """Rather none than one at a wrong time; the reason is told."""
     (entry,) = entries(file(event("UID:1", *lines)).encode(), BERLIN, NOW)
     assert (entry.why, entry.moment) == (why, None)
+
+
+@pytest.mark.parametrize("frequency", ["DAILY;INTERVAL=2", "HOURLY;INTERVAL=36"])
+def test_exceptions_come_in_go_out_and_stay(path: Path, tmp_path: Path, capsys: Captured, frequency: str) -> None:
+    """Those of a file are kept and exported again; one of the user's is kept when the file is read again."""
+    begin = datetime.now(UTC).replace(hour=9, minute=0, second=0, microsecond=0) + timedelta(days=2)
+    step = timedelta(hours=36 if "HOURLY" in frequency else 48)
+    lines = (f"DTSTART:{begin:%Y%m%dT%H%M%SZ}", f"RRULE:FREQ={frequency}", f"EXDATE:{begin + step:%Y%m%dT%H%M%SZ}")
+    source, exported = tmp_path / "theirs.ics", tmp_path / "mine.ics"
+    source.write_text(file(event("UID:1", *lines, "SUMMARY:pills")), "utf-8", newline="")
+    assert run("planner", "import", str(source)) == 0
+
+    async def skip() -> None:
+        async with open_reminders(path) as (_, reminders):
+            [pills] = await reminders.live("me")
+            await reminders.change(pills, "skip", text="pills", moment=without_next(pills.moment, begin))
+
+    asyncio.run(skip())
+    source.write_text(file(event("UID:1", *lines, "SUMMARY:green pills")), "utf-8", newline="")
+    assert run("planner", "import", str(source)) == 0
+    capsys.readouterr()
+    assert run("planner", "calendar") == 0
+    exported.write_bytes(capsys.readouterr().out.encode())
+    assert run("planner", "import", str(exported), "--thread", "bob") == 0
+    mine, bobs = (asyncio.run(live(path, user)) for user in ("me", "bob"))
+    assert [(it.text, it.moment.at) for it in mine] == [("green pills", begin + 2 * step)]
+    assert [it.moment.at for it in bobs] == [begin + 2 * step]
 
 
 def test_an_import_is_told_brought_up_to_date_and_taken_back(path: Path, tmp_path: Path, capsys: Captured) -> None:

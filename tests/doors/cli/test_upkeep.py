@@ -53,6 +53,8 @@ def test_check_tells_faults(
         "tools": [],
         "sources": [],
         "models": {"x": "m"},
+        "plugins": ["clock"],
+        "uninstalled": {"spans": "pip install spans"},
         "faults": faults,
         "warnings": [],
     }

@@ -25,8 +25,8 @@ from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
 from app.doors.http.completions import Reply
-from app.seat import Operator
 from app.plugins.standin import make_chat
+from app.seat import Operator
 from prompts import sentence
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served

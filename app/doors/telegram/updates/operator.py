@@ -11,7 +11,7 @@ from app.assistant.system_messages import LONGEST, SystemMessages
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import TelegramPlace, chat_of
 from app.doors.telegram.updates.row import ReplyWithButtons
-from app.security.audit import Audit
+from app.security.audit import deed
 from app.usage.usage import Usage
 from prompts import sentence
 
@@ -79,8 +79,8 @@ async def instruct(door: TelegramDoor, faults: Faults, place: TelegramPlace, arg
             messages = SystemMessages.model_validate({"system_messages": texts})
         except ValidationError:
             return ReplyWithButtons(sentence("telegram", "prompt_too_long", lang, most=LONGEST))
-        audit = door.assistant.services.get(Audit)
-        async with audit.deed(f"telegram:{chat_of(place.owner)}", "system_messages", place.thread):
+        services = door.assistant.services
+        async with deed(services, f"telegram:{chat_of(place.owner)}", "system_messages", place.thread):
             await messages.save(store, place.thread)
     kept = (await SystemMessages.of(store, place.thread)).texts
     return ReplyWithButtons(sentence("telegram", "prompt" if kept else "no_prompt", lang, text="\n\n".join(kept)))

@@ -18,7 +18,7 @@ from app.doors.telegram.updates.taps import answer, settle
 from app.presentation.listing import history_lines
 from app.seat import Operator, Seat
 from app.seat.posts import Posts, SeatWatch
-from app.security.audit import Action, Audit
+from app.security.audit import Action, deed
 from prompts import sentence
 
 LOOK = 2.0
@@ -95,7 +95,7 @@ class OperatorChat(Posting):
         await self._door.updates.close(stored.id)
 
     def _deed(self, user: User, what: Action, thread: str) -> AbstractAsyncContextManager[None]:
-        return self._assistant.services.get(Audit).deed(f"telegram:{user.id}", what, thread, user.full_name)
+        return deed(self._assistant.services, f"telegram:{user.id}", what, thread, user.full_name)
 
     async def _tap(self, thread: str, user: User, data: str) -> None:
         person = _person(user)

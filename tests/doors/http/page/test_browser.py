@@ -16,8 +16,8 @@ from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
-from app.settings import Settings
 from app.plugins.standin import RulesModel
+from app.settings import Settings
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import KEYS, OPERATOR, SHOP, served
 from tests.support.http_service import Answer, Service

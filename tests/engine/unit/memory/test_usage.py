@@ -26,7 +26,7 @@ async def test_two_processes_count_the_same_day(database: str) -> None:
         open_database(database, lambda: 0.0, tables=[TABLES]) as here,
         open_database(database, lambda: 0.0, tables=[TABLES]) as there,
     ):
-        processes = [Usage(memory.database, lambda: 0.0, limits) for memory in (here, there)]
+        processes = [Usage(memory, limits) for memory in (here, there)]
         await asyncio.gather(*(each.add("ann", {"m": Tokens(1, 4, 2, 1)}, 5) for each in processes for _ in range(10)))
         [day] = await processes[0].by_day()
         assert day == ("1970-01-01", "m", 20, 80, 40, 20, 0.0, 5)
@@ -42,17 +42,30 @@ async def test_two_processes_count_the_same_day(database: str) -> None:
 async def test_a_day_of_a_large_installation(database: str) -> None:
     """Its sums do not fit into 32 bits: in millionths, a day of 3,000 dollars does not."""
     async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
-        usage = Usage(memory.database, lambda: 0.0, DailyLimits(money_per_day=3000), {"m": Price(1, 1, 1)})
+        usage = Usage(memory, DailyLimits(money_per_day=3000), {"m": Price(1, 1, 1)})
         await usage.add("ann", {"m": Tokens(1, 3_000_000_000, 0, 0)}, 5)
         with pytest.raises(OverBudget, match="money"):
             (await usage.budget("bob", ZONE)).note(START)
 
 
+async def test_no_number_of_a_provider_is_too_large(database: str) -> None:
+    """Nonsense is bounded, so that neither this turn nor the next ones of the day fail by what is counted."""
+    limits = DailyLimits(tokens_per_day=1)
+    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+        usage = Usage(memory, limits, {"m": Price(900_000, 0, 0)})
+        for _ in range(3):
+            await usage.add("ann", {"m": Tokens(1, 10**30, 0, -5)}, 10**30)
+        with pytest.raises(OverBudget):
+            (await usage.budget("bob", ZONE)).note(START)
+        [day] = await usage.by_day()
+        assert day.calls == 3
+
+
 async def test_old_days_go(database: str) -> None:
     """The sums of all users stay for so many days, those of one user for today and yesterday."""
     now = [0.0]
-    async with open_database(database, tables=[TABLES]) as memory:
-        usage = Usage(memory.database, lambda: now[0], days=3)
+    async with open_database(database, lambda: now[0], tables=[TABLES]) as memory:
+        usage = Usage(memory, days=3)
         for now[0] in (0.0, DAY, 2 * DAY, 4 * DAY):
             await usage.add("ann", {"m": Tokens(1, 1, 0, 1)}, 2)
         assert [day.day for day in await usage.by_day(10)] == ["1970-01-02", "1970-01-03", "1970-01-05"]
@@ -62,7 +75,7 @@ async def test_old_days_go(database: str) -> None:
 async def test_a_turn_is_written_down_once(database: str) -> None:
     """Storing again adds nothing; the largest turn is remembered, and shown with its day."""
     async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
-        usage = Usage(memory.database, lambda: 0.0, prices={"m": Price(1, 0.1, 8)})
+        usage = Usage(memory, prices={"m": Price(1, 0.1, 8)})
         budget = await usage.budget("ann", ZONE)
         for tokens in (60, 40):
             budget.note(ModelEnd(speaker="planner", model="m", input_tokens=tokens, output_tokens=0, ms=1, ok=True))

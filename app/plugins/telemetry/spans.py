@@ -4,8 +4,8 @@ import asyncio
 import hashlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
 from opentelemetry.context import Context
@@ -16,11 +16,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 
-from agents.events import Event, ModelEnd, ToolEnd
+from agents.events import Event, Message, ModelEnd, ToolEnd
 from agents.language.text.clean import safe_json
-from agents.memory.inbox import InboxEntry
-from app.assistant.run import Run
-from app.assistant.turn_player import Traced
+from agents.plugin import Events, PlayTurn, TurnRequest
 
 AGENT = "dialog-supervisor"
 Attributes = dict[str, str | int | bool]
@@ -37,7 +35,7 @@ class MessageTraces(RandomIdGenerator):
 
 
 @asynccontextmanager
-async def exporting(url: str, *, content: bool) -> AsyncIterator[Traced]:
+async def exporting(url: str, *, content: bool) -> AsyncIterator["TurnSpans"]:
     """Send spans to a collector by OTLP over HTTP; `content` lets texts go with them.
 
     OpenTelemetry's own variables (`OTEL_…`) set the rest: headers, the service's name, sampling, batches.
@@ -47,7 +45,7 @@ async def exporting(url: str, *, content: bool) -> AsyncIterator[Traced]:
     provider = TracerProvider(resource=resource, id_generator=traces, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
     try:
-        yield TurnSpans(provider.get_tracer(AGENT), traces, content=content).turn
+        yield TurnSpans(provider.get_tracer(AGENT), traces, content=content)
     finally:
         await asyncio.to_thread(provider.shutdown)
 
@@ -58,28 +56,29 @@ class TurnSpans:
     def __init__(self, tracer: Tracer, traces: MessageTraces, *, content: bool) -> None:
         self._tracer, self._traces, self._has_content = tracer, traces, content
 
-    @contextmanager
-    def turn(self, run: Run, entry: InboxEntry) -> Iterator[None]:
-        """Trace the answer to a message during the block."""
+    async def turn(self, request: TurnRequest, play: PlayTurn) -> Events:
+        """Trace the answer to a message."""
+        entry, context = request.entry, request.context
         self._traces.message = f"{entry.thread}\n{entry.message_id}"
-        place: Attributes = {"gen_ai.conversation.id": entry.thread, "dialogs.turn": run.turn}
+        place: Attributes = {"gen_ai.conversation.id": entry.thread, "dialogs.turn": request.turn}
         about: Attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": AGENT, **place}
-        about |= {"dialogs.message_id": entry.message_id, "dialogs.device": run.context.device}
+        about |= {"dialogs.message_id": entry.message_id, "dialogs.device": context.device}
         span = self._tracer.start_span(f"invoke_agent {AGENT}", attributes=about)
-        if sink := run.context.sink:
-            run.context = replace(run.context, sink=self._noting(sink, set_span_in_context(span), place))
-        # A turn that is left goes on in another process.
-        outcome = "left"
+        if context.sink:
+            request.context = replace(context, sink=self._noting(context.sink, set_span_in_context(span), place))
+        answers = []
         try:
-            yield
-            outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
+            async with aclosing(play(request)) as events:
+                async for event in events:
+                    answers += [_message("assistant", event.text)] if isinstance(event, Message) else []
+                    yield event
         finally:
-            span.set_attribute("dialogs.outcome", outcome)
+            # A turn that is left goes on in another process.
+            span.set_attribute("dialogs.outcome", request.outcome)
             if self._has_content:
-                answers = [_message("assistant", message.text) for message in run.messages]
                 span.set_attribute("gen_ai.input.messages", safe_json([_message("user", entry.text or "")]))
                 span.set_attribute("gen_ai.output.messages", safe_json(answers))
-            _end(span, type(run.failure).__name__ if run.failure else "")
+            _end(span, type(request.failure).__name__ if request.failure else "")
 
     def _noting(self, sink: Callable[[Event], None], turn: Context, place: Attributes) -> Callable[[Event], None]:
         """Return what takes a turn's events the moment they happen, and passes them on."""

@@ -3,7 +3,9 @@
 import pytest
 
 from app.composition.databases import open_database
-from app.security.audit import DAY_MS, TABLES, Audit
+from app.plugins.audit.log import DAY_MS, TABLES, Audit
+
+pytestmark = pytest.mark.both
 
 
 async def test_a_deed_is_written_before_it_is_done(database: str) -> None:
@@ -13,7 +15,7 @@ async def test_a_deed_is_written_before_it_is_done(database: str) -> None:
         async with audit.deed("http:ops", "forget", "t\ud800", "ann"):
             assert await audit.deeds(1) == [(1000, "http:ops", "forget", "t\ufffd", "ann", "begun")]
         with pytest.raises(ZeroDivisionError):
-            async with audit.deed("cli:eve", "said", "t"):
+            async with audit.deed("cli:eve", "said", "t", ""):
                 raise ZeroDivisionError
         assert [deed.outcome for deed in await audit.deeds(1)] == ["done", "failed"]
 
@@ -24,6 +26,6 @@ async def test_time_alone_deletes(database: str) -> None:
     async with open_database(database, lambda: now[0], tables=[TABLES]) as memory:
         audit = Audit(memory.database, memory.now, days=2)
         for now[0] in (0.0, DAY_MS / 1000, 2.5 * DAY_MS / 1000):
-            async with audit.deed("http:ops", "forget", "t"):
+            async with audit.deed("http:ops", "forget", "t", ""):
                 await memory.forget("t")
         assert [deed.at_ms for deed in await audit.deeds(100)] == [DAY_MS, 2.5 * DAY_MS]

@@ -13,6 +13,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_s
 from app.assistant import Turn
 from app.cli.installation import report
 from app.composition import open_assistant
+from app.extensions import plugins
 from app.settings import Settings
 from tests.support.odd_provider import Provider, call, usage, words
 from tests.support.places import ROOT
@@ -25,13 +26,14 @@ LONG = " ".join(f"word{number}" for number in range(400))
 
 
 @pytest.fixture
-async def receiver() -> AsyncIterator[TraceReceiver]:
-    """Take traces."""
+async def receiver(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TraceReceiver]:
+    """Take traces of all that is opened."""
     async with TraceReceiver.open() as taking:
+        monkeypatch.setenv("TRACES_URL", f"{taking.url}/v1/traces")
         yield taking
 
 
-async def traced(folder: Path, receiver: TraceReceiver, **more: object) -> None:
+async def traced(folder: Path, **more: object) -> None:
     """Hold a turn in which a model calls a tool and answers."""
     first = [*call("current_time", "{}"), usage(50, 5, 40)]
     async with Provider.open(first, [*words(ANSWER), usage(70, 7, 60)]) as provider:
@@ -41,7 +43,6 @@ async def traced(folder: Path, receiver: TraceReceiver, **more: object) -> None:
                 "llm_model": "openai:slow",
                 "openai_base_url": provider.url,
                 "database_url": f"sqlite:///{folder}/traces.db",
-                "traces_url": f"{receiver.url}/v1/traces",
                 **more,
             }
         )
@@ -52,7 +53,7 @@ async def traced(folder: Path, receiver: TraceReceiver, **more: object) -> None:
 
 async def test_a_turn_its_calls_and_its_tools_are_spans(tmp_path: Path, receiver: TraceReceiver) -> None:
     """They are named by the conventions, stand in one trace that the message has, and hold no text."""
-    await traced(tmp_path, receiver)
+    await traced(tmp_path)
     *steps, turn = receiver.spans
     assert [step.name for step in steps] == ["chat slow", "execute_tool current_time", "chat slow"]
     assert turn.name == "invoke_agent dialog-supervisor"
@@ -93,7 +94,7 @@ async def test_a_turn_its_calls_and_its_tools_are_spans(tmp_path: Path, receiver
 
 async def test_texts_go_along_where_that_is_allowed(tmp_path: Path, receiver: TraceReceiver) -> None:
     """What was said, and what tools were given and answered."""
-    await traced(tmp_path, receiver, trace_content=True)
+    await traced(tmp_path, trace_content=True)
     _, tool, _, turn = map(attributes_of, receiver.spans)
     assert ASKED in turn["gen_ai.input.messages"]
     assert ANSWER in turn["gen_ai.output.messages"]
@@ -105,14 +106,14 @@ async def test_a_turn_goes_on_with_the_trace_around_it(tmp_path: Path, receiver:
     """Whoever calls the assistant within a span of their own finds the turn below it."""
     around = SpanContext(trace_id=7, span_id=8, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
     with use_span(NonRecordingSpan(around)):
-        await traced(tmp_path, receiver)
+        await traced(tmp_path)
     turn = receiver.spans[-1]
     assert (int.from_bytes(turn.trace_id), int.from_bytes(turn.parent_span_id)) == (7, 8)
 
 
 async def test_a_failed_turn_is_an_error(tmp_path: Path, receiver: TraceReceiver) -> None:
     """A turn that no model could answer says so, without the words of the server."""
-    await traced(tmp_path, receiver, openai_base_url="http://127.0.0.1:9/secret", model_retries=0)
+    await traced(tmp_path, openai_base_url="http://127.0.0.1:9/secret", model_retries=0)
     *_, asked, turn = receiver.spans
     assert (turn.status.code, attributes_of(turn)["error.type"]) == (2, "ModelUnavailable")
     assert not attributes_of(asked)["dialogs.is_used"]
@@ -120,19 +121,22 @@ async def test_a_failed_turn_is_an_error(tmp_path: Path, receiver: TraceReceiver
 
 
 @pytest.mark.slow
-async def test_a_collector_that_is_gone_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_collector_that_is_gone_stops_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The turn is answered as ever, and the log tells what was not sent."""
-    await traced(tmp_path, TraceReceiver("http://127.0.0.1:9"))
+    monkeypatch.setenv("TRACES_URL", "http://127.0.0.1:9/v1/traces")
+    await traced(tmp_path)
     assert "Failed to export" in caplog.text
 
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`check` lists it among the faults."""
-    monkeypatch.delitem(sys.modules, "app.telemetry.spans", raising=False)
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    settings = Settings.model_validate({"_env_file": None, "traces_url": "http://127.0.0.1:4318/v1/traces"})
-    told = "TRACES_URL: OpenTelemetry is an extra; install it: pip install --require-hashes -r requirements-otel.txt"
-    assert report(settings)["faults"] == [told]
+    """The plug-in is off, and `check` lists it."""
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
+    assert "telemetry" not in plugins()
+    told = report(Settings.model_validate({"_env_file": None}))
+    assert told["uninstalled"] == {"telemetry": "pip install --require-hashes -r requirements-otel.txt"}
+    assert told["faults"] == []
 
 
 @pytest.mark.slow
@@ -177,7 +181,7 @@ async def test_two_workers_write_to_one_trace(postgres_server: PostgresServer, r
     """A turn that one worker hands on and another one plays stands in the trace of its message, with its number."""
     async with Provider.open(words(LONG), words("All is said."), pace=0.1) as provider:
         model = {"LLM_MODEL": "openai:slow", "OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "key"}
-        fleet = Fleet(postgres_server.fresh(), {**model, "TRACES_URL": f"{receiver.url}/v1/traces"})
+        fleet = Fleet(postgres_server.fresh(), model)
         async with fleet.door() as client:
             async with fleet.command("worker"):
                 asking = asyncio.create_task(client.post("/threads/ann/turns", json={"text": "count", "id": "m1"}))

@@ -4,7 +4,7 @@ import httpx
 
 from agents.models.script import Script
 from app.assistant import Assistant
-from app.security.audit import Audit
+from app.plugins.audit.log import Audit
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, served
 
 SECRET = "nobody may read this"
@@ -32,6 +32,7 @@ async def test_what_operators_do_is_written_down(assistant: Assistant, script: S
 
     who = "http:ops"
     assert await deeds(assistant) == [
+        (who, "spoke_as", "t", "t", "done"),
         (who, "system_messages", "t", "", "done"),
         (who, "said", "t", "", "done"),
         (who, "seat_taken", "t", "", "done"),
@@ -56,6 +57,18 @@ async def test_the_page_of_seats_is_written_down(
         await client.post(f"/seat/talk/t/{path}", data=form, headers={"HX-Request": "true"})
     actions = [(deed[0], deed[1], deed[2]) for deed in await deeds(assistant)]
     assert actions == [("http:local", what, "t") for what in ("seat_taken", "seat_said", "seat_left")]
+
+
+async def test_speaking_as_another_is_written_down(assistant: Assistant, script: Script) -> None:
+    """Whoever operates may name anybody, in every form; the entry names the person, once for many messages."""
+    script.add(supervisor=["Hello."] * 3)
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(OPERATOR)) as client:
+        for text in ("hello", SECRET):
+            await client.post("/threads/t/turns", json={"text": text, "user": "ann"})
+        said = {"model": "dialog-supervisor", "user": "bob", "messages": [{"role": "user", "content": SECRET}]}
+        assert (await client.post("/v1/chat/completions", json=said, headers={"X-Thread-Id": "t"})).is_success
+    spoken = [("http:ops", "spoke_as", "t", who, "done") for who in ("ann", "bob")]
+    assert await deeds(assistant) == spoken
 
 
 async def test_what_is_a_callers_own_is_not(assistant: Assistant, script: Script) -> None:

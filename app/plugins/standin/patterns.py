@@ -165,14 +165,11 @@ class Pattern:
         place = [name for name, _ in self.parts].index(slot)
         is_typed = any(it in kinds and kinds[it].kind not in OPEN for it in self.slots)
         sides = [self.parts[it] for it in (place - 1, place + 1) if 0 <= it < len(self.parts)]
-        return (len(sides) == 2 or is_typed) and all(self._is_side(it, line, kinds) for it, line in sides)
-
-    def _is_side(self, slot: str, line: str, kinds: Mapping[str, Parameter]) -> bool:
-        """Tell whether a part ends an open value: a typed value, or fixed words that are more than "on it"."""
-        if slot:
-            return slot in kinds and kinds[slot].kind not in OPEN
-        said = {stem.removeprefix(_FILLER) for stem in line.split()}
-        return self.timed or not said <= vocabulary(self.lang).listed("pointing", "stop")
+        are_typed = all(not it or (it in kinds and kinds[it].kind not in OPEN) for it, _ in sides)
+        behind = {stem.removeprefix(_FILLER) for _, line in self.parts[place + 1 : place + 2] for stem in line.split()}
+        # "Put a lid on it" names no list.
+        is_vague = bool(behind) and behind <= vocabulary(self.lang).listed("pointing", "stop")
+        return (len(sides) == 2 or is_typed) and are_typed and not is_vague
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ async def test_what_a_tool_needs_is_chosen(shop: Chat) -> None:
     trace = await shop.says("fine boots", **AT)
     assert "fill_form" not in trace
     assert trace.endswith("What should “remark” be?")
-    assert "remark – sturdy soles" in await shop.says("sturdy soles", **AT)
+    assert "remark “sturdy soles”" in await shop.says("sturdy soles", **AT)
+    assert "remark – sturdy soles" in await shop.says("yes", **AT)
 
 
 async def test_an_aside_keeps_the_choice_open(shop: Chat) -> None:

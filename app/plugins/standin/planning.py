@@ -336,7 +336,7 @@ def _fill_once(now: Situation, plan: Plan) -> None:
 
 def _open_slots(now: Situation, match: Match) -> list[str]:
     tool = match.pattern.tool
-    if tool not in (FILL_FORM, *now.facts.get("writes", (tool,))):
+    if not now.writes(tool):
         return []
     typed = {name for name, it in now.tools.get(tool, {}).items() if it.kind not in OPEN}
     named = {*typed, *now.words.phrases(f"named.{tool}")}
@@ -352,9 +352,8 @@ def is_sure(now: Situation, match: Match) -> bool:
     asked = {field for it in now.wishes if it.pattern.of_form for field in it.slots} & {(now.asks or {}).get("slot")}
     is_told = pattern.of_form and pattern.is_telling and bool(asked)
     is_bounded = is_told or all(pattern.is_bounded(it, now.tools[pattern.tool]) for it in opened)
-    is_write = pattern.tool in (FILL_FORM, *now.facts.get("writes", (pattern.tool,)))
     are_names = all(values.is_name(match.slots[it], now.words) for it in opened)
-    return not is_write or (match.is_exact and is_bounded and are_names)
+    return not now.writes(pattern.tool) or (match.is_exact and is_bounded and are_names)
 
 
 def is_plain(now: Situation, match: Match) -> bool:

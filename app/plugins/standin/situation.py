@@ -160,6 +160,10 @@ class Situation:
             asks = {"tool": FILL_FORM, "slot": field, "args": {}}
         return asks if asks and asks["slot"] in self.tools.get(asks["tool"], {}) else None
 
+    def writes(self, tool: str) -> bool:
+        """Tell whether a tool changes something, or may: who does not say so is not trusted."""
+        return tool == FILL_FORM or "writes" not in self.facts or tool in self.facts["writes"]
+
     @property
     def abilities(self) -> list[str]:
         """Return the tools beside those that every speaker has."""

@@ -92,7 +92,7 @@ class Pattern:
         """Whether its fixed words do not say what it is about: "no, {when}", "delete {numbers}"."""
         lexicon = vocabulary(self.lang)
         said = {stem.removeprefix(_FILLER) for stem in self.literals}
-        is_chosen = any(lexicon.choices(self.tool, slot) for slot in self.slots)
+        is_chosen = bool(said or len(self.slots) > 1) and any(lexicon.choices(self.tool, it) for it in self.slots)
         return bool(self.slots) and not is_chosen and said <= lexicon.listed("bare") | lexicon.stop
 
     @property
@@ -166,8 +166,9 @@ class Pattern:
         is_typed = any(it in kinds and kinds[it].kind not in OPEN for it in self.slots)
         sides = [self.parts[it] for it in (place - 1, place + 1) if 0 <= it < len(self.parts)]
         are_typed = all(not it or (it in kinds and kinds[it].kind not in OPEN) for it, _ in sides)
-        behind = {stem.removeprefix(_FILLER) for _, line in self.parts[place + 1 : place + 2] for stem in line.split()}
         # "Put a lid on it" names no list.
+        ending = self.parts[place + 1 :] if place + 2 == len(self.parts) else ()
+        behind = {stem.removeprefix(_FILLER) for _, line in ending for stem in line.split()}
         is_vague = bool(behind) and behind <= vocabulary(self.lang).listed("pointing", "stop")
         return (len(sides) == 2 or is_typed) and are_typed and not is_vague
 

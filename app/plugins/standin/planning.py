@@ -195,7 +195,9 @@ class Filler:
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         if parameter.kind in REFERRING:
             return not self.now.words.means(raw, "all") and values.vague(raw, self.now.words)
-        return parameter.kind in (*OPEN, *IDENTIFIERS) and values.vague(raw, self.now.words)
+        # A reminder is no to-do, but the word "reminders" may well be searched for.
+        kinds = (*OPEN, *IDENTIFIERS) if self.now.writes(self.tool) else IDENTIFIERS
+        return parameter.kind in kinds and values.vague(raw, self.now.words)
 
     def _numbers(self, raw: str) -> list[int]:
         """Return the entries of the tool's list that the words name; of several like ones the user chooses one."""

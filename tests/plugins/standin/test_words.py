@@ -34,6 +34,7 @@ async def test_fresh_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("TZ", "UTC")
     verdicts, covered, lines = await counted(tmp_path, lang)
     assert verdicts.total() == 200
-    assert verdicts["right"] >= 160, lines
-    assert verdicts["written unasked"] <= 1, lines
-    assert covered[True] / covered.total() >= 0.8, lines
+    assert verdicts["right"] >= 180, lines
+    assert verdicts["asked needlessly"] <= 6, lines
+    assert verdicts["written unasked"] + verdicts["wrong"] <= 2, lines
+    assert covered[True] / covered.total() >= 0.95, lines

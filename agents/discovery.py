@@ -28,6 +28,8 @@ def load_each(
     """
     variable, place, values = kind.__name__.lower(), package.replace(".", "/"), dict[str, Kind]()
     for name in sorted({module.name for module in pkgutil.iter_modules(path)}.difference(off)):
+        if not name.isidentifier():
+            raise ContractError(f"{place}/{name}.py: {name!r} is no name: write letters, digits and _")
         try:
             value = getattr(importlib.import_module(f"{package}.{name}"), variable, None)
         except ContractError as broken:

@@ -19,6 +19,7 @@ from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
 from agents.models.factory import LOCAL, Endpoint, Parameters, make_models
+from agents.models.prices import Price, read_prices
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
@@ -26,7 +27,6 @@ from app.extensions import Extensions, plugins, use, written
 from app.process.files import read_env
 from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
 from app.security.encryption import read_key
-from app.usage import DailyLimits, Price, read_prices
 from prompts import FALLBACK, languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
@@ -166,10 +166,6 @@ class Settings(Extensions):
     memory_forwarding: Forwarding = "standard"
     silence_seconds: int = Field(default=0, ge=0)
     silence_times: int = Field(default=1, ge=1, le=10)
-    seat_wait: int = Field(default=0, ge=0)
-    seat_away: int = Field(default=1_800, ge=0)
-    operator_chat: int | None = None
-    operator_users: UserNumbers = "*"
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
     remote_tools: Path | None = None
@@ -195,12 +191,7 @@ class Settings(Extensions):
     calls_per_reply: int = Field(default=20, ge=1, le=200)
     turn_calls: int = Field(default=18, ge=2, le=200)
     turn_tokens: int = Field(default=500_000, ge=0)
-    user_tokens_per_day: int = Field(default=0, ge=0)
-    user_money_per_day: float = Field(default=0, ge=0)
-    tokens_per_day: int = Field(default=0, ge=0)
-    money_per_day: float = Field(default=0, ge=0)
     llm_prices: Annotated[dict[str, Price], NoDecode, written(_prices)] = Field(default_factory=dict)
-    usage_days: int = Field(default=90, ge=2)
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
@@ -224,11 +215,6 @@ class Settings(Extensions):
     def limits(self) -> Limits:
         """How much a turn, or a user, may use up."""
         return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})
-
-    @property
-    def daily_limits(self) -> DailyLimits:
-        """How much of models a user, and all users together, may use in a day."""
-        return DailyLimits(**{part.name: getattr(self, part.name) for part in fields(DailyLimits)})
 
     @property
     def silence(self) -> Silence:

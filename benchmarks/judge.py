@@ -30,10 +30,10 @@ from pathlib import Path
 from agents.errors import ConfigError
 from agents.memory import open_memory
 from agents.models import Models
+from agents.models.prices import Price, read_prices
 from app.composition import plugins_found, tables_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import Settings, read_settings
-from app.usage import Price, read_prices
 from benchmarks.judge_cases import SETS, Talk, sets_in, talks_of
 from benchmarks.judge_labels import LABELS, Labels
 from benchmarks.judge_report import rows_of

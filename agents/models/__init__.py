@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from agents.language.text.repetition import REPEATS
 from agents.models.attempts import attempts
-from agents.models.failures import is_other_form, is_refusal, names_pictures
-from agents.models.refusal import Refusal, refusal_of
+from agents.models.failures import is_other_form, is_refusal, is_sure, names_pictures
+from agents.models.refusal import refusal_of
 from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
 from agents.models.thinking import FIELDS
 from agents.models.window import Window
@@ -25,6 +25,8 @@ Caching = Literal["none", "key", "marks"]
 Choice = Literal["grammar", "guided_choice"]
 """The field in which a server takes the words of which a reply is one: llama.cpp's, vLLM's."""
 MARK = {"type": "ephemeral"}
+FREE = "local:"
+"""How the names of free models begin, whose tokens nobody needs to count."""
 
 Stream = Callable[[list[AnyMessage]], AsyncIterator[AIMessage]]
 ToolSchema = dict[str, Any]
@@ -169,18 +171,21 @@ class Model:
         self.habits["thoughtful"] = True
         return is_new
 
-    def lesson(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> tuple[str, set[str]]:
-        """Return the name of the field that replies lack, as a refusal says, and the names of what the request had.
+    def lesson(
+        self, failure: BaseException, prompt: Sequence[AnyMessage], before: Collection[str]
+    ) -> tuple[str, set[str]]:
+        """Return the name of the field that replies lack, as a failure says, and the names of what the request had.
 
         `before` is what that request did without.
         """
-        names = self.extras(prompt, before)
+        refusal, names = refusal_of(failure), self.extras(prompt, before)
         wanted = wanted_field(refusal, {*names, *self.form.without})
-        return wanted, refused(refusal, names) or refused_content(refusal, prompt, before)
+        about = refused(refusal, names, is_sure=is_sure(failure)) or refused_content(refusal, prompt, before)
+        return wanted, about
 
-    def learn(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
-        """Do from now on without what a refusal is about, or with the field that it wants; return the names."""
-        wanted, names = self.lesson(refusal, prompt, before)
+    def learn(self, failure: BaseException, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
+        """Do from now on without what a failure is about, or with the field that it wants; return the names."""
+        wanted, names = self.lesson(failure, prompt, before)
         if wanted and wanted not in self.form.wanted:
             self.form.wanted.add(wanted)
             return {f"replies that lack {wanted}"}
@@ -192,7 +197,7 @@ class Model:
         if not is_refusal(failure):
             return False
         shows = any(isinstance(message, HumanMessage) and isinstance(message.content, list) for message in prompt)
-        is_lesson = any(self.lesson(refusal_of(failure), prompt, self.form.without))
+        is_lesson = any(self.lesson(failure, prompt, self.form.without))
         return (
             is_lesson or (shows and names_pictures(failure)) or (bool(self.other) and is_other_form(failure, self.wire))
         )

@@ -36,15 +36,19 @@ NO_DATA = (b":", b"id:", b"retry:")
 class CompatibleChat(ChatOpenAI):
     """Chat completions of a server. Only the client and the parameters are LangChain's."""
 
+    is_streamed: bool = True
+    """Whether the server is asked for a stream; its one object is read in the same way."""
+
     async def _astream(
         self, messages: list[BaseMessage], stop: object = None, run_manager: object = None, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         set_options = {name: value for field, name in OPTIONS.items() if (value := getattr(self, field)) is not None}
-        usage_option = {"stream_options": {"include_usage": True}} if self.stream_usage else {}
+        has_usage = self.stream_usage and self.is_streamed
+        usage_option = {"stream_options": {"include_usage": True}} if has_usage else {}
         body = {**set_options, **usage_option, **(self.extra_body or {}), **options, "messages": _sent(messages)}
         # The client would check and copy each message of a history; a body of its own goes as it is.
         asked = self.async_client.with_streaming_response.create(
-            model=self.model_name, messages=(), stream=True, extra_body=body
+            model=self.model_name, messages=(), stream=self.is_streamed, extra_body=body
         )
         metadata: dict[str, Any] = {}
         usage: Mapping[str, Any] = {}

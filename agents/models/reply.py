@@ -203,10 +203,10 @@ class _Tries:
         """Leave out of the next request what a server or its client refuses; tell whether there is anything."""
         if failure is None or not is_refusal(failure):
             return False
-        refusal = refusal_of(failure)
         learnt: Collection[str] = model.change_form() if is_other_form(failure, model.wire) else ()
-        if self._learns(model, learnt or model.learn(refusal, in_order(self.messages, model.name), before)):
+        if self._learns(model, learnt or model.learn(failure, in_order(self.messages, model.name), before)):
             return True
+        refusal = refusal_of(failure)
         is_new, self._refusal = refusal.words != self._refusal, refusal.words
         is_about = status(failure) is not None or names_pictures(failure) or not is_new
         if not (is_about and model.sees and any(map(_pictures, self.messages))):

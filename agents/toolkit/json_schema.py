@@ -1,7 +1,6 @@
 """What the keywords of a JSON schema say, however sound they are: schemas of tools come from others."""
 
 import hashlib
-import json
 import math
 import re
 import unicodedata
@@ -15,8 +14,6 @@ from agents.state.talk import Json
 SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """The form of names that every provider takes."""
 LONGEST_NAME = 64
-MOST_EXAMPLES, LONGEST_EXAMPLES = 3, 120
-"""Examples of a value of which a model is told, and characters of them."""
 SIMPLE_PATTERN = re.compile(r"\^(?:(?!\(\?)[^\\]|\\[^\dbBkpP])*\$", re.DOTALL)
 """Patterns that servers with grammars take, too: anchored, and without a look around or back."""
 FORMATS = ("date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
@@ -127,13 +124,6 @@ def nullable(schema: Json) -> Json:
     types, values = ([*kinds_of(schema), "null"], values_of(schema))
     listed = {"enum": [*dict.fromkeys((*values, None))]} if values else {}
     return {**schema, **({"type": types} if len(types) > 1 else {}), **listed}
-
-
-def examples(schema: Schema) -> str:
-    """Return in short the examples that a schema gives."""
-    texts = [json.dumps(value, ensure_ascii=False) for value in as_list(schema.get("examples"))[:MOST_EXAMPLES]]
-    text = f"e.g. {', '.join(texts)}" if texts else ""
-    return text if len(text) <= LONGEST_EXAMPLES else ""
 
 
 def writable(value: Any) -> Any:

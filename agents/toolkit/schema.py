@@ -212,7 +212,6 @@ class Translation:
         """Return the keywords of a schema that say something of its type, as far as their values are sound."""
         self.untold += [f"{place.name or ALL}: {key}" for key in json_schema.UNTOLD if key in node]
         own = {key: value for key, value in node.items() if key in (*ABOUT, *KEYWORDS.get(kind, ()))}
-        own |= described(node, json_schema.examples(node))
         return {key: value for key, value in own.items() if json_schema.is_sound(key, value) and key != "prefixItems"}
 
     def _object(self, node: Schema, place: SchemaPlace) -> SchemaPart:

@@ -24,7 +24,6 @@ from agents.state.history import dangling, mend, set_before, waiting_calls
 from agents.state.talk import merge_talks
 from app.assistant.endings import Endings
 from app.assistant.run import Run
-from app.usage.usage import OverBudget
 from prompts import phrase
 
 FAILURE = "llm failure"
@@ -154,7 +153,7 @@ class Closing:
             LOG.error("thread %s: turn failed", entry.thread, exc_info=failure)
         lang = run.state.get("lang") or self.lang
         # Names of settings say nothing to people who cannot change them.
-        facts = {"time": failure.until} if isinstance(failure, OverBudget) else {}
+        facts = {"time": failure.until} if isinstance(failure, ModelUnavailable) and failure.until else {}
         text = phrase("sorry_settings" if code in OF_SETTINGS and not is_operator else f"sorry_{code}", lang, **facts)
         error = Error(code=code, text=f"{text} ({phrase('model_cause', lang, cause=cause)})" if cause else text)
         untold = await self._untold(run, entry, run.state)
@@ -210,7 +209,7 @@ def _ending(run: Run, call: str) -> str:
 
 
 def untold_calls(state: State, done: AbstractSet[str]) -> set[str]:
-    """Return the calls of a turn with no words of their model behind them; of those `done` a stop took the results."""
+    """Return the calls with no words of their model behind them; of those `done` a stop took the results."""
     histories = [talk.get("messages", []) for talk in state.get("talks", {}).values()]
     results = {
         message.tool_call_id for messages in histories for message in messages if isinstance(message, ToolMessage)
@@ -221,7 +220,5 @@ def untold_calls(state: State, done: AbstractSet[str]) -> set[str]:
             if isinstance(message, ToolMessage):
                 untold.add(message.tool_call_id)
             elif isinstance(message, AIMessage) and message.text.strip():
-                break
-            if message.id == state["heard"]["id"]:
                 break
     return untold

@@ -32,11 +32,10 @@ from app.composition.remote_tools import tried, with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
 from app.extensions import plugins, uninstalled
-from app.presentation.listing import note_lines, report_lines, usage_lines
+from app.presentation.listing import note_lines, report_lines
 from app.presentation.texts import say
 from app.presentation.tool_card import faults, warnings
 from app.settings import Settings, misspelt, read, read_settings
-from app.usage.usage import Usage
 from prompts import PromptError, languages, observer_file, translated
 
 
@@ -47,19 +46,6 @@ async def notes() -> CommandResult:
         notes = await assistant.memory.notes.all()
     lines = note_lines(notes) if notes else [say("no_notes", settings.app_lang)]
     return CommandResult([asdict(note) for note in notes], lines)
-
-
-Days = Annotated[int, typer.Option(min=1, help="So many days, today among them.")]
-OneUser = Annotated[str | None, typer.Option("--user", metavar="U", help="One user: today and yesterday.")]
-
-
-async def usage(*, days: Days = 7, user: OneUser = None) -> CommandResult:
-    """List the tokens and the money that models took, by day."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        used = await assistant.services.get(Usage).by_day(days, user)
-    lines = usage_lines(used) if used else [say("no_usage", settings.app_lang)]
-    return CommandResult([day._asdict() for day in used], lines)
 
 
 async def graph() -> None:
@@ -148,6 +134,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     with _noting(problems):
         # A fault of the settings alone is noted above.
         models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}
+    problems += misspelt([Settings, *kinds])
     problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
@@ -158,7 +145,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         "plugins": [*plugins()],
         "uninstalled": uninstalled(),
         "faults": problems,
-        "warnings": [*misspelt([Settings, *kinds]), *warnings(speakers, languages())],
+        "warnings": [] if problems else warnings(speakers, languages()),
     }
 
 

@@ -19,7 +19,7 @@ from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.connection import Tables
 from agents.models import AskModel, ModelRequest, Models
-from agents.plugin import Plugin
+from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
@@ -42,12 +42,8 @@ from app.composition.supervisor_tools import abilities, change_language, current
 from app.composition.windows import fitting
 from app.extensions import Extensions, plugins
 from app.presentation.tool_card import faults
-from app.seat import seats
-from app.seat.observing import calling
-from app.seat.tool import offered
 from app.security.permissions import Permissions
-from app.settings import Settings, read, use_extensions
-from app.usage import FREE, Price, usage
+from app.settings import Settings, misspelt, read, use_extensions
 from dialogs import Dialog
 from prompts import languages
 
@@ -84,7 +80,7 @@ async def open_assistant(
             LOG.warning("%s", changed)
         graph = build_graph(
             parts.speakers,
-            calling(parts.watching),
+            parts.watching,
             saver=memory.saver,
             store=memory.store,
             gate=trained_gate(await load_thresholds(memory.store)),
@@ -96,7 +92,7 @@ async def open_assistant(
             graph,
             Languages(settings.app_lang, tuple(languages())),
             queue=TurnQueue(settings.turns_at_once, settings.turns_waiting),
-            around_turn=[plugin.around_turn for plugin in brought if plugin.around_turn],
+            around_turn=turn_hooks(plugins_found()),
             **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
         )
         yield make(player, parts.speakers)
@@ -140,10 +136,6 @@ async def open_parts(
         keep_beside(memory.storage.path)
         if remote and speakers is None:
             everyone = await stack.enter_async_context(_completed(settings, everyone, models))
-        seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
-        prices = prices_of(settings, models)
-        counting = usage.Usage(memory, settings.daily_limits, prices, settings.usage_days)
-        given = settings, models, seating, counting
         yield Parts(
             settings=settings,
             speakers=everyone,
@@ -153,7 +145,7 @@ async def open_parts(
             help=await make_help(settings, memory),
             permissions=Permissions(settings.permissions),
             limits=settings.limits,
-            services=await stack.enter_async_context(open_services(plugins_found(), memory, *given)),
+            services=await stack.enter_async_context(open_services(plugins_found(), memory, settings, models)),
         )
 
 
@@ -183,6 +175,11 @@ def make_models(settings: Settings, speakers: Speakers, override: str | None = N
     return settings.model_copy(update={"role_models": roles, "llm_parameters": parameters}).models(override)
 
 
+def turn_hooks(plug_ins: Mapping[str, Plugin]) -> list[AroundTurn]:
+    """Return the hooks of plug-ins around each answer."""
+    return [plugin.around_turn for plugin in plug_ins.values() if plugin.around_turn]
+
+
 def hooked(models: Models, plug_ins: Mapping[str, Plugin]) -> Models:
     """Return the models with the hooks of plug-ins around each call."""
     hooks = [plugin.around_model_call for plugin in plug_ins.values() if plugin.around_model_call]
@@ -195,15 +192,6 @@ def hooked(models: Models, plug_ins: Mapping[str, Plugin]) -> Models:
     return models.each(lambda model: replace(model, around=hook))
 
 
-def prices_of(settings: Settings, models: Models) -> Mapping[str, Price]:
-    """Return the prices of models. Raises ConfigError: money is limited, and a model has no price."""
-    paid = {model.name for model in models if not model.name.startswith(FREE)}
-    unpriced = ", ".join(sorted(paid - settings.llm_prices.keys()))
-    if unpriced and (settings.user_money_per_day or settings.money_per_day):
-        raise ConfigError(f"LLM_PRICES: money is limited, and there is no price of {unpriced} (see .env.example)")
-    return settings.llm_prices
-
-
 def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.Observer]]:
     """Find every dialog and observer, and check them and the settings of the features that they use.
 
@@ -212,8 +200,8 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
-    if settings.seat_wait:
-        speakers = offered(speakers)
+    if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
+        raise ConfigError(slips[0])
     speakers = equipped(speakers, plugins())
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)
@@ -281,8 +269,7 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
 
 def tables_of(plug_ins: Mapping[str, Plugin]) -> list[Tables]:
     """Return the tables of the plug-ins and dialogs that have some, and of the application."""
-    own = (plugin.tables for plugin in plug_ins.values() if plugin.tables)
-    return [*own, seats.TABLES, usage.TABLES]
+    return [plugin.tables for plugin in plug_ins.values() if plugin.tables]
 
 
 @asynccontextmanager
@@ -295,12 +282,8 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
     Raises:
         ConfigError: a setting of a plug-in is wrong.
     """
-    seating = next((service for service in given if isinstance(service, seats.Seats)), seats.Seats(memory))
-    memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
-    rest = [service for service in given if service is not seating]
-    counting = usage.Usage(memory)
-    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting)
+    services = Services(*given, Adapter(memory.saver), WrittenFields(), *own)
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:

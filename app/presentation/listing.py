@@ -14,7 +14,6 @@ from agents.memory.notes import Note
 from agents.state import SUPERVISOR
 from app.presentation.texts import one_line, say, with_list
 from app.presentation.tool_card import ToolCard
-from app.usage.usage import DayOfModel
 from prompts import form_texts, language, title_of
 
 LONGEST_FIRST_LINE = 40
@@ -90,12 +89,6 @@ def note_lines(notes: Sequence[Note]) -> list[str]:
         for note in notes
     )
     return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
-
-
-def usage_lines(days: Sequence[DayOfModel]) -> list[str]:
-    """Return what models were used, a day and a model a line, below a headline."""
-    head = ("DAY (UTC)", "MODEL", "CALLS", "INPUT", "CACHED", "OUTPUT", "MONEY", "LARGEST TURN")
-    return columns([head, *(tuple(map(str, (*day[:6], f"{day.money:.4f}", day.largest))) for day in days)])
 
 
 def tool_lines(cards: Sequence[ToolCard]) -> list[str]:

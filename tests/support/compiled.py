@@ -2,10 +2,11 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
+from fastapi.dependencies.models import Dependant
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 
@@ -15,7 +16,6 @@ from agents.graph import Graph, build_graph
 from agents.memory import Memory
 from agents.toolkit.speaker import Silence, Speaker, Speakers
 from app.composition import discover, plugins_found
-from app.seat.observing import calling
 from observers import Observer
 from tests.support.prompt_copy import SHIPPED, is_unchanged
 
@@ -24,6 +24,7 @@ Find = Callable[..., list[str]]
 """Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
 
 MakeNode = Callable[..., ToolNode]
+FindDependant = Callable[..., Dependant]
 
 
 class Cast:
@@ -73,11 +74,9 @@ def compiled(
     return graph
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=24)
 def _compiled(staff: Cast, gate: Gate | None, direct_switch: bool) -> Graph:
-    return build_graph(
-        staff.speakers, calling(staff.observers), saver=None, store=None, gate=gate, direct_switch=direct_switch
-    )
+    return build_graph(staff.speakers, staff.observers, saver=None, store=None, gate=gate, direct_switch=direct_switch)
 
 
 def checked_once(faults: Find) -> Find:
@@ -98,7 +97,7 @@ def checked_once(faults: Find) -> Find:
 def built_once(
     speakers: Speakers, observers: Mapping[str, Observer], *, saver: Any, store: Any, **options: Any
 ) -> Graph:
-    """Take the place of `build_graph` where the observers come from `watching_once`."""
+    """Take the place of `build_graph` ."""
     if not _are_prompts_shipped():
         return build_graph(speakers, observers, saver=saver, store=store, **options)
     graph = copy.copy(_built(Cast(speakers, observers), tuple(options.items())))
@@ -115,14 +114,23 @@ def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
     return build_graph(staff.speakers, staff.observers, saver=None, store=None, **dict(options))
 
 
-def watching_once(observers: Mapping[str, Observer]) -> Mapping[str, Observer]:
-    """Take the place of `calling`: the same observers stay the same."""
-    return _watching(Cast(Speakers(Speaker(name="")), observers))
+def dependants_once(get_dependant: FindDependant) -> FindDependant:
+    """Return a replacement for FastAPI's `get_dependant` that reads the signature of the same function once.
 
+    Each application reads all routes anew: half of the time of its test. What closes over an application is not kept.
+    """
+    known: dict[tuple[object, ...], Dependant] = {}
 
-@lru_cache(maxsize=8)
-def _watching(staff: Cast) -> Mapping[str, Observer]:
-    return calling(staff.observers)
+    def dependant_of(*, path: str, call: Callable[..., Any], **options: Any) -> Dependant:
+        if getattr(call, "__closure__", None) is not None:
+            return get_dependant(path=path, call=call, **options)
+        key = path, call, repr(sorted(options.items()))
+        if key not in known:
+            known[key] = get_dependant(path=path, call=call, **options)
+        # Its application adds dependencies of its own.
+        return replace(known[key], dependencies=[*known[key].dependencies])
+
+    return dependant_of
 
 
 def nodes_once(tool_node: MakeNode) -> MakeNode:

@@ -12,7 +12,7 @@ from dateutil.relativedelta import relativedelta
 from agents.language.schedule import STEPS, Moment, Repeat, instants, later
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, Values
 
-DAY_KINDS = ("day", "next_weekday", "next", "monthday", "date", "weekday")
+DAY_KINDS = ("day", "next_weekday", "next", "monthday", "date", "nth_weekday", "weekday")
 """The kinds of pieces that name a day; a weekday may stand beside another one."""
 A_LEAP_YEAR = date(2000, 1, 1)
 FAR = 24  # Months, and years, within which a day must come.
@@ -43,6 +43,10 @@ def days_of(kind: str, values: Values, today: date) -> Iterator[date]:
             months = (after(today.replace(day=1), Amount(months=ahead)) for ahead in range(FAR))
             day = int(values.get("nth") or values["monthday"])
             yield from (dated for month in months if (dated := _day_of(month, day)) and dated >= today)
+        case "nth_weekday":
+            months = (after(today.replace(day=1), Amount(months=ahead)) for ahead in range(FAR))
+            nth, weekday = int(values["nth"]), int(values["weekday"])
+            yield from (dated for month in months if (dated := _nth_of(month, nth, weekday)) and dated >= today)
         case "date":
             years = [int(values["year"])] if "year" in values else range(today.year, today.year + FAR)
             month, day = int(values.get("month") or values["month_number"]), int(values["monthday"])
@@ -76,6 +80,13 @@ def _day_of(month: date, day: int) -> date | None:
     if day == -1:
         return month.replace(day=last)
     return month.replace(day=day) if 1 <= day <= last else None
+
+
+def _nth_of(month: date, nth: int, weekday: int) -> date | None:
+    """Return the nth weekday of a month, or the last one for -1; None if it has none."""
+    days = [month + timedelta(days=ahead) for ahead in range(monthrange(month.year, month.month)[1])]
+    named = [day for day in days if day.isoweekday() == weekday]
+    return named[-1] if nth == -1 else named[nth - 1] if 1 <= nth <= len(named) else None
 
 
 @dataclass(frozen=True)

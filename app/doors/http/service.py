@@ -9,11 +9,12 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request, Response, params
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
@@ -26,8 +27,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
 from agents.events import EVENTS
 from app.assistant import Assistant
+from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
-from app.composition import make_file_reader
+from app.composition import make_file_reader, plugins_found
 from app.composition.workers import open_for_door
 from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
@@ -37,14 +39,11 @@ from app.doors.http.measures import Measures
 from app.doors.http.openai_form import error_of
 from app.doors.http.page import router as page
 from app.doors.http.page.guard import PageRoute, refused
-from app.doors.http.seat import page as seat_page
-from app.doors.http.seat import paths as seat_paths
 from app.doors.http.server import make_server
 from app.doors.visit import FAULTS
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
-from app.security.api_keys import EVERYTHING, Key, holder_of
-from app.security.api_keys import Scope as KeyScope
+from app.security.api_keys import Key
 from app.security.rates import HourlyCount
 from app.settings import Settings
 
@@ -199,19 +198,6 @@ def _methods(request: Request) -> Iterator[str]:
             yield method
 
 
-def allowed(scope: KeyScope, keys: Sequence[Key]) -> params.Depends:
-    """Return what lets only callers with a scope pass."""
-
-    async def check(request: Request) -> None:
-        kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
-        if secret and keys and holder is None:
-            raise HTTPException(401, "This key is not known here.")
-        request.state.key = exchange.having(holder if keys else EVERYTHING, scope)
-
-    return params.Depends(check)
-
-
 operations = APIRouter()
 
 
@@ -292,7 +278,7 @@ def make_app(
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> FastAPI:
-    """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
+    """Return the application, with the lab if it is given the settings; it works within `serving`."""
     answers = Answers(assistant, [key.name for key in keys if key.allows("operate")])
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
@@ -304,11 +290,15 @@ def make_app(
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
-    for router in (turns.router, threads.router, seat_paths.router, completions.router, responses.router, agui.router):
-        app.include_router(router, dependencies=[allowed("talk", keys)])
-    app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
-    for router in (event_paths.router, page.router, seat_page.router, operations):
+    for router in (turns.router, threads.router, completions.router, responses.router, agui.router):
+        app.include_router(router, dependencies=[exchange.allowed("talk")])
+    app.include_router(peers.make_router(assistant, answers, exchange.allowed("talk")))
+    for router in (event_paths.router, page.router, operations):
         app.include_router(router)
+    app.state.plugins = [import_module(name) for plugin in plugins_found().values() for name in plugin.routes]
+    for module in app.state.plugins:
+        if hasattr(module, "router"):
+            app.include_router(module.router)
     app.state.front_ends = settings.front_ends if settings else {}
     if settings:
         lab.add_to(app, settings)
@@ -320,6 +310,19 @@ def make_app(
 
 
 @asynccontextmanager
+async def serving(app: FastAPI) -> AsyncIterator[None]:
+    """Let an application work; at the end answers that run get some seconds to end."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(app.state.streams)
+        for part in app.state.closing:
+            stack.push_async_callback(part.close)
+        for module in app.state.plugins:
+            if hasattr(module, "serving"):
+                await stack.enter_async_context(module.serving(app))
+        yield
+
+
+@asynccontextmanager
 async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[FastAPI]:
     """Yield the application; at the end answers that run get some seconds to end."""
     async with open_for_door(settings) as assistant, AsyncExitStack() as stack:
@@ -328,12 +331,16 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
             callbacks = Callbacks(assistant.memory, str(url), settings.memory_callback_secret)
             await callbacks.prepare()
             await stack.enter_async_context(callbacks)
-        await stack.enter_async_context(seat_paths.clock_of(assistant))
+        # Nobody is told anything by them, so they need no stream of a user.
+        silent = [source for source in assistant.sources if source.is_silent]
+        await stack.enter_async_context(Clock(assistant.memory, silent, _nothing))
         app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
-        await stack.enter_async_context(app.state.streams)
-        for part in app.state.closing:
-            stack.push_async_callback(part.close)
+        await stack.enter_async_context(serving(app))
         yield app
+
+
+async def _nothing(ring: Ring) -> None:
+    pass
 
 
 async def serve(settings: Settings, host: str, port: int) -> int:

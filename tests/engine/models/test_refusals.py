@@ -109,6 +109,27 @@ async def test_a_refused_picture_is_not_sent_again(reply: bytes, requests: int) 
         assert len(server.bodies) == requests
 
 
+async def test_who_cannot_stream_is_not_asked_to() -> None:
+    """A server that refuses to stream is asked for the whole reply, and nothing else changes."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hello there"}, "finish_reason": "stop"}
+
+    def answer(request: dict[str, Any]) -> Reply:
+        return refused(400, "streaming is off") if request["stream"] else refused(200, {"choices": [choice]})
+
+    async with Provider.open(answer) as server:
+        model = models(server.url).default
+        assert [await said(model), await said(model)] == ["Hello there"] * 2
+        assert [body["stream"] for body in server.bodies] == [True, False, False]
+
+
+async def test_a_word_in_an_error_of_the_server_is_no_name() -> None:
+    """ "While streaming" in an error that passes teaches nothing; nor does it cost the reply."""
+    for broken in (refused(500, {"error": "failed to stream"}), HEAD + b'data: {"error": "broke while streaming"}\n\n'):
+        async with Provider.open(broken, words("Hello there")) as server:
+            assert await said(models(server.url).default) == "Hello there"
+            assert server.bodies[0] == server.bodies[1]
+
+
 async def test_thinking_may_be_wanted_in_any_language() -> None:
     """A field of thinking that no reply had is one that the server wants."""
 

@@ -17,8 +17,6 @@ from app.composition import open_assistant, plugins_found, tables_of
 from app.composition.databases import is_postgres
 from app.postgres import handed_turns
 from app.settings import Settings
-from app.usage import Tokens
-from app.usage.usage import Usage
 
 NAME = "pomegranate"
 """The name of the person and of their thread."""
@@ -96,23 +94,21 @@ def digests_of(*guesses: str) -> Iterator[bytes]:
 
 
 async def test_no_guess_can_be_verified(tmp_path: Path) -> None:
-    """What outlives a forgetting needs a key that is in no table: limits, and what was done, are still known."""
+    """What outlives a forgetting needs a key that is in no table: what was done is still known."""
     path, door, user, thread, message = tmp_path / "d.db", "telegram 4711", "user-pomelo", "thread-pomelo", "m-pomelo"
     async with open_assistant(settings_of(f"sqlite:///{path}")) as assistant:
-        memory, usage = assistant.memory, assistant.services.get(Usage)
+        memory = assistant.memory
         await memory.updates.close((await memory.updates.take(door, message, "{}", thread)).id)
         entry = InboxEntry(thread, message, user, "yes", "message")
         await memory.transcript.accept(entry)
         deletion = Deletion(thread, message, user, "everything", "en")
         await memory.transcript.close(entry, "done", 1, [], deletion=memory.forgettings.entering(deletion))
         assert await memory.notes.add(thread, "call me", "call", user, most=1)
-        await usage.add(user, {"m": Tokens(1, 1, 0, 1)}, 2)
         await assistant.forgetting.carry_out(deletion)
         await assistant.forgetting.person(user)
         assert await memory.updates.knows(door, message)
         assert await memory.forgettings.of(thread, message)
         assert not await memory.notes.add(thread, "call me", "another", user, most=1)
-        assert await usage.by_day(user=user)
     content, key = path.read_bytes(), secret_file(path).read_bytes()
     assert not [
         guess for guess in digests_of(user, thread, message, door) if guess in content and guess != door.encode()

@@ -150,11 +150,11 @@ class Pattern:
     def _when(self, raw: str) -> str:
         """Return what a time means beside the phrase's verb: for "snooze" a length of time is a delay."""
         lexicon = vocabulary(self.lang)
-        for verb, forms in lexicon.table.get("times_with", {}).items():
-            if self.literals.isdisjoint(lexicon.stems(verb)):
-                continue
-            for once, again in forms.items():
-                raw = raw.replace(once, again) if once != "later" else values.later(raw, again, self.lang)
+        if self.literals & lexicon.listed("repeat"):
+            for once, again in zip(lexicon.phrases("once"), lexicon.phrases("again"), strict=True):
+                raw = raw.replace(once, again)
+        for form in lexicon.phrases("later") if self.literals & lexicon.listed("postpone") else ():
+            raw = values.later(raw, form, self.lang)
         return raw
 
     def is_bounded(self, slot: str, kinds: Mapping[str, Parameter]) -> bool:

@@ -329,8 +329,9 @@ def _fill_once(now: Situation, plan: Plan) -> None:
     replaces = any(it.pattern.literals & now.words.listed("replaced") for it in now.wishes if not it.pattern.of_form)
     values: dict[str, Any] = {} if replaces else {**(now.facts.get("form") or {})}
     for name, value in ((name, value) for call in told for name, value in call.args.items()):
-        is_list = isinstance(value, list) and isinstance(values.get(name), list)
-        values[name] = list(dict.fromkeys([*values[name], *value])) if is_list else value
+        if isinstance(value, list) and isinstance(values.get(name), list):
+            value = list(dict.fromkeys([*values[name], *value]))
+        values[name] = value
     if told:
         args = {name: values[name] for call in told for name in call.args}
         plan.calls = [PlannedCall(FILL_FORM, args), *(call for call in plan.calls if call not in told)]

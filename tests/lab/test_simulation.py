@@ -17,10 +17,10 @@ from app.lab.folder import LabFolder
 from app.lab.runs import RunOrder, run_cases, summaries, table_lines
 from app.lab.simulation import SimulatedUser, Talks, UserWish, simulate
 from app.lab.variants import LabVariant
-from app.plugins.standin import RulesModel
 from app.remote.yaml_file import validated
 from app.settings import Settings
 from prompts import card
+from tests.support.rules import RulesModel
 
 LOG = logging.getLogger(__name__)
 pytestmark = pytest.mark.needs("planner")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agents.events import Interrupt, Message, ToolStart
 from app.assistant import Turn
-from app.plugins.standin.vocabulary import sentence
+from prompts import sentence
 from tests.dialogs.orders.files import fill_with_catalogue
 from tests.support.standin_table import SIDE_BY_SIDE, TABLES, TODOS, Standin, changes, standin
 
@@ -93,7 +93,7 @@ async def answered(room: Standin, user: str, said: Sentence, lang: str) -> Answe
     stored = await room.stored(user)
     tools, reply = await _say(room, user, said.text, lang)
     wrote = changes(stored, await room.stored(user))
-    ending = sentence("shall", lang, what="").lstrip(".。")
+    ending = sentence("standin/sentences", "shall", lang, what="").lstrip(".。")
     asked = ending.strip() in reply
     agreed: frozenset[str] = frozenset()
     after = wrote

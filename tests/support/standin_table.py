@@ -25,9 +25,9 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover, open_services, plugins_found, tables_of
 from app.composition.help_chain import make_help
-from app.plugins.standin import RulesModel
 from app.settings import Settings
 from prompts import languages
+from tests.support.rules import RulesModel
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from agents.models import Model, Models
 from agents.toolkit.speaker import Speakers
-from app.plugins.standin import RulesModel
 from tests.conftest import Chat
 from tests.dialogs.orders.files import fill_with_catalogue, writes
+from tests.support.rules import RulesModel
 
 AT = {"thread": "me", "device": "terminal"}
 

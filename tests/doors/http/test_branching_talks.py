@@ -16,11 +16,11 @@ from agents.models.factory import Endpoint, make_model
 from app.assistant import Assistant, Turn
 from app.assistant.branches import exchanged
 from app.assistant.turn import Exchange
-from app.plugins.standin import RulesModel
 from app.security.api_keys import read_front_ends
 from app.settings import Settings
 from tests.doors.http.open_webui import FRONT_ENDS, Account
 from tests.support.http_door import KEYS, SHOP, by, served
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import said, stage
 from tests.support.settings_cache import without_file
 

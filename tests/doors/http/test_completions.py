@@ -25,12 +25,12 @@ from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
 from app.doors.http.completions import Reply
-from app.plugins.standin import RulesModel
 from prompts import sentence
 from tests.support import takeover
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
 from tests.support.odd_provider import Chunk, Provider, delta, end, words
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.user_words import user_words
 

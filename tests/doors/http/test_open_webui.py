@@ -13,11 +13,11 @@ from agents.models.script import Script
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.doors.http.front_ends import unwrapped
-from app.plugins.standin import RulesModel
 from app.security.api_keys import read_front_ends
 from app.settings import Settings
 from tests.doors.http.open_webui import CONTEXT, FRONT_ENDS, HELPER, TITLE, Account, picture
 from tests.support.http_door import KEYS, served
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, stage, todos
 from tests.support.settings_cache import without_file
 

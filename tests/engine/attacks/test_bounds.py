@@ -21,13 +21,13 @@ from app.assistant import Turn
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
-from app.plugins.standin import RulesModel
 from app.remote.files import HttpFile
 from app.remote.yaml_file import read_files
 from app.settings import Settings
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
+from tests.support.rules import RulesModel
 from tests.support.rules_prompt import rules_prompt
 from tests.support.sampling import sample
 

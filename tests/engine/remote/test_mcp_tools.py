@@ -8,11 +8,11 @@ from agents.events.views import CardList, Notice
 from agents.models import Model, Models
 from agents.models.script import Call, Line
 from app.composition import discover
-from app.plugins.standin import RulesModel
 from app.security.permissions import Permissions
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.remote_files import EMMA, library_at, opened, taking
+from tests.support.rules import RulesModel
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,8 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.branches import Branches
 from app.assistant.turn import Exchange
-from app.plugins.standin import RulesModel
 from tests.conftest import Chat
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, THREAD, stage, todos
 
 pytestmark = pytest.mark.needs("planner")

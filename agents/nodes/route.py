@@ -28,7 +28,8 @@ from agents.nodes.shortcut import ShortcutNode
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import MOST_MESSAGES
-from agents.state.person import is_foreign, is_own
+from agents.state.person import RESULT, is_foreign, is_own
+from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, AnswerReading, is_meant
 from agents.toolkit.speaker import Speaker, Speakers
@@ -100,7 +101,10 @@ class Router:
         """Take the message as the answer to a tool's question, if it is one; else decide which speaker hears it."""
         state = change.state
         chosen = state["heard"]["source"] in ANSWERS
-        if not state.get("pending"):
+        if state["heard"]["source"] == RESULT:
+            change.decide("answer", "stay", "has the results of a client's tools")
+            ask.take_results(change)
+        elif not state.get("pending"):
             (ask.gone if chosen else self._choose)(change)
         elif state["heard"]["text"] is None:
             # The user said nothing, so the question stays; it is put on the screen again.
@@ -113,7 +117,7 @@ class Router:
             ask.take(change, reading, state["heard"], self.speakers)
         elif chosen:
             ask.gone(change)
-        elif state.get("shortcut") and self._serves(state):
+        elif state.get("shortcut") and not waiting_for_client(state["pending"]) and self._serves(state):
             # A shortcut leaves the question open: it is served, and the question is put again.
             self._choose(change)
             # What keeps a call from running unasked stays as it is, and so do the numbers of sources.

@@ -24,6 +24,7 @@ from agents.events import RETRY, Error, Event, Message, ModelStart, Token
 from agents.language.identifiers import named
 from agents.language.text.vocabulary import says
 from agents.memory.store import namespace_of
+from agents.models import ToolSchema
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
@@ -167,6 +168,9 @@ class AgentNode:
         change.add(name, *news)
         reply = _storable(_named(message, state), context.limits.calls_per_reply)
         self._write(change, reply, is_told=draft.has_words, is_answered=is_answered)
+        if context.client_tools and not self.speaker.agent:
+            # Its model has read what the client says of its tools.
+            change.put(foreign=True)
         self._count(change, message)
         if not message.tool_calls:
             own = context.models.chain(name)[0].window
@@ -251,7 +255,7 @@ class AgentNode:
         if window.size is None:
             return history
         prompt = partial(self.prompting.messages, self.speaker, state, context)
-        return shortened(history, window, prompt, self.prompting.tools(self.speaker, state["lang"]))
+        return shortened(history, window, prompt, self._tools(state, context))
 
     async def _ask(self, state: State, context: Context, history: Sequence[AnyMessage], draft: Draft) -> AIMessage:
         speaker = self.speaker
@@ -260,8 +264,11 @@ class AgentNode:
         pieces = draft.emit, draft.hear, draft.take_back
         listener = Listener(speaker.name, *pieces, thread=context.thread, may_be_silent=is_seen)
         messages = self.prompting.messages(speaker, state, context, history)
-        tools = self.prompting.tools(self.speaker, state["lang"])
-        return await reply_of(context.models.chain(speaker.name), messages, tools, listener)
+        chain = context.models.chain(speaker.name)
+        return await reply_of(chain, messages, self._tools(state, context), listener)
+
+    def _tools(self, state: State, context: Context) -> list[ToolSchema]:
+        return self.prompting.tools(self.speaker, state["lang"], context.client_tools)
 
     def _write(self, change: Change, message: AIMessage, *, is_told: bool, is_answered: bool) -> None:
         """Write the reply down, and what the user sees of it: the views that wait, and below them its words.

@@ -6,6 +6,7 @@ from typing import cast
 
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
+from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
@@ -132,7 +133,7 @@ class ToolCalls:
         visible["reply"] = reply
         form, aliases, sources = visible["form"], visible["aliases"], visible["sources"]
         goto = ""
-        for written in changes_of(await self.node.ainvoke(visible)):
+        for written in changes_of(await self._node(context).ainvoke(visible)):
             for message in written["messages"]:
                 target = self._take(change, message, calls, context)
                 goto = goto or target
@@ -149,6 +150,12 @@ class ToolCalls:
             if form:
                 await remember_form(self.speaker, form, context, runtime.store)
         return goto
+
+    def _node(self, context: Context) -> ToolNode:
+        """Return what runs the tools of this turn: the speaker's own, and those that the client runs."""
+        if not context.client_tools:
+            return self.node
+        return tool_node(self.speaker, [*self.tools.values(), *context.client_tools.values()], self.handovers.names)
 
     def _take(self, change: Change, message: ToolMessage, calls: Sequence[ToolCall], context: Context) -> str:
         """Write down the result of one call; return the speaker that it hands off to, or ""."""
@@ -196,6 +203,7 @@ class ToolCalls:
             "answers": agreed.get("answers", []) if agreed else [],
             "behind": [],
             "more": False,
+            "client": question.client,
         }
 
 

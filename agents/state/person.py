@@ -14,6 +14,8 @@ ASR = "asr"
 """The source of a message that the user spoke; its text is what a transcriber heard."""
 FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
+RESULT = "result"
+"""The source of a message with which a client brings the results of its own tools."""
 OF_USER = ("message", ASR, "choice", "page", "command")
 """The sources of messages that are the user's own doing. What comes from anywhere else is read, and does nothing."""
 
@@ -193,3 +195,5 @@ class Branch(TypedDict):
     """The calls of turns that were left whose effect stays: `tool`, `args` and the `text` that they answered."""
     settled: bool
     """Whether what those turns have written is taken back."""
+    told: NotRequired[list[str]]
+    """What the user must be told of those turns: what stays, or is not done again."""

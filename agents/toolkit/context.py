@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from langchain_core.messages import AnyMessage
-from langchain_core.tools import InjectedToolArg
+from langchain_core.tools import BaseTool, InjectedToolArg
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime as NodeRuntime
 from pydantic import BaseModel, GetCoreSchemaHandler
@@ -144,6 +144,8 @@ class Context:
     notes: NoteStore | None = None
     """Notes for a person; None if nobody reads notes."""
     contents: Contents = field(default_factory=Contents)
+    client_tools: Mapping[str, BaseTool] = field(default_factory=dict)
+    """The tools that the client runs itself, by the names under which models know them."""
     services: Services = field(default_factory=Services)
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""

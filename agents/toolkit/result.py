@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
+from langchain_core.messages.tool import ToolCall
 from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
@@ -52,6 +53,8 @@ class Question:
     """Whether that page is a Telegram web app, which sends its value itself; it is told who the user is."""
     kind: str = ""
     """The kind of question; empty: that of the tool that asks."""
+    client: ToolCall | None = None
+    """The call that the client is to run; None where the user is asked."""
 
     def __post_init__(self) -> None:
         if len(self.options) > MOST_ENTRIES:

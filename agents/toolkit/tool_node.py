@@ -37,7 +37,7 @@ from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany,
 from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.tool_code import answer_to, answering, question_of, wrapped
-from agents.toolkit.traits import traits_of
+from agents.toolkit.traits import CLIENT, traits_of
 from agents.toolkit.write_once import failed, run_once
 from prompts import phrase
 
@@ -68,7 +68,9 @@ def tool_node(
     async def watch(request: ToolCallRequest, execute: Execute) -> ToolReply:
         call, emit = request.tool_call, emitter(request.runtime)
         start = started(speaker.name, call)
-        emit(start)
+        # A client is told of its call when all that comes before it is done.
+        if call["name"] not in by_name or traits_of(by_name[call["name"]]).kind != CLIENT:
+            emit(start)
         begun = time.perf_counter()
         try:
             outcome = await _outcome(request, around(hooks, execute), by_name, further)

@@ -209,7 +209,7 @@ def _ending(run: Run, call: str) -> str:
 
 
 def untold_calls(state: State, done: AbstractSet[str]) -> set[str]:
-    """Return the calls of a turn with no words of their model behind them; of those `done` a stop took the results."""
+    """Return the calls with no words of their model behind them; of those `done` a stop took the results."""
     histories = [talk.get("messages", []) for talk in state.get("talks", {}).values()]
     results = {
         message.tool_call_id for messages in histories for message in messages if isinstance(message, ToolMessage)
@@ -220,7 +220,5 @@ def untold_calls(state: State, done: AbstractSet[str]) -> set[str]:
             if isinstance(message, ToolMessage):
                 untold.add(message.tool_call_id)
             elif isinstance(message, AIMessage) and message.text.strip():
-                break
-            if message.id == state["heard"]["id"]:
                 break
     return untold

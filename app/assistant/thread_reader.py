@@ -8,6 +8,7 @@ from agents.events import Event, Interrupt
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, lines_of
 from agents.memory.preferences import Preferences
 from agents.state import State
+from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.questions import ask, fits
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.recording import Record, Step, read_record
@@ -70,7 +71,8 @@ class ThreadReader:
     async def question(self, thread: str, user: str) -> Interrupt | None:
         """Return the open question of a tool to a user in a thread; None if there is none."""
         values = seen_by(await self._values(thread), user)
-        return ask(values["pending"][0], values["lang"]) if values.get("pending") else None
+        pending = values.get("pending", [])
+        return ask(pending[0], values["lang"]) if pending and not waiting_for_client(pending) else None
 
     async def asked_call(self, thread: str, user: str) -> str:
         """Return the id of the call that waits for a user's answer; empty if none does."""

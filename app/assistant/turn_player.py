@@ -26,11 +26,13 @@ from agents.memory.checkpointer import Saver
 from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences, machine_zone
 from agents.models import FREE, Models
+from agents.nodes.ask import request_of
 from agents.plugin import AroundTurn, Events, TurnRequest
 from agents.sources.attachments import Contents
 from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, read_votes
+from agents.toolkit.client_tools import client_tools, waiting_for_client
 from agents.toolkit.context import Budgets, Context, Spent
 from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
@@ -106,6 +108,8 @@ class TurnPlayer(Equipment):
     languages: Languages
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
+    tool_names: frozenset[str] = frozenset()
+    """The names of all tools of the speakers, which no tool of a client has."""
     queue: TurnQueue = field(default_factory=TurnQueue)
     around_turn: Sequence[AroundTurn] = ()
     """The hooks of plug-ins around each answer, the first one outermost."""
@@ -171,7 +175,7 @@ class TurnPlayer(Equipment):
             lang = (update or run.state)["lang"]
             run.recording.begin(lang, resumed=progress in RESUMED)
             mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
-            for event in (_start(entry), *_as_shown(run.messages, run.state), *mended, *remarks):
+            for event in (_start(entry), *_as_shown(run.messages, run.state, entry), *mended, *remarks):
                 yield stamp(event, run.turn)
             request = TurnRequest(entry, run.turn, run.context, update, is_resumed=progress in RESUMED)
             async with aclosing(self._hooked(run, request, progress, is_held=bool(held_by))) as events:
@@ -300,7 +304,7 @@ class TurnPlayer(Equipment):
         lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
         answers = [line for line in lines if line.role == "assistant"]
         images = [Images(images=line.metadata["images"]) for line in answers if line.metadata.get("images")]
-        return [_start(entry), *images, *_as_shown([*map(message_of, answers)], state), _end(state)]
+        return [_start(entry), *images, *_as_shown([*map(message_of, answers)], state, entry), _end(state)]
 
     async def _context(
         self, entry: InboxEntry, turn: Turn, snapshot: StateSnapshot, preferences: Preferences
@@ -315,6 +319,7 @@ class TurnPlayer(Equipment):
             is_shared=turn.is_group or bool(others_in(cast(State, snapshot.values), entry.user)),
             ballot=Ballot(read_votes(vote for vote in chain.from_iterable(votes_before_crash) if vote)),
             contents=turn.contents if turn.id == entry.message_id else Contents(),
+            client_tools=client_tools(turn.tools, self.tool_names) if turn.id == entry.message_id else {},
             system_messages=(await SystemMessages.of(self.memory.store, entry.thread)).texts,
             spent=await self.budget(entry.user, preferences.zone),
         )
@@ -363,9 +368,12 @@ def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:
     return Progress.HEARD if {"route", "__start__"} & ahead else Progress.ROUTED
 
 
-def _as_shown(messages: Sequence[Message], state: State) -> list[Event]:
-    """Return what a thread's last turn said, as it was shown: an open question with its options, views in words."""
+def _as_shown(messages: Sequence[Message], state: State, entry: InboxEntry) -> list[Event]:
+    """Return what the turn of a message said, as it was shown: an open question with its options, views in words."""
     pending = state.get("pending")
+    calls = waiting_for_client(pending or ())
+    if calls and state["heard"]["id"] == entry.message_id:
+        return [*messages, *map(request_of, calls)]
     if not messages or not pending:
         return [*messages]
     question = ask(pending[0], state["lang"])

@@ -19,6 +19,8 @@ from prompts import languages
 
 DEVICE = "http"
 """The door, as tools and permissions know it."""
+BETWEEN = "\n\n"
+"""Stands between two messages of one answer."""
 LONGEST_NAME = 200
 """Characters of the name of a thread, a user or a message."""
 MOST_MESSAGES = 2_000

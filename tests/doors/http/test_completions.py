@@ -275,7 +275,7 @@ async def test_the_synchronous_client(assistant: Assistant, script: Script) -> N
 
 
 async def test_langchains_client(assistant: Assistant, script: Script) -> None:
-    """A program on LangChain streams, asks another model where ours fails, and reads why there is no structure."""
+    """A program on LangChain streams, asks another model where ours fails, and gets its answer in a form."""
     script.add(supervisor=["One two three.", ModelUnavailable("busy", "openai:gpt", "503")])
     async with served(assistant) as url, httpx.AsyncClient(trust_env=False, timeout=60) as transport:
         model = ChatOpenAI(
@@ -286,8 +286,9 @@ async def test_langchains_client(assistant: Assistant, script: Script) -> None:
         other = FakeListChatModel(responses=["Another model."])
         assert (await model.with_fallbacks([other]).ainvoke("hello")).text == "Another model."
         schema = {"title": "Weather", "type": "object", "properties": {"sun": {"type": "boolean"}}}
-        with pytest.raises(UnprocessableEntityError, match="response_format"):
-            await model.with_structured_output(schema, method="json_schema").ainvoke("the weather")
+        script.add(supervisor=["Sunny.", Call("write_answer", {"sun": True})])
+        structured = model.with_structured_output(schema, method="json_schema")
+        assert await structured.ainvoke("the weather") == {"sun": True}
         with pytest.raises(UnprocessableEntityError, match="tool_choice"):
             await model.with_structured_output(schema, method="function_calling").ainvoke("the weather")
 
@@ -374,3 +375,22 @@ async def test_a_person_in_the_assistants_place(
     assert await answer_to("thanks") == f"Anna: A new one comes.\n\n{held}"
     await assistant.seats.hand_back("t", ANNA)
     assert await answer_to("when?") == f"{sentence('seat', 'back', 'en')}\n\nOn Monday."
+
+
+@pytest.mark.parametrize("named", [{}, {"X-Thread-Id": "ann"}])
+async def test_a_greeting_at_the_head(
+    openai_client: AsyncOpenAI, assistant: Assistant, script: Script, named: dict[str, str]
+) -> None:
+    """What a front end lets the assistant say first is read in once; the first message said anew stands behind it."""
+    script.add(supervisor=["One.", "Two.", "Three."])
+    greeting: Any = {"role": "assistant", "content": "Welcome to the shop."}
+    hi, more = ({"role": "user", "content": text} for text in ("hi", "more"))
+    for said in ([greeting, hi], [greeting, hi, {"role": "assistant", "content": "One."}, more], [greeting, hi]):
+        messages: Any = said
+        answer = await openai_client.chat.completions.with_raw_response.create(
+            model=MODEL, messages=messages, extra_headers=named
+        )
+        assert script.asked[-1].prefix.count("Welcome to the shop.") == 1
+        assert ("more" in user_words(script.asked[-1].messages)) is (said[-1] is more)
+    lines = [line.text for line in await assistant.history(answer.headers["x-thread-id"])]
+    assert lines[:1] == ["Welcome to the shop."]

@@ -22,8 +22,10 @@ from tests.support.places import ROOT
 MODEL = "dialog-supervisor"
 ANNA = Operator("Anna", "desk Anna")
 HELLO = [{"role": "user", "content": "hello"}]
-SCHEMA = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}}
-DONE = {"messages", "model", "stream", "stream_options", "stop", "max_tokens", "max_completion_tokens", "user"}
+DONE = {
+    *("messages", "model", "stream", "stream_options", "stop", "max_tokens", "max_completion_tokens", "user"),
+    *("response_format", "tools"),
+}
 ASKED: dict[str, list[object]] = {
     "audio": [{"voice": "alloy", "format": "mp3"}],
     "function_call": ["required", {"name": "add"}],
@@ -32,7 +34,6 @@ ASKED: dict[str, list[object]] = {
     "modalities": [["text", "audio"], ["audio"]],
     "moderation": [{"model": "omni-moderation-latest"}],
     "n": [0, 2, "two"],
-    "response_format": [{"type": "json_object"}, SCHEMA, "json"],
     "tool_choice": ["required", {"type": "function", "function": {"name": "add"}}, "any"],
     "top_logprobs": [3],
     "web_search_options": [{}],

@@ -253,7 +253,7 @@ def _ends_untold(events: Iterable[Event]) -> bool:
     for event in events:
         if _is_seen(event):
             has_words, is_untold = True, False
-        elif isinstance(event, ModelStart):
+        elif isinstance(event, ModelStart) and event.speaker in ROLES:
             has_words = False
         elif isinstance(event, ToolEnd) and event.tool == UNDO_LAST:
             is_untold = False

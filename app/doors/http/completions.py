@@ -35,6 +35,7 @@ from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR
 from agents.state.person import FORWARDED, RESULT
 from agents.toolkit.client_tools import written_results
+from agents.toolkit.services import Takeover
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.turn import Exchange
@@ -216,7 +217,9 @@ class Talking:
         reading = await with_uploads(self.reader, turn, [*last.pictures[:MOST_PICTURES], *beside], FALLBACK)
         answer = await self.answers.to(reading.turn, self.key.holder) if reading.turn else Answer.over(turn)
         # Nothing else tells such a client what a person has said since; it counts as shown.
-        remarks = BETWEEN.join([*await self.assistant.seats.unshown(turn.thread), *reading.remarks])
+        takeover = self.assistant.services.find(Takeover)
+        unshown = await takeover.unshown(turn.thread) if takeover else []
+        remarks = BETWEEN.join([*unshown, *reading.remarks])
         lang = (await self.assistant.state(turn.thread) or {}).get("lang") or FALLBACK
         keep = partial(histories.keep, place, said, heard)
         write = partial(form.written, self.assistant, turn.owner, text, lang) if form else None

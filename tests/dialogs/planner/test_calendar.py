@@ -317,6 +317,7 @@ async def test_what_a_calendar_says_is_no_order(chat: Chat, listing: Call) -> No
     for added_by, text, number, asked in (("own", "call mum", 1, 0), (f"{IMPORTED}1", order, 2, 1)):
         async with chat.assistant() as assistant:
             at = moment("today at 19:00", "en", NOW.astimezone(BERLIN), BERLIN)
+            assert at is not None
             reminders = assistant.services.get(Reminders)
             await reminders.add("ann", "ann", added_by, text=text, lang="en", moment=at)
         note = Call("add_todos", {"items": ["milk"]})

@@ -9,16 +9,23 @@ from typing import Any
 import pytest
 
 from agents.errors import ModelUnavailable
-from agents.models.script import Script
+from agents.models.script import Call, Script
 from app.assistant import Assistant
 from tests.doors.http.test_examples import output_of
+from tests.doors.http.test_structured import WRITE
 from tests.support.http_door import served
 from tests.support.node import installed, needs_node, node
 
-LINES: Sequence[Any] = ("All is well.", "One two three.", ModelUnavailable("busy", "m"))
-"""What the model says to each client: whole, as a stream, and not at all."""
-MET = {"whole": "All is well.", "streamed": "One two three.", "structured": 422, "failed": 503}
-"""What each client is to meet: an answer in a form of its own is refused, and a failed model is a status."""
+LINES: Sequence[Any] = (
+    "All is well.",
+    "One two.",
+    "Fine.",
+    Call(WRITE, {"mood": "fine"}),
+    ModelUnavailable("busy", "m"),
+)
+"""What the model says to each client: whole, as a stream, in words and then in a form, and not at all."""
+MET = {"whole": "All is well.", "streamed": "One two.", "formed": {"mood": "fine"}, "refused": 422, "failed": 503}
+"""What each client is to meet: two answers, and a tool that must be called, are refused; a failed model is a status."""
 TOLD = """
 const met = {};
 const fault = async (act) => { try { await act(); return "no fault"; } catch (error) { return FAULT; } };
@@ -36,18 +43,21 @@ met.streamed = "";
 for await (const part of await client.chat.completions.create({ ...asked, stream: true }))
   met.streamed += part.choices[0]?.delta?.content ?? "";
 const form = zodResponseFormat(z.object({ mood: z.string() }), "mood");
-met.structured = await fault(() => client.chat.completions.parse({ ...asked, response_format: form }));
+met.formed = (await client.chat.completions.parse({ ...asked, response_format: form })).choices[0].message.parsed;
+met.refused = await fault(() => client.chat.completions.create({ ...asked, n: 2 }));
 met.failed = await fault(() => client.chat.completions.create(asked));
 """,
     ("ai@6", "@ai-sdk/openai-compatible@2", "zod@4"): """
-import { generateObject, generateText, streamText } from "ai";
+import { generateObject, generateText, streamText, tool } from "ai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { z } from "zod";
-const provider = createOpenAICompatible({ name: "ours", baseURL: "ADDRESS/v1" });
+const provider = createOpenAICompatible({ name: "ours", baseURL: "ADDRESS/v1", supportsStructuredOutputs: true });
 const asked = { model: provider("dialog-supervisor"), prompt: "how are you?", maxRetries: 0 };
 met.whole = (await generateText(asked)).text;
 met.streamed = await streamText(asked).text;
-met.structured = await fault(() => generateObject({ ...asked, schema: z.object({ mood: z.string() }) }));
+met.formed = (await generateObject({ ...asked, schema: z.object({ mood: z.string() }) })).object;
+const tools = { look: tool({ inputSchema: z.object({}) }) };
+met.refused = await fault(() => generateText({ ...asked, tools, toolChoice: "required" }));
 met.failed = await fault(() => generateText(asked));
 """,
     ("@langchain/openai@1", "@langchain/core@1", "zod@4"): """
@@ -59,7 +69,10 @@ const model = new ChatOpenAI({
 met.whole = (await model.invoke("how are you?")).content;
 met.streamed = "";
 for await (const part of await model.stream("how are you?")) met.streamed += part.content;
-met.structured = await fault(() => model.withStructuredOutput(z.object({ mood: z.string() })).invoke("how?"));
+const form = z.object({ mood: z.string() });
+met.formed = await model.withStructuredOutput(form, { method: "jsonSchema" }).invoke("how are you?");
+const forced = model.withStructuredOutput(form, { method: "functionCalling" });
+met.refused = await fault(() => forced.invoke("how are you?"));
 met.failed = await fault(() => model.invoke("how are you?"));
 """,
 }
@@ -84,7 +97,9 @@ def fault(**more):
 met = {"whole": litellm.completion(**asked).choices[0].message.content}
 parts = litellm.completion(**asked, stream=True)
 met["streamed"] = "".join(part.choices[0].delta.content or "" for part in parts)
-met["structured"], met["failed"] = fault(response_format=Mood), fault()
+formed = litellm.completion(**asked, response_format=Mood)
+met["formed"] = json.loads(formed.choices[0].message.content)
+met["refused"], met["failed"] = fault(n=2), fault()
 print(json.dumps(met))
 """
 

@@ -63,6 +63,7 @@ from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_copy import copied_prompts
 from tests.support.prompt_order import order_faults
+from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import read_once, without_file
 from tests.support.training import BrieflyTrained, made_once, ranker, shortcuts, trained_once
 
@@ -387,6 +388,19 @@ def chat(tmp_path: Path, database: str) -> AsyncIterator[Chat] | Any:
     assert talk.script.left() == {}
     asked_with = [asked.messages for asked in talk.script.asked if asked.messages]
     assert [faults for messages in asked_with if (faults := order_faults(messages))] == []
+
+
+@pytest.fixture
+def script() -> Script:
+    """Lay out what the models of `assistant` say."""
+    return Script()
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path, script: Script) -> AsyncIterator[Assistant]:
+    """Open the application with the script's models."""
+    async with stage(tmp_path / "dialogs.db", script.models(ROLES)) as opened:
+        yield opened
 
 
 @pytest.fixture

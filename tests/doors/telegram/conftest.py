@@ -38,12 +38,6 @@ async def world() -> AsyncIterator[BotApi]:
 
 
 @pytest.fixture
-def script() -> Script:
-    """Lay out what the models say."""
-    return Script()
-
-
-@pytest.fixture
 def menus() -> None:
     """Let the door set the menus of commands and the bot's description: twenty requests that few tests look at."""
 

@@ -27,6 +27,9 @@ def unwrapped(text: str) -> tuple[str, str]:
     Of an unknown wrapping nobody knows what was typed, so that all of it is the rest.
     """
     begin = _behind_blocks(text)
+    if begin and text[begin:].lstrip().startswith(WRAPPED):
+        words, foreign = unwrapped(text[begin:].lstrip())
+        return (words, text[:begin] + foreign) if words else ("", text)
     if begin and not CLOSING.search(text, begin):
         return text[begin:].strip(), text[:begin]
     result = RESULT.search(text)

@@ -205,12 +205,14 @@ class Talking:
         if body.model == HELPER:
             return await self._helped(body, user or f"http:{self.key.name}"), {}
         form = await answer_form(others.get(FIELD), self.assistant)
-        chat = self.key.inside(self.thread) if self.thread else _chat(self.for_whom, self.key)
-        histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
         *said, heard = exchanges(spoken)
         words, foreign = (heard.text or "", "") if heard.source == RESULT else unwrapped(last.text)
-        place = await histories.place(said, heard, self.idempotency_key, behind)
         is_typed = bool(words.strip()) or not foreign
+        # What nobody typed changes no chat's beginning: it is a front end's own call, about that chat.
+        named = _chat(self.for_whom, self.key) if is_typed or said else None
+        chat = self.key.inside(self.thread) if self.thread else named
+        histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
+        place = await histories.place(said, heard, self.idempotency_key, behind)
         beside = [Upload(foreign.encode("utf-8", "replace"), "context.txt", "file")] if is_typed and foreign else []
         text, source = (words, heard.source) if is_typed else (foreign, FORWARDED)
         turn = place.turn(text, source=source, user=user, device=exchange.DEVICE, rings=False, tools=tools)

@@ -194,7 +194,7 @@ def _note(state: State, dialog: Speaker, outcome: str, wish: str, asked: str = "
     return masked(" ".join(texts), state.get("aliases"))
 
 
-def _untold_results(dialog: Speaker, state: State) -> list[str]:
+def _untold_results(dialog: Speaker, state: State) -> Sequence[str]:
     """Return what the dialog's tools have answered last that nobody saw, and no words of the dialog tell."""
     behind = takewhile(
         lambda it: not (isinstance(it, HumanMessage) or (isinstance(it, AIMessage) and it.text.strip())),

@@ -22,6 +22,7 @@ from app.doors.http.answers import Answer, Answers
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.markup import draw
 from app.security.api_keys import Key
+from prompts import sentence, title_of
 
 DEVICE = "page"
 """The door, as tools and permissions know it."""
@@ -62,6 +63,14 @@ class Conversation:
         if answer and answer.turn.owner == self.user:
             return answer.turn
         return Turn.of(entry, DEVICE) if entry and entry.user == self.user else None
+
+    async def holder(self) -> str:
+        """Return who holds the conversation: a person, a dialog by its title, or the assistant."""
+        seat = await self.assistant.seats.of(self.thread)
+        if seat and seat.holder:
+            return seat.holder
+        dialog = (await self.assistant.state(self.thread, self.user) or {}).get("dialog")
+        return title_of(dialog, self.lang) if dialog else sentence("page", "assistant", self.lang)
 
     def new(self, text: str, id: str, source: str) -> Turn:
         """Return a message of the user."""

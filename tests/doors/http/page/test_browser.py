@@ -18,6 +18,7 @@ from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
 from app.settings import Settings
 from app.standin import RulesModel
+from prompts import title_of
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import KEYS, OPERATOR, SHOP, served
 from tests.support.http_service import Answer, Service
@@ -218,6 +219,28 @@ async def test_try_again(assistant: Assistant, script: Script) -> None:
         await expect(page.locator("#log")).to_contain_text("Here I am.")
         await expect(page.locator(".heard")).to_have_count(1)
         await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+async def test_conversations_by_title(assistant: Assistant, script: Script) -> None:
+    """By keyboard a talk gets a title, is found by words, and goes after a question; the header says who holds it."""
+    script.add(supervisor=BEGIN, planner=["Which day?"])
+    async with browsing(assistant) as page:
+        await say(page, "hello there")
+        await expect(page.locator("#log")).to_contain_text("Which day?")
+        await expect(page.locator("#holder")).to_have_text(title_of("planner", "en"))
+        await page.locator(".menu summary").press("Enter")
+        await page.get_by_label("Title").fill("My week")
+        await page.get_by_label("Title").press("Enter")
+        await expect(page).to_have_title("My week · Dialog Supervisor")
+        await expect(page.locator(".menu summary")).to_be_focused()
+        await page.get_by_label("Search conversations").fill("nothing of the kind")
+        await expect(page.locator("#conversations")).to_contain_text("Nothing found")
+        await page.get_by_label("Search conversations").fill("WHICH day")
+        await expect(page.locator("#conversations .title")).to_have_text(["My week"])
+        page.on("dialog", lambda asked: asked.accept())
+        await page.locator(".menu summary").press("Enter")
+        await page.get_by_role("button", name="Delete the conversation").press("Enter")
+        await expect(page.locator("#conversations")).to_contain_text("Nothing here yet.")
 
 
 async def test_code_is_copied(assistant: Assistant, script: Script) -> None:

@@ -3,7 +3,8 @@ const body = document.body, address = body.dataset.address;
 const log = document.getElementById("log"), scroller = log?.closest("[data-scroll]") ?? document.getElementById("scroll");
 const composer = document.getElementById("composer"), text = document.getElementById("text");
 const alertBox = document.getElementById("alert"), chosen = document.getElementById("chosen");
-const title = document.title, own = new Set();
+const product = document.title, own = new Set();
+let title = product;
 const files = composer?.elements.file, voice = composer?.elements.voice;
 
 function newId() {
@@ -26,6 +27,7 @@ body.addEventListener("htmx:afterRequest", (event) => {
   const from = event.detail.elt, status = event.detail.xhr.status;
   if (status) delete from.dataset.sent;
   if (!event.detail.successful || !log || event.detail.requestConfig.verb !== "post") return;
+  if (from.matches("[data-rename]")) closeMenu();
   if (from === composer) { composer.reset(); showChosen(); text.focus(); }
 });
 body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
@@ -48,7 +50,7 @@ if (log) {
   body.addEventListener("htmx:sseMessage", () => { if (wasAtEnd) toEnd(); });
   body.addEventListener("htmx:sseClose", (event) => {
     event.target.closest(".turn")?.classList.remove("running");
-    if (document.getElementById("conversations")) htmx.ajax("GET", `${address}/list`, { target: "#conversations", swap: "innerHTML" });
+    renewList();
   });
   body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === log) toEnd(); });
 
@@ -98,10 +100,12 @@ if (log) {
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    if (body.classList.contains("drawer-open")) toggleDrawer();
+    if (menu?.open) closeMenu();
+    else if (body.classList.contains("drawer-open")) toggleDrawer();
     else if (isRunning()) document.querySelector(".stop").click();
   });
   toEnd();
+  nameTab();
 }
 
 // A block of code gets a button where the browser lets a page copy.
@@ -121,6 +125,34 @@ htmx.onLoad((added) => {
     block.append(code, button);
   }
 });
+// Who holds the talk is always told anew; a list in which somebody searches, reads or stands stays as it is.
+function renewList() {
+  const list = document.getElementById("conversations");
+  if (!list) return;
+  const isUsed = list.contains(document.activeElement) || list.scrollTop > 0 || document.getElementById("search").value;
+  htmx.ajax("GET", `${address}/list`, { target: list, swap: isUsed ? "none" : "innerHTML" });
+}
+// A day, or of today the time, as people write it where they are.
+htmx.onLoad((added) => {
+  for (const time of added.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime), isToday = at.toDateString() === new Date().toDateString();
+    time.textContent = at.toLocaleString(document.documentElement.lang, isToday ? { timeStyle: "short" } : { dateStyle: "medium" });
+  }
+});
+body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target?.id === "conversations") nameTab(); });
+document.querySelector("[data-search]")?.addEventListener("submit", (event) => event.preventDefault());
+const menu = document.querySelector(".menu");
+function closeMenu() {
+  menu.open = false;
+  menu.querySelector("summary").focus();
+}
+document.addEventListener("click", (event) => { if (menu?.open && !menu.contains(event.target)) menu.open = false; });
+// Its title is what the page is called, also in the list of tabs.
+function nameTab() {
+  const here = document.querySelector("#conversations [aria-current] .title")?.textContent;
+  if (here) title = `${here} · ${product}`;
+  document.title = document.hidden && document.title.startsWith("•") ? `• ${title}` : title;
+}
 function hasWords() { return text.value.trim() || files?.files.length || voice?.files.length; }
 // The server takes no more, and a browser that is refused amid its sending does not show why.
 function isTooMuch() {
@@ -182,6 +214,7 @@ function add(html) {
   if (document.hidden) document.title = `• ${title}`;
   htmx.swap(log, [...added.children].map((part) => part.outerHTML).join(""), { swapStyle: "beforeend" });
   if (wasAtEnd) toEnd();
+  renewList();
 }
 function toggleDrawer() {
   const isOpen = body.classList.toggle("drawer-open");

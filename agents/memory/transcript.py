@@ -355,7 +355,10 @@ class Transcript:
                 RECENT, (storable(user), sys.maxsize if before is None else before, most)
             ).fetchall()
             words = (database.execute(FIRST_WORDS, (thread, storable(user))).fetchall() for _, thread, _ in rows)
-            return [RecentThread(*row, tuple(text for (text,) in said)) for row, said in zip(rows, words, strict=True)]
+            return [
+                RecentThread(place, thread, at_ms, tuple(text for (text,) in said))
+                for (place, thread, at_ms), said in zip(rows, words, strict=True)
+            ]
 
         return await self._connection.read(read)
 

@@ -192,17 +192,47 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         ran = None if form.uploads else await commands.run(talk, form.fields.get("text", ""), id)
         return ran or await _begun(talk, form, id, reader)
 
-    @routes.post(f"{path}/undo")
-    async def undo(talk: Talking, id: NewId) -> str:
-        """Take back what was written last."""
-        return await talk.begin(talk.new(UNDO, id, COMMAND))
-
     @routes.post(f"{path}/choices")
     async def choose(talk: Talking, form: Sent, id: NewId) -> str:
         """Answer the open question, once and no other one."""
         answer, question = form.fields.get("choose", _values(form.fields)), form.fields.get("question", "-")
         text, full_id = await answer_message(talk.assistant, talk.thread, talk.user, id, answer, question)
         return await talk.begin(talk.new(text, full_id, CHOICE))
+
+    @routes.post(f"{path}/stop")
+    async def stop(talk: Talking) -> Response:
+        """Stop the answer that is being made; what was said so far is kept."""
+        await talk.answers.stop(talk.thread, talk.user)
+        return Response(status_code=204)
+
+    _add_second_thoughts(routes, path, conversation)
+
+
+def _add_second_thoughts(routes: APIRouter, path: str, conversation: Callable[..., Awaitable[Conversation]]) -> None:
+    """Add the paths on what was said before: another try, other words, what is taken back, what one thinks of it."""
+    Talking = Annotated[Conversation, Depends(conversation)]  # noqa: N806
+
+    @routes.post(f"{path}/edit")
+    async def edit(talk: Talking, form: Sent, id: NewId) -> str:
+        """Take a message in place of an earlier one and of all behind it, whose writes are taken back."""
+        text, message = form.fields.get("text", "").strip(), form.fields.get("message", "")
+        turn = await talk.turn(id) or await talk.edited(message, text, id)
+        if turn is None:
+            raise HTTPException(404)
+        return await talk.begin(turn)
+
+    @routes.post(f"{path}/rating")
+    async def rate(talk: Talking, form: Sent) -> str:
+        """Keep what the user thinks of an answer."""
+        message = form.fields.get("message", "")
+        if await talk.turn(message) is None:
+            raise HTTPException(404)
+        return await talk.rate(message, form.fields.get("sign", ""), form.fields.get("word", ""))
+
+    @routes.post(f"{path}/undo")
+    async def undo(talk: Talking, id: NewId) -> str:
+        """Take back what was written last."""
+        return await talk.begin(talk.new(UNDO, id, COMMAND))
 
     @routes.post(f"{path}/again")
     async def again(talk: Talking, id: str) -> str:
@@ -211,12 +241,6 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         if turn is None:
             raise HTTPException(404)
         return await talk.begin(turn)
-
-    @routes.post(f"{path}/stop")
-    async def stop(talk: Talking) -> Response:
-        """Stop the answer that is being made; what was said so far is kept."""
-        await talk.answers.stop(talk.thread, talk.user)
-        return Response(status_code=204)
 
 
 add_talk(router, "/talk/{thread}", _talk)

@@ -11,10 +11,10 @@ from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
 from app.doors.http.exchange import PathName, Served, audited, having
+from app.doors.http.page.conversations import MOST_SEARCHED as MOST_LISTED
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.guard import Language, PageRoute, Visiting, new_router
 from app.doors.http.page.markup import draw
-from app.doors.http.page.conversations import MOST_SEARCHED as MOST_LISTED
 from app.doors.http.page.router import VERSION, NewId, Sent
 from app.doors.http.seat.paths import person
 from app.presentation.listing import first_line

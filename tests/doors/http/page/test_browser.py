@@ -243,6 +243,36 @@ async def test_conversations_by_title(assistant: Assistant, script: Script) -> N
         await expect(page.locator("#conversations")).to_contain_text("Nothing here yet.")
 
 
+async def test_a_message_is_edited_and_an_answer_rated(assistant: Assistant, script: Script) -> None:
+    """An edited message and its answer stand in place of all behind it; an answer is copied, and rated with a word."""
+    script.add(supervisor=["One.", "Two.", "Three **bold**.", "Four."])
+    async with browsing(assistant) as page:
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await say(page, "first")
+        await expect(page.locator("#log")).to_contain_text("One.")
+        await say(page, "second")
+        await expect(page.locator("#log")).to_contain_text("Two.")
+        await page.fill("#text", "a draft")
+        await page.get_by_role("button", name="Edit the message").first.click()
+        await page.locator(".editor textarea").fill("better")
+        await page.locator(".editor").get_by_role("button", name="Send").click()
+        await expect(page.locator("#log")).to_contain_text("Three bold.")
+        await expect(page.locator(".heard")).to_have_text(["You:\nbetter"])
+        await expect(page.locator("#text")).to_have_value("a draft")
+        await expect(page.locator(".turn.running")).to_have_count(0)
+        await page.get_by_role("button", name="Copy the answer").click()
+        await expect(page.locator(".was-copied")).to_have_count(1)
+        assert await page.evaluate("navigator.clipboard.readText()") == "Three bold."
+        await page.get_by_role("button", name="Bad answer").click()
+        await page.get_by_label("What about it?").fill("wrong")
+        await page.get_by_label("What about it?").press("Enter")
+        await expect(page.locator(".rating")).to_contain_text("Thank you.")
+        await expect(page.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "true")
+        await page.get_by_role("button", name="Answer anew").click()
+        await expect(page.locator("#log")).to_contain_text("Four.")
+        await expect(page.locator(".turn")).to_have_count(1)
+
+
 async def test_code_is_copied(assistant: Assistant, script: Script) -> None:
     """A block of code has a button that copies it and says so. An old answer has the button, too."""
     script.add(supervisor=["Run this:\n```\nmake chat\n```"])

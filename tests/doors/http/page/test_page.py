@@ -151,6 +151,28 @@ async def test_the_list_of_conversations(client: httpx.AsyncClient, script: Scri
     assert "Good evening." not in (await client.get("/talk/t7/export")).text
 
 
+async def test_edited_answered_anew_and_rated(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
+    """A message is replaced with all behind it, also after a reload; a sign is kept with its turn, with a word."""
+    script.add(supervisor=["One.", "Two.", "Three.", "Four."])
+    await said(client, text="first", id="message-1")
+    await said(client, text="second", id="message-2")
+    await said(client, f"{TALK}/edit", text="other", message="message-2", id="message-3")
+    assert [message.text for message in script.asked[-1].messages if message.text == "second"] == []
+    page = (await client.get(TALK)).text
+    assert ("One." in page, "Two." in page, "Three." in page) == (True, False, True)
+    assert "Four." in await said(client, f"{TALK}/edit", message="message-1", id="message-4")
+    page = (await client.get(TALK)).text
+    assert ("One." in page, "Three." in page, page.count('class="heard"')) == (False, False, 1)
+    for sign, word in (("up", ""), ("down", "too short")):
+        rating = {"message": "message-4", "sign": sign, "word": word}
+        assert (await client.post(f"{TALK}/rating", data=rating, headers=BY_PAGE)).status_code == 200
+    assert await assistant.memory.feedback.signs("day", "local") == {"message-4": "👎"}
+    assert (await client.get(TALK)).text.count('aria-pressed="true"') == 1
+    for path in ("edit", "rating"):
+        unknown = {"message": "message-9", "text": "x", "id": "message-5"}
+        assert (await client.post(f"{TALK}/{path}", data=unknown, headers=BY_PAGE)).status_code == 404
+
+
 async def test_a_new_message_ends_the_answer_before_it(client: httpx.AsyncClient, script: Script) -> None:
     """Whoever writes meanwhile is answered; of the answer before, what was shown stays. Sent again, it ends nothing."""
     script.gates["supervisor"] = gate = Gate(2)

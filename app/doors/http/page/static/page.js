@@ -70,6 +70,19 @@ if (log) {
     }
   });
 
+  // What comes in place of a message takes the place of all behind it as well.
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.requestConfig?.path !== `${address}/edit` || !event.detail.shouldSwap) return;
+    let turn = event.detail.requestConfig.elt.closest(".turn");
+    while (turn) [turn, ] = [turn.nextElementSibling, turn.remove()];
+  });
+  log.addEventListener("submit", async (event) => {
+    const editor = event.target.closest("[data-editor]");
+    if (!editor) return;
+    event.preventDefault();
+    await send(`${address}/edit`, { text: editor.elements.text.value, message: editor.closest(".turn").dataset.id }, editor);
+    if (!editor.isConnected) text.focus();
+  });
   log.addEventListener("submit", async (event) => {
     const form = event.target.closest("[data-choice]");
     if (!form) return;
@@ -87,6 +100,15 @@ if (log) {
     if (again) {
       const turn = again.closest(".turn");
       await htmx.ajax("POST", `${address}/again?id=${encodeURIComponent(turn.dataset.id)}`, { source: again, target: turn, swap: "outerHTML" });
+    } else if (event.target.closest("[data-copy-answer]")) {
+      await copyAnswer(event.target.closest(".turn"));
+    } else if (event.target.closest("[data-edit]")) {
+      edit(event.target.closest(".turn"));
+    } else if (event.target.closest("[data-keep]")) {
+      leaveEditor(event.target.closest(".turn"));
+    } else if (event.target.closest("[data-anew]")) {
+      const anew = event.target.closest("[data-anew]");
+      await send(`${address}/edit`, { message: anew.closest(".turn").dataset.id }, anew);
     } else if (words) {
       await send(`${address}/messages`, { text: words.dataset.say }, words);
     }
@@ -183,6 +205,32 @@ async function record(button) {
   });
   recorder.start();
   button.setAttribute("aria-pressed", "true");
+}
+function edit(turn) {
+  if (turn.querySelector("[data-editor]")) return;
+  const editor = document.getElementById("editor").content.firstElementChild.cloneNode(true), heard = turn.querySelector(".heard");
+  editor.elements.text.value = heard.querySelector(".words").textContent;
+  heard.after(editor);
+  heard.hidden = true;
+  editor.elements.text.focus();
+}
+function leaveEditor(turn) {
+  turn.querySelector("[data-editor]").remove();
+  turn.querySelector(".heard").hidden = false;
+  turn.querySelector("[data-edit]").focus();
+}
+// What stands there, without the names and buttons that are only read aloud or pressed.
+async function copyAnswer(turn) {
+  const parts = [...turn.querySelectorAll(".answer :is(.said, .view)")].map((part) => {
+    const words = part.cloneNode(true);
+    for (const beside of words.querySelectorAll(".hidden, .copy, .speaker")) beside.remove();
+    return words.textContent.trim();
+  });
+  const button = turn.querySelector("[data-copy-answer]"), label = button.title;
+  try { await navigator.clipboard.writeText(parts.join("\n\n")); } catch { return; }
+  button.setAttribute("aria-label", button.title = body.dataset.copied);
+  button.classList.add("was-copied");
+  setTimeout(() => { button.setAttribute("aria-label", button.title = label); button.classList.remove("was-copied"); }, 2000);
 }
 function send(path, values, source) {
   return htmx.ajax("POST", path, { source, target: log, swap: "beforeend", values });

@@ -167,10 +167,6 @@ class Settings(Extensions):
     memory_forwarding: Forwarding = "standard"
     silence_seconds: int = Field(default=0, ge=0)
     silence_times: int = Field(default=1, ge=1, le=10)
-    seat_wait: int = Field(default=0, ge=0)
-    seat_away: int = Field(default=1_800, ge=0)
-    operator_chat: int | None = None
-    operator_users: UserNumbers = "*"
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
     remote_tools: Path | None = None

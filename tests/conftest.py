@@ -38,11 +38,10 @@ from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.cli import command_line
-from app.composition import open_services, tables_of
+from app.composition import open_services, tables_of, turn_hooks
 from app.composition.databases import open_database
 from app.composition.help_chain import make_help
 from app.presentation.tool_card import faults
-from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings, read
 from benchmarks.unseen import Kept
@@ -58,13 +57,13 @@ from tests.support.compiled import (
     discovered,
     nodes_once,
     specialists,
-    watching_once,
 )
 from tests.support.made_tables import tables_copied
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_copy import copied_prompts
 from tests.support.prompt_order import order_faults
+from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import read_once, without_file
 from tests.support.training import BrieflyTrained, made_once, ranker, shortcuts, trained_once
 
@@ -130,16 +129,13 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with (
             open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(specialists())) as memory,
-            open_services(specialists(), memory, self._seats(memory), self.settings, *self.services) as services,
+            open_services(specialists(), memory, self.settings, *self.services) as services,
         ):
             help = await make_help(self.settings, memory)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
             options |= {"services": services, "models": self.models}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
-
-    def _seats(self, memory: Memory) -> Seats:
-        return Seats(memory, wait=self.settings.seat_wait, away=self.settings.seat_away)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -185,6 +181,7 @@ def compose(
         permissions=permissions,
         limits=limits or Limits(),
         services=services or Services(),
+        around_turn=turn_hooks(specialists()) if services else [],
     )
     return Assistant(player, speakers)
 
@@ -200,8 +197,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         random.Random(config.option.shuffle).shuffle(items)
     for item in items:
         needed = {name for mark in item.iter_markers("needs") for name in mark.args}
-        if missing := sorted(needed - discovered()[0].dialogs.keys()):
-            item.add_marker(pytest.mark.skip(reason=f"there is no dialog {', '.join(missing)}"))
+        if missing := sorted(needed - specialists().keys()):
+            item.add_marker(pytest.mark.skip(reason=f"there is no {', '.join(missing)}"))
 
 
 def told(text: str) -> str:
@@ -274,7 +271,6 @@ def built() -> Iterator[None]:
     """Check the same speakers, and build their graph and the command line, once in each process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.composition.faults", checked_once(faults))
-        patch.setattr("app.composition.calling", watching_once)
         patch.setattr("app.composition.trained_gate", cache(trained_gate))
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
@@ -392,6 +388,19 @@ def chat(tmp_path: Path, database: str) -> AsyncIterator[Chat] | Any:
     assert talk.script.left() == {}
     asked_with = [asked.messages for asked in talk.script.asked if asked.messages]
     assert [faults for messages in asked_with if (faults := order_faults(messages))] == []
+
+
+@pytest.fixture
+def script() -> Script:
+    """Lay out what the models of `assistant` say."""
+    return Script()
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path, script: Script) -> AsyncIterator[Assistant]:
+    """Open the application with the script's models."""
+    async with stage(tmp_path / "dialogs.db", script.models(ROLES)) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from agents.state.person import Wish
 from agents.state.talk import Status
 from agents.state.verdict import Kind
 from agents.toolkit.handover_tools import HAND_BACK
-from agents.toolkit.questions.form import missing, value_in_words
+from agents.toolkit.questions.form import EMPTY, missing, value_in_words
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import form_texts, phrase, title_of
 
@@ -150,7 +150,8 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
         return "", ""
     labels = form_texts(dialog.name, state["lang"])
     form = form_of(state, dialog.name)
-    values = [f"{labels.get(name, {}).get('label', name)}: {value_in_words(value)}" for name, value in form.items()]
+    given = {name: value for name, value in form.items() if value not in EMPTY}
+    values = [f"{labels.get(name, {}).get('label', name)}: {value_in_words(value)}" for name, value in given.items()]
     gaps = missing(dialog.form, form)
     question = labels.get(gaps[0], {}).get("question", "") if gaps else ""
     return "; ".join(values), question

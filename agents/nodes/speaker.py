@@ -168,9 +168,6 @@ class AgentNode:
         change.add(name, *news)
         reply = _storable(_named(message, state), context.limits.calls_per_reply)
         self._write(change, reply, is_told=draft.has_words, is_answered=is_answered)
-        if context.client_tools and not self.speaker.agent:
-            # Its model has read what the client says of its tools.
-            change.put(foreign=True)
         self._count(change, message)
         if not message.tool_calls:
             own = context.models.chain(name)[0].window

@@ -160,6 +160,10 @@ class Own(TypedDict, total=False):
     """What the last searches found; answers may cite it until the next turn that searches."""
     wrote: int
     """The last turn in which a tool wrote something."""
+    undid: int
+    """The last turn in which something was taken back."""
+    undo_asked: bool
+    """Whether the user was just asked if what was written long ago shall be taken back."""
     foreign: bool
     """Whether text from outside was read since the user last spoke; an answer to a tool's question does not count."""
     declined: list[str]

@@ -1,6 +1,6 @@
 """Tools that a client brings along and runs itself: a call of one ends the turn, and the next message has its result.
 
-What a client says of its tools, and what they give back, is text from outside.
+What they give back is text from outside.
 """
 
 import json

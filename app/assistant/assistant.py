@@ -39,7 +39,6 @@ from app.assistant.turn import Turn
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.assistant.typed_file import TypedFile
-from app.seat import Operator, Seat
 from app.security.rates import HourlyCount
 from prompts import phrase
 
@@ -88,6 +87,11 @@ class Assistant(ThreadReader):
     def limits(self) -> Limits:
         """How much one message, and a user's messages, may ask for."""
         return self._player.limits
+
+    @property
+    def lang(self) -> str:
+        """The language of a thread in which nothing was said."""
+        return self._player.lang
 
     @property
     def leading(self) -> Sequence[Model]:
@@ -188,8 +192,7 @@ class Assistant(ThreadReader):
     async def _gone(self, turn: Turn, after: str) -> list[Event]:
         """Let the conversation be where a message goes on; return what its user must be told of the turns it leaves."""
         thread, stored = turn.thread, await self.message(turn.thread, turn.id)
-        seat = await self.seats.of(thread)
-        if (seat and seat.holder) or (stored and stored.status not in ("open", "failed")):
+        if await self.holder(thread) or (stored and stored.status not in ("open", "failed")):
             return []
         if stored is None:
             at = None if turn.before else await self.branches.present(thread, after)
@@ -336,18 +339,6 @@ class Assistant(ThreadReader):
                 yield spent.note
         finally:
             await spent.store()
-
-    async def take_seat(self, thread: str, operator: Operator, *, force: bool = False) -> Seat:
-        """Let a person hold a thread; an answer that is being made in this process is stopped first. See `Seats.take`.
-
-        Raises:
-            UsageError: nobody has written there, or somebody else holds it, unless it is forced.
-        """
-        seat = await self.seats.of(thread)
-        if seat is None or not seat.holder:
-            await self.stop(thread)
-        lang = (await self.state(thread) or {}).get("lang") or self._player.lang
-        return await self.seats.take(thread, operator, lang, force=force)
 
     async def conclude(self, thread: str) -> None:
         """Keep what a thread that is stopped has found out of all who wrote there; waits for its turn."""

@@ -10,11 +10,11 @@ from agents.memory.preferences import Preferences
 from agents.state import State
 from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.questions import ask, fits
+from agents.toolkit.services import Takeover
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.recording import Record, Step, read_record
 from app.assistant.thread_events import END, events_of, number_of, row_of
 from app.assistant.turn_player import TurnPlayer, sound_state
-from app.seat.seats import Seats
 from dialogs import Dialog
 
 
@@ -30,10 +30,10 @@ class ThreadReader:
         """The dialogs a user can go to, with their descriptions."""
         return {name: dialog.description for name, dialog in self.speakers.dialogs.items()}
 
-    @property
-    def seats(self) -> Seats:
-        """Where people take threads over."""
-        return self._player.services.get(Seats)
+    async def holder(self, thread: str) -> str:
+        """Return the name of the person who holds a thread; empty if the assistant has it."""
+        takeover = self._player.services.find(Takeover)
+        return await takeover.holder(thread) if takeover else ""
 
     @property
     def specialists(self) -> list[Dialog]:
@@ -49,9 +49,7 @@ class ThreadReader:
         values = await self._values(thread)
         if not values:
             return None
-        seats = self._player.services.find(Seats)
-        seat = await seats.of(thread) if seats else None
-        held = {"held_by": seat.holder if seat and seat.holder else None}
+        held = {"held_by": await self.holder(thread) or None}
         if user is not None:
             return facts_of(thread, seen_by(values, user)) | {"lang": lang_of(values, user)} | held
         persons = {person: facts_of(thread, seen_by(values, person)) for person in values.get("persons", {})}

@@ -17,7 +17,7 @@ from langgraph.types import StateSnapshot
 from agents.conversation.changes import Update
 from agents.conversation.persons import lang_of, others_in, seen_by
 from agents.errors import BrokenState
-from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, Observed, TurnEnd, TurnStart
+from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, TurnEnd, TurnStart
 from agents.events.views import Notice
 from agents.graph import Graph
 from agents.hooks import around
@@ -44,7 +44,6 @@ from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, update_for
 from app.assistant.turn_queue import TurnQueue
 from app.presentation.texts import shortened
-from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
 from prompts import phrase
 
@@ -152,9 +151,6 @@ class TurnPlayer(Equipment):
                 yield stamp(event, entry.turn)
             return
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
-        seats = self.services.find(Seats)
-        seat = await seats.of(entry.thread) if seats else None
-        held_by = seat.holder if seat else ""
         preferences = await Preferences.of(self.memory.store, entry.user)
         context = await self._context(entry, turn, snapshot, preferences)
         run = Run(self.graph, context, snapshot, is_resumed=progress in RESUMED)
@@ -170,35 +166,25 @@ class TurnPlayer(Equipment):
                 # Who steers wants both messages answered at once.
                 if may_be_left and preferences.busy != "steer":
                     remarks = await self._left(entry, update["lang"])
-                if seats and not held_by and (notes := await seats.notes_for(entry.thread, entry.message_id)):
-                    update["heard"]["quoted"] = [*update["heard"].get("quoted", []), *notes]
             lang = (update or run.state)["lang"]
             run.recording.begin(lang, resumed=progress in RESUMED)
             mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
             for event in (_start(entry), *_as_shown(run.messages, run.state, entry), *mended, *remarks):
                 yield stamp(event, run.turn)
             request = TurnRequest(entry, run.turn, run.context, update, is_resumed=progress in RESUMED)
-            async with aclosing(self._hooked(run, request, progress, is_held=bool(held_by))) as events:
+            async with aclosing(self._hooked(run, request, progress)) as events:
                 async for event in events:
                     yield stamp(event, run.turn)
         finally:
             del self._runs[entry.thread]
             await context.spent.store()
         ms = round((time.perf_counter() - begun) * 1000)
-        end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": held_by})
+        end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": request.held_by})
         yield stamp(end, run.turn)
 
-    async def _hooked(
-        self, run: Run, request: TurnRequest, progress: Progress, *, is_held: bool
-    ) -> AsyncGenerator[Event, None]:
+    async def _hooked(self, run: Run, request: TurnRequest, progress: Progress) -> AsyncGenerator[Event, None]:
         """Answer a message within the hooks of plug-ins, one of which may answer in place of the graph."""
         entry, is_played = request.entry, False
-        if is_held:
-            # An answer that a crash left half made is not completed either: no model is asked.
-            await self.closing.hold(run, entry, None if progress is Progress.ENDED else request.update or {})
-            await self.services.get(Seats).note_waiting(entry.thread)
-            return
-
         answers = list[str]()
         async with AsyncExitStack() as stack:
 
@@ -226,8 +212,6 @@ class TurnPlayer(Equipment):
     async def _answer(self, run: Run, request: TurnRequest, progress: Progress) -> AsyncGenerator[Event, None]:
         """Run the graph, unless it came to its end before, and store the outcome."""
         entry, update = request.entry, request.update
-        if progress in RESUMED and (notice := await self._called(entry.thread, entry.received_ms)):
-            yield notice
         async with aclosing(self._driven(run, update, progress)) as events:
             async for event in events:
                 yield event
@@ -240,10 +224,9 @@ class TurnPlayer(Equipment):
             yield Forgetting(what=what)
 
     async def _driven(self, run: Run, update: Update | None, progress: Progress) -> AsyncGenerator[Event, None]:
-        """Run the graph when it may; yield its events, and what to tell of a person whom an observer calls."""
+        """Run the graph when it may, and yield its events."""
         if progress is Progress.ENDED:
             return
-        begun_ms = round(self.memory.now() * 1000)
         with self.queue.place(run.context.user) as run.place:
             async for notice in _waited(run.place, (update or run.state)["lang"]):
                 yield notice
@@ -252,9 +235,6 @@ class TurnPlayer(Equipment):
                     if isinstance(event, ModelEnd):
                         await run.context.spent.store()
                     yield event
-                    is_call = isinstance(event, Observed) and event.verdict == "person"
-                    if is_call and (called := await self._called(run.context.thread, begun_ms)):
-                        yield called
 
     async def _left(self, entry: InboxEntry, lang: str) -> list[Notice]:
         """Return what to tell of messages before this one that a stop left unanswered."""
@@ -275,12 +255,6 @@ class TurnPlayer(Equipment):
             return Spent()
         is_paid = not any(model.name.startswith(FREE) for model in self.models)
         return await budgets.budget(user, zone or machine_zone(), is_paid=is_paid)
-
-    async def _called(self, thread: str, since_ms: int) -> Notice | None:
-        """Return what to tell the user of a call that an observer has made since then."""
-        seats = self.services.find(Seats)
-        text = await seats.called_since(thread, since_ms) if seats else ""
-        return Notice(message=text) if text else None
 
     async def begun(self, thread: str) -> str:
         """Return the id of the message with which the graph was last at work in a thread; empty for none."""

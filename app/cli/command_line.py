@@ -24,7 +24,6 @@ from app.cli import demo, installation, lab, migration, setup, starter, talk, th
 from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation, results_alone
 from app.cli.ring import ring
-from app.cli.seat import seat
 from app.cli.worker import worker
 from app.composition import plugins_found
 from app.doors.visit import FAILED, FAULTS, INTERRUPTED, TROUBLE, USAGE
@@ -38,7 +37,7 @@ TERMINATED = 143
 COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
     *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget, threads.import_),
-    *(threads.system_messages, seat),
+    threads.system_messages,
     *(demo.demo, setup.setup, installation.notes, ring),
     *(installation.graph, installation.calibrate, installation.check),
     *(starter.new, migration.migrate, migration.rekey, migration.compact, worker),

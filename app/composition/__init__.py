@@ -19,7 +19,7 @@ from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.connection import Tables
 from agents.models import AskModel, ModelRequest, Models
-from agents.plugin import Plugin
+from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
@@ -42,9 +42,6 @@ from app.composition.supervisor_tools import abilities, change_language, current
 from app.composition.windows import fitting
 from app.extensions import Extensions, plugins
 from app.presentation.tool_card import faults
-from app.seat import seats
-from app.seat.observing import calling
-from app.seat.tool import offered
 from app.security.permissions import Permissions
 from app.settings import Settings, misspelt, read, use_extensions
 from dialogs import Dialog
@@ -83,7 +80,7 @@ async def open_assistant(
             LOG.warning("%s", changed)
         graph = build_graph(
             parts.speakers,
-            calling(parts.watching),
+            parts.watching,
             saver=memory.saver,
             store=memory.store,
             gate=trained_gate(await load_thresholds(memory.store)),
@@ -95,7 +92,7 @@ async def open_assistant(
             graph,
             Languages(settings.app_lang, tuple(languages())),
             queue=TurnQueue(settings.turns_at_once, settings.turns_waiting),
-            around_turn=[plugin.around_turn for plugin in brought if plugin.around_turn],
+            around_turn=turn_hooks(plugins_found()),
             **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
         )
         yield make(player, parts.speakers)
@@ -139,8 +136,6 @@ async def open_parts(
         keep_beside(memory.storage.path)
         if remote and speakers is None:
             everyone = await stack.enter_async_context(_completed(settings, everyone, models))
-        seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
-        given = settings, models, seating
         yield Parts(
             settings=settings,
             speakers=everyone,
@@ -150,7 +145,7 @@ async def open_parts(
             help=await make_help(settings, memory),
             permissions=Permissions(settings.permissions),
             limits=settings.limits,
-            services=await stack.enter_async_context(open_services(plugins_found(), memory, *given)),
+            services=await stack.enter_async_context(open_services(plugins_found(), memory, settings, models)),
         )
 
 
@@ -180,6 +175,11 @@ def make_models(settings: Settings, speakers: Speakers, override: str | None = N
     return settings.model_copy(update={"role_models": roles, "llm_parameters": parameters}).models(override)
 
 
+def turn_hooks(plug_ins: Mapping[str, Plugin]) -> list[AroundTurn]:
+    """Return the hooks of plug-ins around each answer."""
+    return [plugin.around_turn for plugin in plug_ins.values() if plugin.around_turn]
+
+
 def hooked(models: Models, plug_ins: Mapping[str, Plugin]) -> Models:
     """Return the models with the hooks of plug-ins around each call."""
     hooks = [plugin.around_model_call for plugin in plug_ins.values() if plugin.around_model_call]
@@ -202,8 +202,6 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     speakers, watching = discover()
     if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
         raise ConfigError(slips[0])
-    if settings.seat_wait:
-        speakers = offered(speakers)
     speakers = equipped(speakers, plugins())
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)
@@ -271,8 +269,7 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
 
 def tables_of(plug_ins: Mapping[str, Plugin]) -> list[Tables]:
     """Return the tables of the plug-ins and dialogs that have some, and of the application."""
-    own = (plugin.tables for plugin in plug_ins.values() if plugin.tables)
-    return [*own, seats.TABLES]
+    return [plugin.tables for plugin in plug_ins.values() if plugin.tables]
 
 
 @asynccontextmanager
@@ -285,11 +282,8 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
     Raises:
         ConfigError: a setting of a plug-in is wrong.
     """
-    seating = next((service for service in given if isinstance(service, seats.Seats)), seats.Seats(memory))
-    memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
-    rest = [service for service in given if service is not seating]
-    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own)
+    services = Services(*given, Adapter(memory.saver), WrittenFields(), *own)
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:

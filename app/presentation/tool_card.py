@@ -20,6 +20,7 @@ from agents.toolkit.result import schema_of
 from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Traits, traits_of
+from app.extensions import plugins
 from app.presentation.text_files import of_forms, paths, unreadable
 from app.process.files import replace_file
 from prompts import FALLBACK, PromptError, card, card_file, carded, files, lacking, named, prompt, read_text, translated
@@ -116,8 +117,6 @@ def _together(schemas: Sequence[Schema]) -> Schema:
     return {**merged, "required": required} if required else merged
 
 
-AT_TIMES = (*FINDING, "call_a_person")
-"""Tools that there are only where they are needed, or where a setting allows them."""
 LONGEST_EXAMPLE = 200
 _SLOT = re.compile(r"\{([^{}]*)\}")
 
@@ -129,13 +128,15 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
     """
     if unread := unreadable():
         return unread
-    everything = owned_tools(speakers)
+    everything, plug_ins = owned_tools(speakers), plugins()
     distinct = {id(tool): tool for owned in everything.values() for _, tool in owned}
     lines = [*_twice(speakers), *(fault for tool in distinct.values() for fault in _of_tool(tool))]
     for lang in languages:
         for path in (folder / lang / name for name, folder in files(lang, "**/cards/*.md").items()):
             if complete or path.stem in everything or path.stem in FINDING:
-                lines += _of_file(path, everything.get(path.stem, []))
+                # The tools of plug-ins are there where a setting allows them.
+                is_optional = path.stem in FINDING or path.parent.parent.name in plug_ins
+                lines += _of_file(path, everything.get(path.stem, []), is_optional=is_optional)
         lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
         lines += [*of_forms(speakers, lang), *_of_prompts(lang)]
@@ -209,8 +210,8 @@ def _of_example(example: str, allowed: Sequence[str]) -> Iterator[str]:
             yield f"the example {example[:40]!r} names {{{slot}}}, which is no parameter; there are: {there_are}"
 
 
-def _of_file(path: Path, owned: Sequence[Owned]) -> list[str]:
-    if not owned and path.stem not in AT_TIMES:
+def _of_file(path: Path, owned: Sequence[Owned], *, is_optional: bool) -> list[str]:
+    if not owned and not is_optional:
         return [f"{named(path)} describes a tool that no speaker has"]
     return [f"{named(path)}: {fault}" for fault in text_faults(read_text(path), slots(owned))]
 

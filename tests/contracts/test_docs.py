@@ -12,7 +12,6 @@ from pydantic_settings import BaseSettings
 from agents.memory import feedback, forgettings, gate_log, notices, updates
 from app.cli import command_line
 from app.composition import plugins_found
-from app.seat import seats
 from app.settings import Settings
 from app.settings import read as read_settings_of
 from dialogs import Dialog
@@ -73,7 +72,6 @@ def test_what_is_said_of_security_is_held() -> None:
         ("feedback", f"{feedback.KEPT_MS // DAY_MS} days"),
         ("gate log", f"{gate_log.KEPT:,} messages"),
         ("notices", f"{notices.KEPT_MS // DAY_MS} days"),
-        ("seat", f"{seats.KEPT_MS // DAY_MS} days"),
         ("forgettings", f"{forgettings.KEPT_MS // DAY_MS} day"),
     ],
 )

@@ -1,5 +1,5 @@
 """What the tests of plug-ins share with those of the doors."""
 
-from tests.doors.http.conftest import assistant, client, script
+from tests.doors.http.conftest import client
 
-__all__ = ["assistant", "client", "script"]
+__all__ = ["client"]

@@ -16,6 +16,7 @@ import tempfile
 import time
 from asyncio import StreamReader, StreamWriter
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -204,13 +205,13 @@ def befall(plan: Plan) -> Outcome:
         return asyncio.run(Chaos(plan, server, Path(folder)).run())
 
 
-def main() -> None:
+def main(befall: Callable[[Plan], Outcome], about: str | None, usual: Plan) -> None:
     """Read a plan from the command line, and print its outcome."""
-    options = argparse.ArgumentParser(description=__doc__)
-    for name, default in asdict(Plan()).items():
+    options = argparse.ArgumentParser(description=about)
+    for name, default in asdict(usual).items():
         options.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
     sys.stdout.write(f"{json.dumps(asdict(befall(Plan(**vars(options.parse_args())))), indent=1)}\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(befall, __doc__, Plan())

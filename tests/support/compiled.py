@@ -16,7 +16,6 @@ from agents.graph import Graph, build_graph
 from agents.memory import Memory
 from agents.toolkit.speaker import Silence, Speaker, Speakers
 from app.composition import discover, plugins_found
-from app.seat.observing import calling
 from observers import Observer
 from tests.support.prompt_copy import SHIPPED, is_unchanged
 
@@ -77,9 +76,7 @@ def compiled(
 
 @lru_cache(maxsize=24)
 def _compiled(staff: Cast, gate: Gate | None, direct_switch: bool) -> Graph:
-    return build_graph(
-        staff.speakers, calling(staff.observers), saver=None, store=None, gate=gate, direct_switch=direct_switch
-    )
+    return build_graph(staff.speakers, staff.observers, saver=None, store=None, gate=gate, direct_switch=direct_switch)
 
 
 def checked_once(faults: Find) -> Find:
@@ -100,7 +97,7 @@ def checked_once(faults: Find) -> Find:
 def built_once(
     speakers: Speakers, observers: Mapping[str, Observer], *, saver: Any, store: Any, **options: Any
 ) -> Graph:
-    """Take the place of `build_graph` where the observers come from `watching_once`."""
+    """Take the place of `build_graph` ."""
     if not _are_prompts_shipped():
         return build_graph(speakers, observers, saver=saver, store=store, **options)
     graph = copy.copy(_built(Cast(speakers, observers), tuple(options.items())))
@@ -115,16 +112,6 @@ def _are_prompts_shipped() -> bool:
 @lru_cache(maxsize=8)
 def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
     return build_graph(staff.speakers, staff.observers, saver=None, store=None, **dict(options))
-
-
-def watching_once(observers: Mapping[str, Observer]) -> Mapping[str, Observer]:
-    """Take the place of `calling`: the same observers stay the same."""
-    return _watching(Cast(Speakers(Speaker(name="")), observers))
-
-
-@lru_cache(maxsize=8)
-def _watching(staff: Cast) -> Mapping[str, Observer]:
-    return calling(staff.observers)
 
 
 def dependants_once(get_dependant: FindDependant) -> FindDependant:

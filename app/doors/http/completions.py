@@ -35,6 +35,7 @@ from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR
 from agents.state.person import FORWARDED, RESULT
 from agents.toolkit.client_tools import written_results
+from agents.toolkit.services import Takeover
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.turn import Exchange
@@ -204,19 +205,23 @@ class Talking:
         if body.model == HELPER:
             return await self._helped(body, user or f"http:{self.key.name}"), {}
         form = await answer_form(others.get(FIELD), self.assistant)
-        chat = self.key.inside(self.thread) if self.thread else _chat(self.for_whom, self.key)
-        histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
         *said, heard = exchanges(spoken)
         words, foreign = (heard.text or "", "") if heard.source == RESULT else unwrapped(last.text)
-        place = await histories.place(said, heard, self.idempotency_key, behind)
         is_typed = bool(words.strip()) or not foreign
+        # What nobody typed changes no chat's beginning: it is a front end's own call, about that chat.
+        named = _chat(self.for_whom, self.key) if is_typed or said else None
+        chat = self.key.inside(self.thread) if self.thread else named
+        histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
+        place = await histories.place(said, heard, self.idempotency_key, behind)
         beside = [Upload(foreign.encode("utf-8", "replace"), "context.txt", "file")] if is_typed and foreign else []
         text, source = (words, heard.source) if is_typed else (foreign, FORWARDED)
         turn = place.turn(text, source=source, user=user, device=exchange.DEVICE, rings=False, tools=tools)
         reading = await with_uploads(self.reader, turn, [*last.pictures[:MOST_PICTURES], *beside], FALLBACK)
         answer = await self.answers.to(reading.turn, self.key.holder) if reading.turn else Answer.over(turn)
         # Nothing else tells such a client what a person has said since; it counts as shown.
-        remarks = BETWEEN.join([*await self.assistant.seats.unshown(turn.thread), *reading.remarks])
+        takeover = self.assistant.services.find(Takeover)
+        unshown = await takeover.unshown(turn.thread) if takeover else []
+        remarks = BETWEEN.join([*unshown, *reading.remarks])
         lang = (await self.assistant.state(turn.thread) or {}).get("lang") or FALLBACK
         keep = partial(histories.keep, place, said, heard)
         write = partial(form.written, self.assistant, turn.owner, text, lang) if form else None

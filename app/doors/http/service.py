@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
 from agents.events import EVENTS
 from app.assistant import Assistant
+from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader, plugins_found
 from app.composition.workers import open_for_door
@@ -38,8 +39,6 @@ from app.doors.http.measures import Measures
 from app.doors.http.openai_form import error_of
 from app.doors.http.page import router as page
 from app.doors.http.page.guard import PageRoute, refused
-from app.doors.http.seat import page as seat_page
-from app.doors.http.seat import paths as seat_paths
 from app.doors.http.server import make_server
 from app.doors.visit import FAULTS
 from app.process.logs import log_on_stderr
@@ -291,10 +290,10 @@ def make_app(
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
-    for router in (turns.router, threads.router, seat_paths.router, completions.router, responses.router, agui.router):
+    for router in (turns.router, threads.router, completions.router, responses.router, agui.router):
         app.include_router(router, dependencies=[exchange.allowed("talk")])
     app.include_router(peers.make_router(assistant, answers, exchange.allowed("talk")))
-    for router in (event_paths.router, page.router, seat_page.router, operations):
+    for router in (event_paths.router, page.router, operations):
         app.include_router(router)
     app.state.plugins = [import_module(name) for plugin in plugins_found().values() for name in plugin.routes]
     for module in app.state.plugins:
@@ -332,10 +331,16 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
             callbacks = Callbacks(assistant.memory, str(url), settings.memory_callback_secret)
             await callbacks.prepare()
             await stack.enter_async_context(callbacks)
-        await stack.enter_async_context(seat_paths.clock_of(assistant))
+        # Nobody is told anything by them, so they need no stream of a user.
+        silent = [source for source in assistant.sources if source.is_silent]
+        await stack.enter_async_context(Clock(assistant.memory, silent, _nothing))
         app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
         await stack.enter_async_context(serving(app))
         yield app
+
+
+async def _nothing(ring: Ring) -> None:
+    pass
 
 
 async def serve(settings: Settings, host: str, port: int) -> int:

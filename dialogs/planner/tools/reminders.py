@@ -21,6 +21,7 @@ from agents.language.schedule.parser import moment, problem
 from agents.language.schedule.period import period
 from agents.language.schedule.series import without_next
 from agents.language.schedule.wording import worded_instant
+from agents.language.text.stems import stems
 from agents.language.text.vocabulary import listening
 from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
@@ -73,6 +74,24 @@ class KeptReminders(KeptList):
         if item is None or other is None or not super().same(item, other):
             return item is other
         return item["at_ms"] == other["at_ms"] or bool(item["rule"] and item["rung_ms"] != other["rung_ms"])
+
+    async def question(self, args: Json, runtime: Runtime) -> str | None:
+        """See `KeptList`. Raises as `refuse_other_kinds`."""
+        await self.refuse_other_kinds(args["numbers"], runtime)
+        return await super().question(args, runtime)
+
+    async def refuse_other_kinds(self, numbers: Collection[int], runtime: Runtime) -> None:
+        """Check what is to be deleted: "all timers" are timers and nothing else.
+
+        Raises:
+            Refused: the user has named a kind of which there are entries, and others are to be deleted.
+        """
+        lang, heard = runtime.state["lang"], {*stems(runtime.state["heard"]["text"] or "", runtime.state["lang"])}
+        live = await live_reminders(runtime)
+        named = {it.kind for it in live if heard.issuperset(stems(said(f"kind_{it.kind}", lang), lang))}
+        others = [line_of(it, runtime) for it in live if it.number in numbers and it.kind not in named]
+        if named and others and not runtime.context.is_shared:
+            raise Refused(said("reminders_other_kind", lang, items="; ".join(others)))
 
     def worded(self, value: Json, lang: str) -> str:
         """Return a reminder with its number, and whether it is over."""
@@ -267,6 +286,7 @@ async def delete_reminders(numbers: Numbers, runtime: Runtime) -> str:
 
     numbers: as listed.
     """
+    await REMINDERS.refuse_other_kinds(numbers, runtime)
     return await REMINDERS.delete(runtime, numbers)
 
 

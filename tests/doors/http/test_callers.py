@@ -13,6 +13,7 @@ from app.assistant import Assistant
 from app.doors.http.service import serve
 from app.security.api_keys import holder_of, read_keys
 from app.settings import Settings
+from tests.support.compiled import specialists
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 
 HELLO = {"text": "hello"}
@@ -43,14 +44,22 @@ NEEDED = {
     "POST /v1/responses": "talk",
     "POST /agui": "talk",
     "POST /a2a": "talk",
-    "GET /seats": "operate",
-    "PUT /threads/{thread}/seat": "operate",
-    "DELETE /threads/{thread}/seat": "operate",
-    "POST /threads/{thread}/seat/messages": "operate",
-    "POST /threads/{thread}/call": "talk",
-    "DELETE /threads/{thread}/call": "talk",
 }
 """The scope that each path wants."""
+OF_PLUGINS = {
+    "seat": {
+        "GET /seats": "operate",
+        "PUT /threads/{thread}/seat": "operate",
+        "DELETE /threads/{thread}/seat": "operate",
+        "POST /threads/{thread}/seat/messages": "operate",
+        "POST /threads/{thread}/call": "talk",
+        "DELETE /threads/{thread}/call": "talk",
+    }
+}
+"""Those of the paths of plug-ins."""
+for name in OF_PLUGINS.keys() & specialists().keys():
+    NEEDED |= OF_PLUGINS[name]
+
 LAB = "l" * 20
 PASSES = 0
 REFUSALS = {

@@ -25,9 +25,9 @@ from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
 from app.doors.http.completions import Reply
-from app.seat import Operator
 from app.standin import make_chat
 from prompts import sentence
+from tests.support import takeover
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
 from tests.support.odd_provider import Chunk, Provider, delta, end, words
@@ -36,7 +36,6 @@ from tests.support.user_words import user_words
 
 MODEL, HELPER = "dialog-supervisor", "dialog-supervisor-helper"
 PIXEL = f"data:image/png;base64,{base64.b64encode(bytes.fromhex('89504e470d0a1a0a') + b'dot').decode()}"
-ANNA = Operator("Anna", "desk Anna")
 SYSTEM = {"role": "system", "content": "You are a pirate."}
 
 
@@ -356,6 +355,7 @@ async def test_new_words_alone_go_on_behind_a_history(openai_client: AsyncOpenAI
     assert user_words(script.asked[-1].messages) == ["hello", "my cat is Miso", "and she hates tuna", "good night"]
 
 
+@pytest.mark.needs("seat")
 async def test_a_person_in_the_assistants_place(
     openai_client: AsyncOpenAI, assistant: Assistant, script: Script
 ) -> None:
@@ -368,13 +368,13 @@ async def test_a_person_in_the_assistants_place(
         return str(reply.choices[0].message.content)
 
     await answer_to("hello")
-    await assistant.take_seat("t", ANNA)
+    await takeover.take(assistant, "t")
     held = "Anna reads this; the assistant is silent."
-    assert await answer_to("my lamp is broken") == f"{sentence('seat', 'taken', 'en', name='Anna')}\n\n{held}"
-    await assistant.seats.say("t", ANNA, "A new one comes.", "1")
+    assert await answer_to("my lamp is broken") == f"{sentence('seat/phrases', 'taken', 'en', name='Anna')}\n\n{held}"
+    await takeover.say(assistant, "t", "A new one comes.")
     assert await answer_to("thanks") == f"Anna: A new one comes.\n\n{held}"
-    await assistant.seats.hand_back("t", ANNA)
-    assert await answer_to("when?") == f"{sentence('seat', 'back', 'en')}\n\nOn Monday."
+    await takeover.hand_back(assistant, "t")
+    assert await answer_to("when?") == f"{sentence('seat/phrases', 'back', 'en')}\n\nOn Monday."
 
 
 @pytest.mark.parametrize("named", [{}, {"X-Thread-Id": "ann"}])

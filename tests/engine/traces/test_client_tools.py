@@ -79,12 +79,12 @@ async def test_no_name_is_taken_from_the_assistants_tools(chat: Chat) -> None:
 
 
 @pytest.mark.needs("planner")
-async def test_what_a_client_says_is_foreign(chat: Chat) -> None:
-    """Once a model has read a client's descriptions or results, a write of ours waits for the user's yes."""
-    chat.expects(
-        supervisor=[Call("plan_things", {"brief": "-"})], planner=[Call("add_todos", {"items": ["rum"]}), "ok"]
-    )
-    assert "confirm:" in await says(chat, "add rum")
+async def test_what_a_clients_tool_gives_is_foreign(chat: Chat) -> None:
+    """Once a model has read it, a write of ours waits for the user's yes."""
+    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})])
+    chat.expects(planner=[ROME, Call("add_todos", {"items": ["rum"]}), "ok"])
+    await says(chat, "add what the weather needs")
+    assert "confirm:" in await brings(chat, ClientResult(call=ids(chat)[0], text="rum weather"))
     assert "planner.add_todos(items=['rum']) = " in await says(chat, "yes")
 
 

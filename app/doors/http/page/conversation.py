@@ -73,10 +73,10 @@ class Conversation:
 
     async def holder(self) -> str:
         """Return who holds the conversation: a person, a dialog by its title, or the assistant."""
-        seat = await self.assistant.seats.of(self.thread)
-        if seat and seat.holder:
-            return seat.holder
-        dialog = (await self.assistant.state(self.thread, self.user) or {}).get("dialog")
+        facts = await self.assistant.state(self.thread, self.user) or {}
+        person, dialog = facts.get("held_by"), facts.get("dialog")
+        if person:
+            return str(person)
         return title_of(dialog, self.lang) if dialog else sentence("page", "assistant", self.lang)
 
     async def edited(self, message: str, text: str, id: str) -> Turn | None:

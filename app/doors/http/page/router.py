@@ -97,13 +97,15 @@ async def new() -> Response:
 
 
 @router.get("/talk/{thread}")
-async def page(talk: Talk, visitor: Visiting, reader: Reader) -> str:
+async def page(talk: Talk, visitor: Visiting, reader: Reader, request: Request) -> str:
     """Return the page with a conversation."""
     log, row = await talk.log()
-    found = await conversations_of(talk.assistant, visitor, talk.user)
-    facts = {"name": visitor.name, "operates": visitor.allows("operate"), "takes": reader.kinds, "version": VERSION}
+    listed = _list(talk, await conversations_of(talk.assistant, visitor, talk.user))
+    modules = request.app.state.plugins if visitor.allows("operate") else []
+    links = [module.link(talk.lang) for module in modules if hasattr(module, "link")]
+    facts = {"name": visitor.name, "links": links, "takes": reader.kinds, "version": VERSION, "listed": listed}
     facts |= {"openings": openings(talk.assistant.speakers, talk.lang), "longest_title": LONGEST_TITLE}
-    facts |= {"listed": _list(talk, found), "holder": await talk.holder()}
+    facts |= {"holder": await talk.holder()}
     return draw("page", talk.lang, log=log, row=row, address=talk.address, **facts)
 
 

@@ -103,9 +103,9 @@ async def page(talk: Talk, visitor: Visiting, reader: Reader, request: Request) 
     listed = _list(talk, await conversations_of(talk.assistant, visitor, talk.user))
     modules = request.app.state.plugins if visitor.allows("operate") else []
     links = [module.link(talk.lang) for module in modules if hasattr(module, "link")]
-    facts = {"name": visitor.name, "links": links, "takes": reader.kinds, "version": VERSION, "listed": listed}
+    facts: dict[str, object] = {"name": visitor.name, "links": links, "takes": reader.kinds, "listed": listed}
     facts |= {"openings": openings(talk.assistant.speakers, talk.lang), "longest_title": LONGEST_TITLE}
-    facts |= {"holder": await talk.holder()}
+    facts |= {"holder": await talk.holder(), "version": VERSION}
     return draw("page", talk.lang, log=log, row=row, address=talk.address, **facts)
 
 

@@ -139,6 +139,7 @@ async def test_callers_do_not_meet(assistant: Assistant, script: Script) -> None
         ("/threads/..%2F..%2Fetc/passwd", b'{"text": "hello"}', 404),
         (f"/threads/{'x' * 201}/turns", b'{"text": "hello"}', 422),
         ("/threads/../../etc/turns", b'{"text": "hello"}', 404),
+        ("/agui", b"[%s]" % (b"{}," * 300_000), 413),
         ("/nowhere", b"{}", 404),
     ],
 )

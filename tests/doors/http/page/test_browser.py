@@ -297,7 +297,6 @@ async def test_commands_files_and_a_person(tmp_path: Path, script: Script) -> No
                 }"""
             )
             await expect(page.locator("#chosen")).to_have_text("dot.png")
-            await page.keyboard.press("Enter")
             await say(page, "what is it?")
             await expect(page.locator("#log")).to_contain_text("A dot.")
             await page.locator(".menu summary").press("Enter")
@@ -480,9 +479,9 @@ async def test_what_comes_unasked_leaves_the_rest_alone(assistant: Assistant, sc
         # Whoever looks elsewhere is told by the title, and by the system once they have pressed a button.
         await page.context.grant_permissions(["notifications"])
         await page.evaluate(
-            "window.Notification = class extends EventTarget { constructor(title, more) {"
+            "() => { window.Notification = class extends EventTarget { constructor(title, more) {"
             " super(); document.body.dataset.rang = more.body; } static permission = 'granted';"
-            " static requestPermission = async () => 'granted'; }"
+            " static requestPermission = async () => 'granted'; }; }"
         )
         await page.locator(".menu summary").press("Enter")
         await page.get_by_role("button", name="Notify me").press("Enter")

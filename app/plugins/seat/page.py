@@ -46,6 +46,11 @@ def link(lang: str) -> tuple[str, str]:
     return SEAT, sentence("seat/page", "seat", lang)
 
 
+def offer(assistant: Assistant, lang: str) -> tuple[str, str] | None:
+    """Return what a user can say by a button of the page, and the button's label; None where nobody can be called."""
+    return ("/person", sentence("seat/page", "call", lang)) if assistant.services.get(Seats).wait else None
+
+
 class SeatRoute(PageRoute):
     """A path of the seat."""
 

@@ -1,7 +1,7 @@
 """A conversation as the page shows it: what was said, and answers that are being made, as a stream of HTML."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import cast
@@ -15,11 +15,12 @@ from agents.memory.feedback import ShownTurn
 from agents.memory.inbox import TO, TOLD, TranscriptLine, lines_of
 from agents.sources.attachments import MARKED, marks
 from agents.state.person import ASR, Quoted
-from agents.toolkit.questions import worded
+from agents.toolkit.questions import CHOICE, worded
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import NOT_TAKEN
 from app.assistant.branches import BEGINNING, parents_in
 from app.assistant.recording import Step
+from app.doors.client_answers import MARK
 from app.doors.http.answers import Answer, Answers
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.markup import draw
@@ -135,11 +136,14 @@ class Conversation:
         steps = {} if after else await self.assistant.steps(self.thread)
         left = await self.assistant.branches.left(self.thread) if lines else set()
         signs = await self.assistant.memory.feedback.signs(self.thread, self.user) if lines else {}
+        chosen = {
+            line.message_id.rpartition(MARK)[2]: line.text for line in lines if line.metadata.get("source") == CHOICE
+        }
         drawn = []
         for id, spoken in groupby(lines, lambda line: line.message_id):
             if id not in turns and id not in left:
                 steps = steps if not after else await self.assistant.steps(self.thread, id)
-                drawn.append(self._past(id, [*spoken], asked, steps.get(id, ()), signs.get(id)))
+                drawn.append(self._past(id, [*spoken], asked, steps.get(id, ()), signs.get(id), chosen))
         for answer in self.answers.kept_of(self.thread)[-1:]:
             if not after and answer.is_over and answer.turn.owner == self.user and _is_left(answer):
                 drawn.append(self._past(answer.turn.id, [], asked, ()))
@@ -184,12 +188,16 @@ class Conversation:
         asked: Interrupt | None,
         steps: Sequence[Step],
         sign: str | None = None,
+        chosen: Mapping[str, str] | None = None,
     ) -> Markup:
         """Draw a message and its answer: from the events while they are kept, else from transcript and record.
 
         The question that is still open is left out.
         """
-        drawing, answer = Drawing(self.user, self.lang, is_past=True), self.answers.of(self.thread, id)
+        drawing, answer = (
+            Drawing(self.user, self.lang, is_past=True, chosen=chosen or {}),
+            self.answers.of(self.thread, id),
+        )
         heard = [self._heard(line.text, **line.metadata) for line in lines if line.role == "user"]
         if answer and not lines:
             heard = [self._heard(answer.turn.text, source=answer.turn.source, quoted=answer.turn.quoted)]

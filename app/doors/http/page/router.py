@@ -19,11 +19,12 @@ from agents.toolkit.questions import CHOICE
 from app.assistant.file_reader import FileReader
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.short_term_memory import COMMAND
+from app.doors import slash_commands
 from app.doors.http.delivery import streamed
 from app.doors.http.events import MOST_TABS, EventStream
 from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page import commands
-from app.doors.http.page.conversation import PAGE, Conversation, PagePosition, address_of
+from app.doors.http.page.conversation import DEVICE, PAGE, Conversation, PagePosition, address_of
 from app.doors.http.page.conversations import LONGEST_TITLE, ConversationPage, conversations_of, rename
 from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, session_of, sign_in, user_of
 from app.doors.http.page.markup import draw
@@ -101,11 +102,16 @@ async def page(talk: Talk, visitor: Visiting, reader: Reader, request: Request) 
     """Return the page with a conversation."""
     log, row = await talk.log()
     listed = _list(talk, await conversations_of(talk.assistant, visitor, talk.user))
-    modules = request.app.state.plugins if visitor.allows("operate") else []
+    all_modules = request.app.state.plugins
+    modules = all_modules if visitor.allows("operate") else []
     links = [module.link(talk.lang) for module in modules if hasattr(module, "link")]
+    offers = [module.offer(talk.assistant, talk.lang) for module in all_modules if hasattr(module, "offer")]
     facts: dict[str, object] = {"name": visitor.name, "links": links, "takes": reader.kinds, "listed": listed}
     facts |= {"openings": openings(talk.assistant.speakers, talk.lang), "longest_title": LONGEST_TITLE}
-    facts |= {"holder": await talk.holder(), "version": VERSION}
+    facts |= {"holder": await talk.holder(), "version": VERSION, "offers": [offer for offer in offers if offer]}
+    facts |= {
+        "commands": [(each.name, each.description(talk.lang)) for each in slash_commands.offered(DEVICE, "private")]
+    }
     return draw("page", talk.lang, log=log, row=row, address=talk.address, **facts)
 
 

@@ -16,6 +16,7 @@ from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
+from app.plugins.seat.seats import Seats
 from app.settings import Settings
 from prompts import title_of
 from tests.support.endpoint_talk import talk
@@ -122,6 +123,8 @@ async def test_a_choice_by_its_button_and_undo(assistant: Assistant, script: Scr
         await expect(page.locator("#log")).to_contain_text("Both are gone.")
         await expect(page.locator(".turn.running")).to_have_count(0)
         await expect(yes).to_be_disabled()
+        await page.reload()
+        await expect(yes).to_have_attribute("aria-pressed", "true")
         await page.get_by_role("button", name="Undo the last change").click()
         await expect(page.locator(".turn").last).to_contain_text("milk")
 
@@ -271,6 +274,48 @@ async def test_a_message_is_edited_and_an_answer_rated(assistant: Assistant, scr
         await page.get_by_role("button", name="Answer anew").click()
         await expect(page.locator("#log")).to_contain_text("Four.")
         await expect(page.locator(".turn")).to_have_count(1)
+
+
+async def test_commands_files_and_a_person(tmp_path: Path, script: Script) -> None:
+    """Commands are offered by the keyboard, a pasted file goes along, and a button calls a person."""
+    script.sees = True
+    script.add(supervisor=["A dot."])
+    async with stage(tmp_path / "files.db", script.models(ROLES)) as assistant:
+        assistant.services.get(Seats).wait = 60
+        async with browsing(assistant, reader=FileReader(assistant, None, 1_000)) as page:
+            await page.keyboard.type("/he")
+            await expect(page.locator("#commands li:visible")).to_have_count(1)
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#text")).to_have_value("/help ")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#log")).to_contain_text("/undo")
+            await page.locator("#text").evaluate(
+                """(text) => {
+                    const files = new DataTransfer(), bytes = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 1]);
+                    files.items.add(new File([bytes], "dot.png", { type: "image/png" }));
+                    text.dispatchEvent(new ClipboardEvent("paste", { clipboardData: files, cancelable: true }));
+                }"""
+            )
+            await expect(page.locator("#chosen")).to_have_text("dot.png")
+            await say(page, "what is it?")
+            await expect(page.locator("#log")).to_contain_text("A dot.")
+            await page.locator(".menu summary").press("Enter")
+            await page.get_by_role("button", name="Call a person").press("Enter")
+            await expect(page.locator("#log")).to_contain_text("A person is called.")
+
+
+async def test_a_question_is_left(tmp_path: Path, script: Script) -> None:
+    """A form has "cancel", which is a message of the user and closes the form."""
+    script.add(supervisor=BEGIN, planner=[Call("ask_address"), "Then not."])
+    async with (
+        stage(tmp_path / "form.db", script.models(ROLES), change=with_shop) as assistant,
+        browsing(assistant) as page,
+    ):
+        await say(page, "come and fetch it")
+        await page.get_by_role("button", name="Cancel").click()
+        await expect(page.locator("#log")).to_contain_text("Then not.")
+        await expect(page.locator(".heard").last).to_contain_text("Never mind")
+        await expect(page.locator("input[name='field.street']")).to_be_disabled()
 
 
 async def test_code_is_copied(assistant: Assistant, script: Script) -> None:
@@ -431,3 +476,16 @@ async def test_what_comes_unasked_leaves_the_rest_alone(assistant: Assistant, sc
         await page.keyboard.type("tence")
         await expect(page.locator("#text")).to_have_value("half a sentence")
         await expect(page.locator("#text")).to_be_focused()
+        # Whoever looks elsewhere is told by the title, and by the system once they have pressed a button.
+        await page.context.grant_permissions(["notifications"])
+        await page.evaluate(
+            "() => { window.Notification = class extends EventTarget { constructor(title, more) {"
+            " super(); document.body.dataset.rang = more.body; } static permission = 'granted';"
+            " static requestPermission = async () => 'granted'; }; }"
+        )
+        await page.locator(".menu summary").press("Enter")
+        await page.get_by_role("button", name="Notify me").press("Enter")
+        await page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
+        await assistant.memory.notices.add("local", thread, "p", text="The cake is done.", lang="en")
+        await expect(page).to_have_title(re.compile("^• "))
+        await expect(page.locator("body")).to_have_attribute("data-rang", re.compile("The cake is done"))

@@ -173,6 +173,21 @@ async def test_edited_answered_anew_and_rated(client: httpx.AsyncClient, assista
         assert (await client.post(f"{TALK}/{path}", data=unknown, headers=BY_PAGE)).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("2*3*4 = 24", "2*3*4 = 24"),
+        ("- [ ] milk\n- [x] tea", "<li>☐ milk</li>\n<li>☑ tea</li>"),
+        ("```python\n1\n```", '<pre tabindex="0" data-lang="python"><code>1\n</code></pre>'),
+        ("see https://a.example/x_y_z.", 'href="https://a.example/x_y_z" '),
+        ("(https://a.example)", ">https://a.example</a>)"),
+    ],
+)
+def test_what_people_write_is_drawn(text: str, drawn: str) -> None:
+    """Stars between numbers, tasks, code with its language and bare addresses are drawn as what they are."""
+    assert drawn in markdown(text)
+
+
 async def test_a_new_message_ends_the_answer_before_it(client: httpx.AsyncClient, script: Script) -> None:
     """Whoever writes meanwhile is answered; of the answer before, what was shown stays. Sent again, it ends nothing."""
     script.gates["supervisor"] = gate = Gate(2)

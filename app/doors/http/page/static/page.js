@@ -5,6 +5,7 @@ const composer = document.getElementById("composer"), text = document.getElement
 const alertBox = document.getElementById("alert"), chosen = document.getElementById("chosen");
 const product = document.title, own = new Set();
 let title = product;
+const commands = document.getElementById("commands");
 const files = composer?.elements.file, voice = composer?.elements.voice;
 
 function newId() {
@@ -27,7 +28,7 @@ body.addEventListener("htmx:afterRequest", (event) => {
   const from = event.detail.elt, status = event.detail.xhr.status;
   if (status) delete from.dataset.sent;
   if (!event.detail.successful || !log || event.detail.requestConfig.verb !== "post") return;
-  if (from.matches("[data-rename]")) closeMenu();
+  if (from.matches("[data-rename], [data-offer]")) closeMenu();
   if (from === composer) { composer.reset(); showChosen(); text.focus(); }
 });
 body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
@@ -63,7 +64,18 @@ if (log) {
   chosen?.addEventListener("click", () => { files.value = ""; showChosen(); text.focus(); });
   document.querySelector("[data-attach]")?.addEventListener("click", () => files.click());
   document.querySelector("[data-record]")?.addEventListener("click", (event) => record(event.currentTarget));
+  // Files come by the clip, pasted or dropped; those of the one place join those of the other.
+  text.addEventListener("paste", (event) => { if (attach(event.clipboardData.files)) event.preventDefault(); });
+  document.addEventListener("dragover", (event) => { if (files && event.dataTransfer.types.includes("Files")) event.preventDefault(); });
+  document.addEventListener("drop", (event) => { if (attach(event.dataTransfer.files)) event.preventDefault(); });
+  text.addEventListener("input", offerCommands);
+  text.addEventListener("blur", () => { commands.hidden = true; });
+  commands?.addEventListener("mousedown", (event) => {
+    event.preventDefault();
+    takeCommand(event.target.closest("[data-command]"));
+  });
   text.addEventListener("keydown", (event) => {
+    if (chooseCommand(event)) return;
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing && matchMedia("(hover: hover), (min-width: 48rem)").matches) {
       event.preventDefault();
       if (hasWords()) composer.requestSubmit();
@@ -87,13 +99,17 @@ if (log) {
     const form = event.target.closest("[data-choice]");
     if (!form) return;
     event.preventDefault();
-    const values = Object.fromEntries(new FormData(form, event.submitter));
+    const values = Object.fromEntries(new FormData(form, event.submitter)), isLeft = event.submitter?.name === "leave";
     const question = form.querySelector("fieldset");
     question.disabled = true;
     const before = log.childElementCount;
-    await send(`${address}/choices`, values, form);
+    await (isLeft ? send(`${address}/messages`, { text: values.leave }, form) : send(`${address}/choices`, values, form));
     if (log.childElementCount === before) question.disabled = false;
-    else { form.classList.add("answered"); text.focus(); }
+    else {
+      form.classList.add("answered");
+      if (event.submitter?.name === "choose") event.submitter.setAttribute("aria-pressed", "true");
+      text.focus();
+    }
   });
   scroller.addEventListener("click", async (event) => {
     const again = event.target.closest("[data-again]"), words = event.target.closest("[data-say]");
@@ -111,6 +127,7 @@ if (log) {
       await send(`${address}/edit`, { message: anew.closest(".turn").dataset.id }, anew);
     } else if (words) {
       await send(`${address}/messages`, { text: words.dataset.say }, words);
+      if (matchMedia("(hover: hover)").matches) text.focus();
     }
   });
 
@@ -126,7 +143,7 @@ if (log) {
     else if (body.classList.contains("drawer-open")) toggleDrawer();
     else if (isRunning()) document.querySelector(".stop").click();
   });
-  toEnd();
+  if (log.childElementCount) toEnd();
   nameTab();
 }
 
@@ -180,6 +197,78 @@ function hasWords() { return text.value.trim() || files?.files.length || voice?.
 function isTooMuch() {
   const sizes = [...(files?.files ?? [])].map((file) => file.size);
   return sizes.length > 10 || sizes.reduce((sum, size) => sum + size, 0) > 24_000_000;
+}
+function attach(more) {
+  if (!files || !more.length) return false;
+  const all = new DataTransfer();
+  for (const file of [...files.files, ...more]) all.items.add(file);
+  files.files = all.files;
+  showChosen();
+  text.focus();
+  return true;
+}
+// The commands that begin as what is typed; arrows go through them, Enter or Tab takes one, Escape leaves them.
+function offerCommands() {
+  if (!commands) return;
+  const typed = /^\/\w*$/.test(text.value) ? text.value.toLowerCase() : null;
+  for (const row of commands.children) row.hidden = typed === null || !row.dataset.command.startsWith(typed);
+  const rows = [...commands.children].filter((row) => !row.hidden);
+  commands.hidden = !rows.length;
+  mark(rows[0]);
+}
+function mark(row) {
+  for (const each of commands.children) each.setAttribute("aria-selected", String(each === row && !commands.hidden));
+  if (row && !commands.hidden) text.setAttribute("aria-activedescendant", row.id);
+  else text.removeAttribute("aria-activedescendant");
+  row?.scrollIntoView({ block: "nearest" });
+}
+function chooseCommand(event) {
+  if (!commands || commands.hidden || event.isComposing) return false;
+  const rows = [...commands.children].filter((row) => !row.hidden), place = rows.findIndex((row) => row.ariaSelected === "true");
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], isTyped = rows[place]?.dataset.command === text.value;
+  if (step) mark(rows[(place + step + rows.length) % rows.length]);
+  else if (event.key === "Escape") commands.hidden = true;
+  else if ((event.key === "Enter" && !isTyped) || event.key === "Tab") takeCommand(rows[place]);
+  else {
+    if (event.key === "Enter") commands.hidden = true;
+    return false;
+  }
+  event.preventDefault();
+  event.stopPropagation();
+  return true;
+}
+function takeCommand(row) {
+  if (row) text.value = `${row.dataset.command} `;
+  commands.hidden = true;
+  mark(null);
+  text.focus();
+}
+// Whoever has asked for it is told by a sign of the system and a short sound; the title tells everybody.
+const notify = document.querySelector("[data-notify]");
+function isNotified() { return globalThis.Notification?.permission === "granted" && stored("notify") === "on"; }
+function stored(name) { try { return localStorage.getItem(name); } catch { return null; } }
+if (notify && globalThis.Notification) {
+  notify.hidden = false;
+  notify.setAttribute("aria-pressed", String(isNotified()));
+  notify.addEventListener("click", async () => {
+    const isWanted = !isNotified() && await Notification.requestPermission() === "granted";
+    try { localStorage.setItem("notify", isWanted ? "on" : "off"); } catch { /* It is asked for again on the next page. */ }
+    notify.setAttribute("aria-pressed", String(isWanted));
+  });
+}
+function ring(added) {
+  document.title = `• ${title}`;
+  if (!isNotified()) return;
+  const words = added.querySelector(".answer, .question")?.textContent.trim().slice(0, 160) ?? "";
+  new Notification(title, { body: words, tag: address }).addEventListener("click", () => window.focus());
+  const sound = new AudioContext(), tone = sound.createOscillator(), volume = sound.createGain();
+  tone.frequency.value = 660;
+  volume.gain.setValueAtTime(0.1, sound.currentTime);
+  volume.gain.exponentialRampToValueAtTime(0.001, sound.currentTime + 0.4);
+  tone.connect(volume).connect(sound.destination);
+  tone.addEventListener("ended", () => sound.close());
+  tone.start();
+  tone.stop(sound.currentTime + 0.4);
 }
 function showChosen() {
   if (!chosen) return;
@@ -259,7 +348,7 @@ function add(html) {
     form.querySelector("fieldset").disabled = true;
   }
   if (!added.firstElementChild) return;
-  if (document.hidden) document.title = `• ${title}`;
+  if (document.hidden) ring(added);
   htmx.swap(log, [...added.children].map((part) => part.outerHTML).join(""), { swapStyle: "beforeend" });
   if (wasAtEnd) toEnd();
   renewList();

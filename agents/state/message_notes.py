@@ -116,7 +116,7 @@ class Notes(TypedDict, total=False):
     cards: list[str]
     """On an offer of tools: the names of the tools whose cards it shows."""
     served: str
-    """On an answer that a tool gave without a model: the tool's name."""
+    """On an answer that a tool gave without a model: the tool's name. On a note of what a model took back: UNDO."""
     told: str
     """On a message that answers nothing: its source, as `TOLD` lists them. What was asked before stays open."""
     seen: Seen

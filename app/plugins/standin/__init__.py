@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import uuid4
 
+from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 from pydantic import Field
@@ -18,6 +19,7 @@ from app.plugins.standin.vocabulary import sentence
 class RulesModel(LocalChat):
     """Answers by rules: stateless, from the facts of the prompt and the bound tools alone."""
 
+    profile: ModelProfile | None = Field(default=ModelProfile(text_inputs=False, tool_calling=True), exclude=True)
     longest: int = 1_000
     """Characters of a message that the rules read; some of them take the square of its length."""
 
@@ -45,7 +47,7 @@ class StandinSettings(BaseSettings):
 
 
 def _made(settings: StandinSettings) -> RulesModel:
-    return RulesModel(longest=settings.rules_length, profile={"text_inputs": False, "tool_calling": True})
+    return RulesModel(longest=settings.rules_length)
 
 
 plugin = Plugin(settings=StandinSettings, models={"local:rules": _made})

@@ -3,6 +3,7 @@
 A reminder's number never changes, and a call that is repeated after a crash finds its work done.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -81,15 +82,18 @@ class KeptReminders(KeptList):
         return await super().question(args, runtime)
 
     async def refuse_other_kinds(self, numbers: Collection[int], runtime: Runtime) -> None:
-        """Check what is to be deleted: "all timers" are timers and nothing else.
+        """Check what is to be deleted: "all timers" are timers and nothing else. A number that was said is named, too.
 
         Raises:
             Refused: the user has named a kind of which there are entries, and others are to be deleted.
         """
-        lang, heard = runtime.state["lang"], {*stems(runtime.state["heard"]["text"] or "", runtime.state["lang"])}
+        lang, text = runtime.state["lang"], runtime.state["heard"]["text"] or ""
+        heard, numbers_said = {*stems(text, lang)}, {*map(int, re.findall(r"\d{1,6}", text))}
         live = await live_reminders(runtime)
         named = {it.kind for it in live if heard.issuperset(stems(said(f"kind_{it.kind}", lang), lang))}
-        others = [line_of(it, runtime) for it in live if it.number in numbers and it.kind not in named]
+        others = [
+            line_of(it, runtime) for it in live if it.number in {*numbers} - numbers_said and it.kind not in named
+        ]
         if named and others and not runtime.context.is_shared:
             raise Refused(said("reminders_other_kind", lang, items="; ".join(others)))
 

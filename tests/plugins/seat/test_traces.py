@@ -241,7 +241,8 @@ async def test_a_call_is_a_tool(chat: Chat) -> None:
         assert (call.caller, call.reason, call.holder) == ("assistant", "wants a refund", "")
     chat.expects(supervisor=["I am here meanwhile."])
     assert (await chat.says("hm")).endswith("I am here meanwhile.")
-    assert sentence("seat/phrases", "withdrawn", "en") in await chat.says("undo")
+    await chat.says("undo")
+    assert sentence("seat/phrases", "withdrawn", "en") in await chat.says("yes")
     async with desk(chat) as seat:
         assert await seat.assistant.services.get(Seats).all() == []
 

@@ -149,6 +149,18 @@ async def test_faults_of_a_request(client: httpx.AsyncClient, path: str, content
     assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message"})
 
 
+@pytest.mark.parametrize("header", ["X-Thread-Id", "Idempotency-Key"])
+async def test_a_header_names_what_a_path_could(script: Script, client: httpx.AsyncClient, header: str) -> None:
+    """A name in a header keeps the rules of every name; an empty header names nothing."""
+    script.add(supervisor=["Hello."])
+    body = {"model": "dialog-supervisor", "messages": [{"role": "user", "content": "hello"}]}
+    statuses = [
+        (await client.post("/v1/chat/completions", json=body, headers={header: name})).status_code
+        for name in ("a\tb", "")
+    ]
+    assert statuses == [422, 200]
+
+
 async def test_a_body_of_unknown_length_is_bounded(client: httpx.AsyncClient) -> None:
     """A body that comes in pieces is counted as it comes."""
 

@@ -26,17 +26,19 @@ def load_each(
     Raises:
         ContractError: a file cannot be loaded, defines none of this kind, or one that breaks a rule.
     """
-    variable, values = kind.__name__.lower(), dict[str, Kind]()
+    variable, place, values = kind.__name__.lower(), package.replace(".", "/"), dict[str, Kind]()
     for name in sorted({module.name for module in pkgutil.iter_modules(path)}.difference(off)):
+        if not name.isidentifier():
+            raise ContractError(f"{place}/{name}.py: {name!r} is no name: write letters, digits and _")
         try:
             value = getattr(importlib.import_module(f"{package}.{name}"), variable, None)
         except ContractError as broken:
-            raise ContractError(f"{package}/{name}.py: {broken}") from broken
+            raise ContractError(f"{place}/{name}.py: {broken}") from broken
         except Exception as broken:
             raise ContractError(_where(broken, f"{package}.{name}")) from broken
         if not isinstance(value, kind):
             expected = f"`{variable} = {kind.__name__}(...)`"
-            raise ContractError(f"{package}/{name}.py must define {expected}, found {value!r}")
+            raise ContractError(f"{place}/{name}.py must define {expected}, found {value!r}")
         values[name] = value
     return values
 

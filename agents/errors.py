@@ -80,9 +80,12 @@ class ModelUnavailable(DialogSupervisorError):
     """No model of the role could answer, fallback included.
 
     `cause` names the model, its address and what happened, for whoever runs the application; empty if it is not known.
-    `overflow` is set where the trouble is "too_long": what the first model that said so has room for.
+    `overflow` is set where the trouble is "too_long": what the first model that said so has room for. `until` is set
+    where it is "spent": the time at which it goes on, as the user reads it.
     """
 
-    def __init__(self, trouble: Trouble, model: str, cause: str = "", overflow: Overflow | None = None) -> None:
+    def __init__(
+        self, trouble: Trouble, model: str, cause: str = "", overflow: Overflow | None = None, until: str = ""
+    ) -> None:
         super().__init__(f"{model}: {trouble.replace('_', ' ')}{f' ({cause})' if cause else ''}")
-        self.trouble, self.cause, self.overflow = trouble, cause, overflow
+        self.trouble, self.cause, self.overflow, self.until = trouble, cause, overflow, until

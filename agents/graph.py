@@ -26,6 +26,7 @@ from agents.nodes.summary import sum_up, summary_due
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import UndoNode
 from agents.state import SUPERVISOR, State, holder_of, messages_of, updated
+from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
@@ -96,7 +97,7 @@ class Edges:
         if state.get("undoing"):
             return ["undo"]
         verdict, holder = state.get("verdict"), holder_of(state)
-        if verdict and (verdict["kind"] == "switch" or (verdict["kind"] == "finished" and state["said"])):
+        if verdict and verdict["kind"] in ("switch", "finished"):
             return ["settle"]
         return self.after_answer(state) if isinstance(messages_of(state, holder)[-1], AIMessage) else [holder]
 
@@ -115,11 +116,10 @@ class Edges:
         return [state["listener"] or ("ask" if state.get("pending") else END)]
 
     def _post_checks(self, speaker: Speaker, state: State) -> list[str]:
-        observers = [name for name in speaker.observers if self.observers[name].post_check]
-        if not observers:
+        tests = {name: self.observers[name].when for name in speaker.observers if self.observers[name].post_check}
+        if not tests:
             return []
         scene = scene_of(speaker, state, self.speakers)
-        tests = {name: self.observers[name].when for name in observers}
         return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
 
 
@@ -150,13 +150,13 @@ def build_graph(
     gate: Gate | None = None,
     direct_switch: bool = True,
     observers_first: bool = False,
+    around_tool_call: Sequence[AroundToolCall] = (),
 ) -> Graph:
     """Compile the conversation: route, speakers with their tools, observers, verdict, settle."""
-    shortcut, finish_turn = ShortcutNode(speakers, direct=direct_switch), FinishTurn(speakers)
+    shortcut, finish_turn = ShortcutNode(speakers, around_tool_call, direct=direct_switch), FinishTurn(speakers)
     watchers = {name: observer.when for name, observer in observers.items() if observer.pre_check}
     unspared = [name for name, observer in observers.items() if observer.always and not observer.spared]
-    gate = gate or trained_gate()
-    router = Router(speakers, shortcut, gate, watchers, unspared, drafts=not observers_first)
+    router = Router(speakers, shortcut, gate or trained_gate(), watchers, unspared, drafts=not observers_first)
     edges = Edges(speakers, observers, finish_turn)
     everyone = [SUPERVISOR, *speakers.dialogs]
     hands = [f"{name}.tools" for name in everyone]
@@ -172,7 +172,8 @@ def build_graph(
     builder.add("summary", sum_up, edges.after_answer, [END, "settle"])
     prompting = Prompting(speakers, shelves(speakers))
     for speaker in speakers:
-        _add_speaker(builder, speaker, edges, prompting)
+        calls = ToolCalls(speaker, speakers, prompting.shelves.get(speaker.name), around_tool_call)
+        _add_speaker(builder, edges, AgentNode(speaker, prompting), calls)
     for name, observer in observers.items():
         if check := observer.pre_check:
             builder.add(f"{name}.pre_check", ObserverNode(name, check, prompting), edges.after_vote, [END, "verdict"])
@@ -181,12 +182,11 @@ def build_graph(
     return builder.graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
 
 
-def _add_speaker(builder: GraphBuilder, speaker: Speaker, edges: Edges, prompting: Prompting) -> None:
-    name, tools, speakers = speaker.name, f"{speaker.name}.tools", edges.speakers
+def _add_speaker(builder: GraphBuilder, edges: Edges, asked: AgentNode, calls: ToolCalls) -> None:
+    speaker, name, tools = asked.speaker, asked.speaker.name, f"{asked.speaker.name}.tools"
     checks = [f"{check}.post_check" for check in speaker.observers if edges.observers[check].post_check]
     after = [END, tools, "settle", "summary", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
-    builder.add(name, AgentNode(speaker, prompting), edges.after_speaking(speaker), after)
-    leads_to = [it.name for it in speakers] if speaker.is_supervisor else [name, SUPERVISOR]
-    after = [END, "ask", "settle", "undo", *leads_to]
-    builder.add(tools, ToolCalls(speaker, speakers, prompting.shelves.get(name)), edges.after_tools, after)
+    builder.add(name, asked, edges.after_speaking(speaker), after)
+    leads_to = [it.name for it in edges.speakers] if speaker.is_supervisor else [name, SUPERVISOR]
+    builder.add(tools, calls, edges.after_tools, [END, "ask", "settle", "undo", *leads_to])

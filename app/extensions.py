@@ -1,13 +1,14 @@
-"""Folders of a team's own, searched beside the shipped ones for dialogs, observers and prompts."""
+"""Folders of a team's own, searched beside the shipped ones for dialogs, observers, plug-ins and prompts."""
 
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
@@ -16,12 +17,22 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 import dialogs
 import observers
 import prompts
-from agents.discovery import ROOT
+from agents.discovery import ROOT, load_each
 from agents.errors import ConfigError
+from agents.plugin import Plugin
+from app.process.extras import install_command
 
 GROUP = "dialog_supervisor.dialogs"
 """The entry points of installed packages that have such a folder; each names its package."""
-PACKAGES = (dialogs, observers)
+PLUGINS = "app.plugins"
+"""The package of the shipped plug-ins; nothing imports it by a statement, since each of them may be left out."""
+PACKAGES: Mapping[str, ModuleType] = {
+    "dialogs": dialogs,
+    "observers": observers,
+    "plugins": importlib.import_module(PLUGINS),
+}
+"""The packages into which such a folder brings files, by the name of its own folder for them."""
+Chosen = frozenset[str] | Literal["all", "none"]
 
 
 def written(read: Callable[[str], object]) -> BeforeValidator:
@@ -37,47 +48,75 @@ def _folders(text: str) -> Sequence[Path]:
     return tuple(dict.fromkeys(folders))
 
 
-def _dialogs(text: str) -> str | frozenset[str]:
+def _chosen(text: str) -> str | frozenset[str]:
     """Read "all", "none", or "planner, profile"."""
-    if text.strip() in ("all", "none"):
-        return text.strip()
-    names = frozenset(text.replace(",", " ").split())
-    if unknown := sorted(names - set(shipped())):
-        raise ValueError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(shipped())}")
-    return names
+    return text.strip() if text.strip() in ("all", "none") else frozenset(text.replace(",", " ").split())
 
 
 class Extensions(BaseSettings):
-    """Which folders are searched, and which of the shipped dialogs are on."""
+    """Which folders are searched, and which of the shipped dialogs and plug-ins are on."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     extensions: Annotated[tuple[Path, ...], NoDecode, written(_folders)] = ()
-    shipped_dialogs: Annotated[frozenset[str] | Literal["all", "none"], NoDecode, written(_dialogs)] = "all"
+    shipped_dialogs: Annotated[Chosen, NoDecode, written(_chosen)] = "all"
+    plugins: Annotated[Chosen, NoDecode, written(_chosen)] = "all"
     lab_folder: Path = Path("var/lab")
 
 
-def shipped() -> list[str]:
-    """Return the names of the dialogs that come with the application."""
-    return _names(ROOT, "dialogs")
+def shipped(kind: str) -> list[str]:
+    """Return the names of the "dialogs", the "observers" or the "plugins" that come with the application."""
+    return _names(ROOT / "app" if kind == "plugins" else ROOT, kind)
+
+
+def plugins() -> dict[str, Plugin]:
+    """Load every plug-in that is on and has its packages, by name: shipped, of EXTENSIONS, and of installed packages.
+
+    Raises:
+        ContractError: a plug-in breaks a rule.
+    """
+    return {name: plugin for name, plugin in _loaded().items() if not lacking(plugin)}
+
+
+def uninstalled() -> dict[str, str]:
+    """Return how to install what each plug-in needs that is off for want of its packages. Raises as `plugins`."""
+    return {name: how for name, plugin in _loaded().items() if (how := lacking(plugin))}
+
+
+def _loaded() -> dict[str, Plugin]:
+    return load_each(PLUGINS, PACKAGES["plugins"].__path__, Plugin, prompts.OFF)
+
+
+def lacking(plugin: Plugin) -> str:
+    """Return the command that installs the packages that a plug-in lacks; empty if it has them."""
+    return "" if all(map(_is_there, plugin.packages)) else install_command(plugin.extra)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def use(settings: Extensions) -> None:
     """Let the folders be searched from now on; those of an earlier call are searched no more.
 
     Raises:
-        ConfigError: two folders have a dialog or an observer of the same name, or a package is broken.
+        ConfigError: two folders have a dialog, a plug-in or an observer of the same name, a package is broken, or a
+            setting names what is not there.
     """
     roots = tuple(dict.fromkeys((*settings.extensions, *_installed())))
-    chosen = settings.shipped_dialogs
-    off = frozenset() if chosen == "all" else frozenset(shipped()) - (set() if chosen == "none" else chosen)
+    plug_ins = [*shipped("plugins"), *(name for root in roots for name in _names(root, "plugins"))]
+    off = _off("SHIPPED_DIALOGS", shipped("dialogs"), settings.shipped_dialogs)
+    off |= _off("PLUGINS", plug_ins, settings.plugins)
     if (roots, off) == (prompts.EXTENSIONS, prompts.OFF):
         return
-    for package in PACKAGES:
-        _refuse_clashes(roots, package.__name__)
-    for package in PACKAGES:
-        before = {str(root / package.__name__) for root in prompts.EXTENSIONS}
-        own = [str(root / package.__name__) for root in roots]
+    for kinds in (("dialogs", "plugins"), ("observers",)):
+        _refuse_clashes(roots, kinds)
+    for kind, package in PACKAGES.items():
+        before = {str(root / kind) for root in prompts.EXTENSIONS}
+        own = [str(root / kind) for root in roots]
         package.__path__ = [*(path for path in package.__path__ if path not in before), *own]
     importlib.invalidate_caches()
     prompts.EXTENSIONS, prompts.OFF = roots, off
@@ -99,13 +138,25 @@ def _installed() -> Sequence[Path]:
     return folders
 
 
-def _refuse_clashes(roots: Sequence[Path], kind: str) -> None:
+def _off(setting: str, names: Sequence[str], chosen: Chosen) -> frozenset[str]:
+    """Return which of the names a setting leaves out."""
+    if chosen == "all":
+        return frozenset()
+    on = frozenset[str]() if chosen == "none" else frozenset(chosen)
+    if unknown := sorted(on.difference(names)):
+        raise ConfigError(f"{setting}: there is no {unknown[0]!r}; there are: {', '.join(names)} (see .env.example)")
+    return frozenset(names) - on
+
+
+def _refuse_clashes(roots: Sequence[Path], kinds: Iterable[str]) -> None:
+    """Refuse two of the same name: what stands for a name in `prompts/` belongs to one dialog or plug-in."""
     places: dict[str, Path] = {}
-    for root in (ROOT, *roots):
-        for name in _names(root, kind):
-            if name in places:
-                raise ConfigError(f"{kind}/{name} is in {places[name]} and in {root}: rename one of them")
-            places[name] = root
+    for kind in kinds:
+        for root in (ROOT, *roots):
+            for name in shipped(kind) if root == ROOT else _names(root, kind):
+                if name in places:
+                    raise ConfigError(f"{kind}/{name} is in {places[name]} and in {root}: rename one of them")
+                places[name] = root
 
 
 def _names(root: Path, kind: str) -> list[str]:

@@ -3,34 +3,39 @@
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, UrlConstraints, ValidationError
+from langchain_core.language_models import BaseChatModel
+from langsmith.utils import tracing_is_enabled
+from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, UrlConstraints, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode
 
 from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
-from agents.models.factory import Endpoint, Parameters, make_models
+from agents.models.factory import LOCAL, Endpoint, Parameters, make_models
+from agents.models.prices import Price, read_prices
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
-from app.extensions import Extensions, use, written
+from app.extensions import Extensions, plugins, use, written
 from app.process.files import read_env
 from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
 from app.security.encryption import read_key
-from app.standin import make_chat
-from app.usage import DailyLimits, Price, read_prices
 from prompts import FALLBACK, languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
 TRACERS = ("LANGCHAIN_", "LANGSMITH_", "OTEL_")
 """How the variables begin by which LangSmith and OpenTelemetry are set."""
+NO_LEAVE = (
+    "LANGSMITH_TRACING sends the texts of users and models to LangSmith; "
+    "set TRACE_CONTENT=1 to allow that, or LANGSMITH_TRACING=false"
+)
 ALIKE = 0.85
 """How much of a name must be that of a setting to be taken for a slip, from 0 to 1."""
 ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?", re.ASCII)
@@ -143,7 +148,6 @@ class Settings(Extensions):
     reply_length: int = Field(default=200_000, ge=1_000)
     reply_seconds: float = Field(default=600, gt=0)
     reply_repeats: int = Field(default=100, ge=0)
-    rules_length: int = Field(default=1_000, ge=100, le=4_000)
     database_url: str = "sqlite:///var/dialogs.db"
     database_key: Annotated[SecretStr | None, AfterValidator(_as_sqlcipher_takes_it)] = None
     workers: bool = False
@@ -157,16 +161,11 @@ class Settings(Extensions):
     memory_callback_secret: SecretStr | None = None
     log_content: bool = False
     log_json: bool = False
-    traces_url: AnyHttpUrl | None = None
     trace_content: bool = False
     permissions: Annotated[dict[str, frozenset[str]], NoDecode, written(_granted)] = Field(default_factory=dict)
     memory_forwarding: Forwarding = "standard"
     silence_seconds: int = Field(default=0, ge=0)
     silence_times: int = Field(default=1, ge=1, le=10)
-    seat_wait: int = Field(default=0, ge=0)
-    seat_away: int = Field(default=1_800, ge=0)
-    operator_chat: int | None = None
-    operator_users: UserNumbers = "*"
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
     remote_tools: Path | None = None
@@ -192,13 +191,7 @@ class Settings(Extensions):
     calls_per_reply: int = Field(default=20, ge=1, le=200)
     turn_calls: int = Field(default=18, ge=2, le=200)
     turn_tokens: int = Field(default=500_000, ge=0)
-    user_tokens_per_day: int = Field(default=0, ge=0)
-    user_money_per_day: float = Field(default=0, ge=0)
-    tokens_per_day: int = Field(default=0, ge=0)
-    money_per_day: float = Field(default=0, ge=0)
     llm_prices: Annotated[dict[str, Price], NoDecode, written(_prices)] = Field(default_factory=dict)
-    audit_days: int = Field(default=365, ge=1)
-    usage_days: int = Field(default=90, ge=2)
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
@@ -211,15 +204,17 @@ class Settings(Extensions):
     help_webhook_secret: SecretStr | None = None
     help_operator_chat: int | None = None
 
+    @model_validator(mode="after")
+    def _may_trace(self) -> Self:
+        """Let LangSmith get texts only by leave."""
+        if tracing_is_enabled() and not self.trace_content:
+            raise ValueError(NO_LEAVE)
+        return self
+
     @property
     def limits(self) -> Limits:
         """How much a turn, or a user, may use up."""
         return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})
-
-    @property
-    def daily_limits(self) -> DailyLimits:
-        """How much of models a user, and all users together, may use in a day."""
-        return DailyLimits(**{part.name: getattr(self, part.name) for part in fields(DailyLimits)})
 
     @property
     def silence(self) -> Silence:
@@ -243,7 +238,7 @@ class Settings(Extensions):
             timeout=self.model_timeout,
             retries=self.model_retries,
             caching=self.prompt_cache,
-            rules=partial(make_chat, self.rules_length),
+            rules=_rules(),
             reply_length=self.reply_length,
             reply_seconds=self.reply_seconds,
             reply_repeats=self.reply_repeats,
@@ -305,3 +300,10 @@ def _share(*beginnings: str) -> None:
     for name, value in read_env(env_file).items() if env_file.is_file() else ():
         if value and name.lower() not in Settings.model_fields and name.startswith(beginnings):
             os.environ.setdefault(name, value)
+
+
+def _rules() -> Callable[[], BaseChatModel] | None:
+    """Return what makes the model of a plug-in that needs no key; None if no plug-in brings one."""
+    brought = ((plugin, plugin.models[LOCAL]) for plugin in plugins().values() if LOCAL in plugin.models)
+    plugin, make = next(brought, (None, None))
+    return partial(make, plugin.settings() if plugin.settings else None) if plugin and make else None

@@ -30,10 +30,10 @@ from pathlib import Path
 from agents.errors import ConfigError
 from agents.memory import open_memory
 from agents.models import Models
-from app.composition import dialogs_of, tables_of
+from agents.models.prices import Price, read_prices
+from app.composition import plugins_found, tables_of
 from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.settings import Settings, read_settings
-from app.usage import Price, read_prices
 from benchmarks.judge_cases import SETS, Talk, sets_in, talks_of
 from benchmarks.judge_labels import LABELS, Labels
 from benchmarks.judge_report import rows_of
@@ -66,7 +66,8 @@ class Judge:
         total, side_by_side = sum(len(talk.cases) for talk in talks), asyncio.Semaphore(self.at_once)
         every, before = max(1, total // STEPS), len(self.outcomes)
         with tempfile.TemporaryDirectory() as folder, prompts_with(prompt_files(self.data, name)):
-            async with open_memory(f"sqlite:///{Path(folder) / 'judge.db'}", tables=tables_of(dialogs_of())) as memory:
+            url, tables = f"sqlite:///{Path(folder) / 'judge.db'}", tables_of(plugins_found())
+            async with open_memory(url, tables=tables) as memory:
                 stage = Stage(self.data, name, self.settings, memory, self.models)
 
                 async def played(talk: Talk) -> None:

@@ -11,6 +11,7 @@ from agents.events import CUT, RETRY, Error, Event, ModelEnd, ModelStart, ToolSt
 from agents.graph import build_graph
 from agents.memory import Memory
 from agents.models import Models
+from agents.models.prices import Tokens
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
@@ -19,7 +20,6 @@ from app.assistant.run import config_of
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.settings import Settings
-from app.usage import Tokens
 from benchmarks.judge_cases import Case, SwitchCase, Talk, WishCase
 from benchmarks.judge_labels import Labels
 from benchmarks.judge_speakers import speakers_of

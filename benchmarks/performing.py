@@ -20,7 +20,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import SUPERVISOR_TOOLS, dialogs_of, tables_of
+from app.composition import SUPERVISOR_TOOLS, plugins_found, tables_of
 from app.composition.history_search import search_history
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
@@ -105,7 +105,7 @@ async def stage(
     """
     speakers, langs = company(watched=watched), languages()
     async with AsyncExitStack() as stack:
-        memory = await stack.enter_async_context(open_memory(url, tables=tables_of(dialogs_of()), driver=driver))
+        memory = await stack.enter_async_context(open_memory(url, tables=tables_of(plugins_found()), driver=driver))
         if change:
             memory = await stack.enter_async_context(change(memory))
         graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)

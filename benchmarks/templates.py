@@ -20,7 +20,7 @@ from agents.models.script import Asked, Call, Script
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import dialogs_of, discover, tables_of
+from app.composition import discover, plugins_found, tables_of
 from benchmarks.chat_template import ChatTemplate, Refused, lost, read_templates
 from benchmarks.report import Row, arguments, show
 from prompts import languages
@@ -84,7 +84,7 @@ async def prompts_of_a_talk(folder: Path, lang: str = "en") -> list[Asked]:
     """Play the conversation and return every prompt that a model was given."""
     speakers, watching = discover()
     script = Strict()
-    async with open_memory(f"sqlite:///{folder / 'templates.db'}", tables=tables_of(dialogs_of())) as memory:
+    async with open_memory(f"sqlite:///{folder / 'templates.db'}", tables=tables_of(plugins_found())) as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         models = script.models(["supervisor", "observer", *speakers.dialogs])
         player = TurnPlayer(graph, Languages(lang, tuple(languages())), memory=memory, models=models)

@@ -6,30 +6,26 @@ It defines `dialog`. The name of the file or the folder is the dialog's name; it
 
 import pkgutil
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from inspect import getclosurevars, isfunction, signature
 from pathlib import Path
 from typing import Any, get_args
 
-import typer
 from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
-from pydantic_settings import BaseSettings
 
 import prompts
 from agents.discovery import load_each
 from agents.errors import ContractError
-from agents.memory.connection import Tables
 from agents.models.factory import DEFAULT, FALLBACK, OBSERVER, Parameters
+from agents.plugin import Plugin
 from agents.state import SUPERVISOR
 from agents.state.message_notes import Forwarding
-from agents.toolkit.commands import SlashCommand
-from agents.toolkit.services import Services
 from agents.toolkit.speaker import Resume, Speaker
 from agents.toolkit.traits import Traits, traits_of
 from prompts import variables
@@ -38,23 +34,9 @@ PREVIOUS = "__previous__"
 """The channel in which LangGraph's `entrypoint` keeps what it returned."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """A part of what is exported of a person."""
-
-    key: str
-    """Its key in plain data, such as "reminders"."""
-    title: str
-    """Its heading, in the user's language."""
-    rows: Sequence[Mapping[str, object]]
-    """Its entries as plain data."""
-    lines: Sequence[str]
-    """Its entries in words."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Dialog(Speaker):
-    """A specialist. The fields of `Speaker` say how it talks; these fields say what else it brings.
+class Dialog(Speaker, Plugin):
+    """A specialist: a plug-in with a speaker. `Speaker` says how it talks, `Plugin` what else it brings.
 
     The name of the file or the folder becomes its `name`.
     """
@@ -63,30 +45,17 @@ class Dialog(Speaker):
     """Leave it out: it is set when the dialog is found."""
     tool: str = field()
     description: str = field()
+    tools: Sequence[BaseTool] = ()
+    """What it can do; tools for hand-overs, its form and help are added. An agent graph has its own tools."""
     observers: Sequence[str] = ("supervisor", "finished")
     """The observers that watch it, by name."""
     model: str = ""
     """Its own model, such as `openai:gpt-5-mini`; empty: that of the settings."""
     parameters: Parameters | None = None
     """The parameters of its model; they go over those of the settings."""
-    settings: type[BaseSettings] | None = None
-    """What an operator can set for it, in environment variables or `.env`; this type finds the service."""
-    tables: Tables | None = None
-    """Its tables in the database; they are made when the database is opened."""
-    services: Callable[[Services], AbstractAsyncContextManager[Sequence[object]]] | None = None
-    """Opens what its tools work with, from the services that exist, such as `Memory` and the settings."""
-    commands: Sequence[SlashCommand] = ()
-    """Its slash commands, offered in every door."""
-    command_line: typer.Typer | None = None
-    """Its commands of `python -m app`; the dialog's name stands before them."""
-    greeting: Callable[[Services, str, str], Awaitable[str]] | None = None
-    """Returns the first words to a returning user, in a language; empty if there is nothing to say."""
-    forget: Callable[[Services, str, Collection[str]], Awaitable[None]] | None = None
-    """Deletes the rows of its tables that belong to a thread (empty: none in particular) and to these users."""
-    export: Callable[[Services, str, str], Awaitable[Sequence[Section]]] | None = None
-    """Returns what its tables hold about a user, in a language."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not re.fullmatch("[a-z][a-z0-9_]{1,63}", self.tool):
             raise ContractError(f"Dialog.tool must be a plain name like 'return_an_order', found {self.tool!r}")
         if not self.description.startswith("Used for "):
@@ -100,8 +69,6 @@ class Dialog(Speaker):
         others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
         if others:
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
-        if self.settings and self.settings.model_config.get("extra") != "ignore":
-            raise ContractError(f"{self.settings.__name__} needs extra='ignore': .env holds others' settings, too")
         fields = self.form.model_fields if self.form else {}
         required = [name for name, info in fields.items() if info.is_required()]
         if required:

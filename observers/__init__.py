@@ -1,8 +1,8 @@
 """Observers: they watch a dialog and may end its hold on the conversation. One file defines one `observer`.
 
-The file name is the observer's name; its prompt is `prompts/<lang>/observers/<name>.md`. A dialog's folder may have
-`observers/` of its own, with prompts in `prompts/<lang>/<dialog>/observers`. Of several votes the first that is not
-"stay" counts.
+The file name is the observer's name; its prompt is `prompts/<lang>/observers/<name>.md`. The folder of a dialog or a
+plug-in may have `observers/` of its own, with prompts in `prompts/<lang>/<its name>/observers`. Of several votes the
+first that is not "stay" counts.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,19 @@ __all__ = ["Observer", "discover", "watched"]
 
 
 def discover(languages: list[str]) -> dict[str, Observer]:
-    """Load every observer by file name: of this folder, and of the dialogs' folders.
+    """Load every observer by file name: of this folder, and of the folders of dialogs and plug-ins.
 
     Raises:
         ContractError: a file defines no `observer = Observer(...)`.
         PromptError: an observer has no prompt.
     """
     observers = load_each(__name__, __path__, Observer)
-    folders = [folder for root in (ROOT, *prompts.EXTENSIONS) for folder in sorted(root.glob("dialogs/*/observers"))]
-    for folder in [folder for folder in folders if folder.parent.name not in prompts.OFF]:
-        observers |= load_each(f"dialogs.{folder.parent.name}.observers", [str(folder)], Observer)
+    roots = [(ROOT, "dialogs"), (ROOT / "app", "app.plugins")]
+    roots += [(root, package) for root in prompts.EXTENSIONS for package in ("dialogs", "app.plugins")]
+    for root, package in roots:
+        for folder in sorted(root.glob(f"{package.rpartition('.')[2]}/*/observers")):
+            if (owner := folder.parent.name) not in prompts.OFF:
+                observers |= load_each(f"{package}.{owner}.observers", [str(folder)], Observer)
     for name in observers:
         for lang in languages:
             variables(observer_file(name), lang)

@@ -278,15 +278,30 @@ def _filled(template: Template, variables: Mapping[str, object], place: str) -> 
 def _template(name: str, lang: str) -> Template:
     for candidate in (lang, FALLBACK):
         if path := _file(_folders(), candidate, f"{name}.md"):
-            return Template(path.read_text("utf-8").strip())
+            return Template(read_text(path).strip())
     raise PromptError(f"prompts/{FALLBACK}/{name}.md is missing: write it, then start again")
 
 
 @cache
 def _toml(folders: tuple[Path, ...], lang: str, name: str) -> dict[str, Any]:
     paths = [_file((folder,), lang, f"{name}.toml") for folder in reversed(folders)]
-    tables = [tomllib.loads(path.read_text("utf-8")) for path in paths if path]
-    return reduce(_merged, tables, {})
+    return reduce(_merged, [read_toml(path) for path in paths if path], {})
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file. Raises PromptError: it is not UTF-8."""
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise PromptError(f"{named(path)} is not UTF-8") from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file says. Raises PromptError: it is no TOML, or not UTF-8."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as wrong:
+        raise PromptError(f"{named(path)} is no TOML: {wrong}") from None
 
 
 def _is_name(lang: str) -> bool:

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+import random
 import re
 import ssl
 import textwrap
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from fastapi import routing
+from fastapi.dependencies import utils
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
@@ -35,15 +38,12 @@ from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.cli import command_line
-from app.composition import open_services, tables_of
+from app.composition import open_services, tables_of, turn_hooks
 from app.composition.databases import open_database
 from app.composition.help_chain import make_help
 from app.presentation.tool_card import faults
-from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings, read
-from app.usage import DailyLimits, Price
-from app.usage.usage import Usage
 from benchmarks.unseen import Kept
 from benchmarks.untrained_gate import untrained_gate
 from observers import Observer
@@ -53,16 +53,17 @@ from tests.support.compiled import (
     checked_once,
     commands_once,
     compiled,
+    dependants_once,
     discovered,
     nodes_once,
     specialists,
-    watching_once,
 )
 from tests.support.made_tables import tables_copied
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_copy import copied_prompts
 from tests.support.prompt_order import order_faults
+from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import read_once, without_file
 from tests.support.training import BrieflyTrained, made_once, ranker, shortcuts, trained_once
 
@@ -82,10 +83,8 @@ class Chat:
         self.settings = without_file(Settings)
         self.permissions = Permissions()
         self.limits = Limits()
-        self.daily, self.prices = DailyLimits(), dict[str, Price]()
-        """How much models may be used in a day, and what they cost."""
         self.services: list[object] = []
-        """Services that are found before those of the dialogs."""
+        """Services and settings that are found before those of the plug-ins and dialogs."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.models: Models | None = None
@@ -130,19 +129,13 @@ class Chat:
         """Open the database anew, as a fresh process would."""
         async with (
             open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(specialists())) as memory,
-            open_services(specialists(), memory, self._seats(memory), self._usage(memory), *self.services) as services,
+            open_services(specialists(), memory, self.settings, *self.services) as services,
         ):
             help = await make_help(self.settings, memory)
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
             options |= {"services": services, "models": self.models}
             yield compose(memory, self.script, self.speakers, self.observers, **options)
-
-    def _seats(self, memory: Memory) -> Seats:
-        return Seats(memory, wait=self.settings.seat_wait, away=self.settings.seat_away)
-
-    def _usage(self, memory: Memory) -> Usage:
-        return Usage(memory.database, memory.now, self.daily, self.prices)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
         """Return what is known of the thread."""
@@ -188,16 +181,24 @@ def compose(
         permissions=permissions,
         limits=limits or Limits(),
         services=services or Services(),
+        around_turn=turn_hooks(specialists()) if services else [],
     )
     return Assistant(player, speakers)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests that need a dialog which is not there."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests run in another order."""
+    parser.addoption("--shuffle", type=int, metavar="N", help="run the tests in the Nth random order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle the tests if that is wanted, and skip those that need a dialog which is not there."""
+    if config.option.shuffle is not None:
+        random.Random(config.option.shuffle).shuffle(items)
     for item in items:
         needed = {name for mark in item.iter_markers("needs") for name in mark.args}
-        if missing := sorted(needed - discovered()[0].dialogs.keys()):
-            item.add_marker(pytest.mark.skip(reason=f"there is no dialog {', '.join(missing)}"))
+        if missing := sorted(needed - specialists().keys()):
+            item.add_marker(pytest.mark.skip(reason=f"there is no {', '.join(missing)}"))
 
 
 def told(text: str) -> str:
@@ -270,12 +271,13 @@ def built() -> Iterator[None]:
     """Check the same speakers, and build their graph and the command line, once in each process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.composition.faults", checked_once(faults))
-        patch.setattr("app.composition.calling", watching_once)
         patch.setattr("app.composition.trained_gate", cache(trained_gate))
         patch.setattr("app.composition.build_graph", built_once)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
-        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_dialogs))
+        for place in (routing, utils):
+            patch.setattr(place, "get_dependant", dependants_once(utils.get_dependant))
+        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_plugins))
         yield
 
 
@@ -362,6 +364,7 @@ TRACES = {f"tests.engine.traces.test_{name}" for name in ON_POSTGRES}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the storage, and the traces that write most, on PostgreSQL as well, unless they need a file."""
     is_chosen = metafunc.module.__name__.startswith("tests.engine.unit.memory.") or metafunc.module.__name__ in TRACES
+    is_chosen = is_chosen or metafunc.definition.get_closest_marker("both")
     needs_file = "path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
     if is_chosen and "database" in metafunc.fixturenames and not needs_file:
         kinds = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
@@ -385,6 +388,19 @@ def chat(tmp_path: Path, database: str) -> AsyncIterator[Chat] | Any:
     assert talk.script.left() == {}
     asked_with = [asked.messages for asked in talk.script.asked if asked.messages]
     assert [faults for messages in asked_with if (faults := order_faults(messages))] == []
+
+
+@pytest.fixture
+def script() -> Script:
+    """Lay out what the models of `assistant` say."""
+    return Script()
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path, script: Script) -> AsyncIterator[Assistant]:
+    """Open the application with the script's models."""
+    async with stage(tmp_path / "dialogs.db", script.models(ROLES)) as opened:
+        yield opened
 
 
 @pytest.fixture

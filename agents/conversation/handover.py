@@ -22,7 +22,7 @@ from agents.state.person import Wish
 from agents.state.talk import Status
 from agents.state.verdict import Kind
 from agents.toolkit.handover_tools import HAND_BACK
-from agents.toolkit.questions.form import missing, value_in_words
+from agents.toolkit.questions.form import EMPTY, missing, value_in_words
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import form_texts, phrase, title_of
 
@@ -150,7 +150,8 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
         return "", ""
     labels = form_texts(dialog.name, state["lang"])
     form = form_of(state, dialog.name)
-    values = [f"{labels.get(name, {}).get('label', name)}: {value_in_words(value)}" for name, value in form.items()]
+    given = {name: value for name, value in form.items() if value not in EMPTY}
+    values = [f"{labels.get(name, {}).get('label', name)}: {value_in_words(value)}" for name, value in given.items()]
     gaps = missing(dialog.form, form)
     question = labels.get(gaps[0], {}).get("question", "") if gaps else ""
     return "; ".join(values), question
@@ -298,12 +299,15 @@ class HandoverCalls:
             return
         self.answer(change, calls, "returned")
         # The next speaker gives an answer of its own, so the view is shown now.
-        change.show_views(self.speaker.name)
+        views = change.show_views(self.speaker.name)
         wish, target = _argument(calls[0], "wish"), _argument(calls[0], "target") or SUPERVISOR
         if wish or target != SUPERVISOR:
             self._pass_on(change, wish, target)
             return
         self._decide(change, "finished")
+        if not (views or _has_words(change.state, self.speaker)):
+            # The supervisor answers in place of a dialog that leaves without a word.
+            change.put(verdict=None)
         finish(change, self.speaker, "")
 
     def _leave(self, change: Change, wish: str, target: str | None = None) -> None:
@@ -323,6 +327,12 @@ class HandoverCalls:
     def _decide(self, change: Change, kind: Kind, reason: str = "", target: str | None = None) -> None:
         change.decide(self.speaker.name, kind, reason, target, by="dialog")
         change.put(verdict={"kind": kind, "target": target, "reason": reason})
+
+
+def _has_words(state: State, speaker: Speaker) -> bool:
+    """Tell whether a speaker's last reply says something."""
+    replies = (it for it in reversed(messages_of(state, speaker.name)) if isinstance(it, AIMessage))
+    return bool(next(replies).text.strip())
 
 
 def _argument(call: ToolCall, name: str) -> str:

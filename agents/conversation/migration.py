@@ -16,7 +16,7 @@ from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speaker, Speakers
-from agents.toolkit.traits import traits_of
+from agents.toolkit.traits import CLIENT, traits_of
 from prompts import phrase
 
 
@@ -68,12 +68,12 @@ def _keep_questions(change: Change, speakers: Speakers) -> None:
     for pending in before:
         speaker = speakers.successor(pending["speaker"]) if pending["speaker"] != SUPERVISOR else speakers.supervisor
         tool = tool_named(pending["tool"], speaker, speakers) if speaker else None
-        if speaker is None or tool is None:
+        if speaker is None or (tool is None and pending["kind"] != CLIENT):
             continue
-        if pending["kind"] == CONFIRM:
+        if pending["kind"] in (CONFIRM, CLIENT):
             questions.append({**pending, "speaker": speaker.name})
             continue
-        form = stored_fields(traits_of(tool).form)
+        form = stored_fields(traits_of(tool).form if tool else None)
         filled = {name: value for name, value in pending["filled"].items() if name in form["fields"]}
         skipped = [name for name in pending.get("skipped", []) if name in form["optional"]]
         if bool(form["fields"]) == bool(pending["fields"]):
@@ -89,7 +89,7 @@ def _mend(change: Change) -> None:
     for name, talk in change.state.get("talks", {}).items():
         messages = talk.get("messages", [])
         if lost := {*dangling(messages)} - waiting:
-            change.talk(name, messages=mend(messages, note, lost))
+            change.talk(name, messages=mend(messages, dict.fromkeys(lost, note)))
 
 
 def from_transcript(lines: Sequence[TranscriptLine]) -> Update:

@@ -27,12 +27,14 @@ BLANK: Own = {
     "labels": {},
     "sources": None,
     "wrote": -1,
+    "undid": -1,
     "foreign": False,
     "declined": [],
     "allowed": [],
     "spoke": 0,
     "forgetting": None,
     "leaving": False,
+    "undo_asked": False,
 }
 """The own keys of somebody who has not spoken yet."""
 

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool
 
 from agents.conversation.persons import name_of
 from agents.conversation.scene import Scene, described
@@ -28,6 +30,7 @@ from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.questions.form import missing
 from agents.toolkit.shelf import CALL, Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, phrase, prompt, prompts_of_all, table, title_of
 
 
@@ -88,6 +91,7 @@ class Prompting:
                 "helpers": helpers,
                 "tools": [tool.name for tool in self.speakers.supervisor.tools],
                 "examples": {name: texts for name, texts in examples.items() if texts},
+                "writes": [tool.name for it in self.speakers for tool in it.tools if traits_of(tool).effect == "write"],
             }
         return self._facts[lang]
 
@@ -121,7 +125,9 @@ class Prompting:
         context = await told_by(dialog, context, state["lang"])
         history = [*messages_of(state, dialog.name), *self.news(dialog, state, context)]
         asked = SystemMessage(f"{phrase('judge_first', state['lang'])}\n{text}")
-        return [*self.messages(dialog, state, context, history), asked], self.tools(dialog, state["lang"])
+        return [*self.messages(dialog, state, context, history), asked], self.tools(
+            dialog, state["lang"], context.client_tools
+        )
 
     def news(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
         """Return what a speaker has not heard yet: the user's message with what holds now, and cards of tools.
@@ -165,13 +171,16 @@ class Prompting:
         tools = {tool.name: texts_of(tool, lang)[0] for tool in at_hand(speaker)}
         return f"{common}\n\n{prompt('supervisor', lang, helpers=_listed(helpers), tools=_listed(tools))}"
 
-    def tools(self, speaker: Speaker, lang: str) -> list[ToolSchema]:
-        """Return the tools bound to a speaker's model, described in `lang`; always the same list."""
+    def tools(
+        self, speaker: Speaker, lang: str, of_client: Mapping[str, BaseTool] = MappingProxyType({})
+    ) -> list[ToolSchema]:
+        """Return the tools bound to a speaker's model, described in `lang`: always the same list, then the client's."""
         key = (speaker.name, lang)
         if key not in self._tools:
             tools = bound_tools(speaker, self.speakers, self.shelves.get(speaker.name))
             self._tools[key] = [self._schemas.of(tool, lang) for tool in tools]
-        return self._tools[key]
+        further, schemas = of_client.values() if not speaker.agent else (), Schemas()
+        return [*self._tools[key], *(schemas.of(tool, lang) for tool in further)] if further else self._tools[key]
 
     def _lasting(self, speaker: Speaker, state: State, context: Context) -> list[str]:
         """Return what holds until the next message, part by part: time and door, form, screen."""

@@ -10,7 +10,7 @@ from agents.conversation import handover
 from agents.conversation.changes import Change
 from agents.conversation.gate.features import asks, last_question
 from agents.conversation.prompt import human
-from agents.conversation.scene import Scene
+from agents.conversation.scene import Scene, scene_of
 from agents.language.text.stems import spelt, stems, words
 from agents.language.text.vocabulary import (
     behind_no,
@@ -149,6 +149,43 @@ def takes_back(state: State) -> bool:
     text = state["heard"]["text"] or ""
     ideas = ["take_back", *(["take_back_now"] if _has_just_written(state) else [])]
     return any(is_said(idea, words) for idea in ideas for words in (text, behind_no(text)))
+
+
+def backs_out(text: str) -> bool:
+    """Tell whether a message only declines what is asked, in any language: "no", "never mind", "undo"."""
+    return any(is_said(idea, text) for idea in ("no", "cancel", "take_back", "take_back_now"))
+
+
+def confirms_undo(state: State) -> bool:
+    """Tell whether a message agrees that what was written long ago is taken back."""
+    text = state["heard"]["text"] or ""
+    return bool(state.get("undo_asked")) and (is_said("yes", text) or is_said("agree", text))
+
+
+def corrects(scene: Scene, state: State) -> bool:
+    """Tell whether a message corrects what the dialog has just noted or done: it says no, and wishes for nothing."""
+    lexicon = vocabulary(listening(scene.text, scene.lang))
+    is_begun = lexicon.behind(scene.text, "correcting")
+    return bool(is_begun) and _has_just_written(state) and lexicon.behind(scene.text, "correcting", "wishing") is None
+
+
+def takes_up(dialog: Speaker, state: State, speakers: Speakers) -> bool:
+    """Tell whether a message plainly answers what a paused dialog has asked, and nothing that was asked since."""
+    scene, leading = (scene_of(speaker, state, speakers) for speaker in (dialog, speakers.supervisor))
+    is_newer = bool(leading.reply and asks(leading.reply) and state.get("offer") != dialog.name)
+    return bool(scene.reply and asks(scene.reply)) and not is_newer and fits(scene, dialog.form) is not None
+
+
+def go_on(change: Change, speakers: Speakers) -> None:
+    """Go on with the dialog that leads, or with the one that was paused last."""
+    if holder := change.state.get("dialog"):
+        change.decide("go_on", "stay", "goes on")
+        change.put(listener=holder)
+        return
+    dialog = speakers[change.state["paused"][-1]]
+    change.decide("go_on", "switch", "goes on", dialog.name)
+    handover.resume(change, dialog)
+    change.put(listener=None)
 
 
 def _has_just_written(state: State) -> bool:

@@ -102,6 +102,15 @@ class ToolEnd(Event, type="tool.end"):
         return f"{self.speaker}.{self.tool}({args}) {'=' if self.ok else '!'} {self.object}"
 
 
+class ToolRequest(Event, type="tool.request", line="{speaker} asks the client for {name}"):
+    """The turn waits for the client: it is to run a tool of its own, and the next message has the result."""
+
+    speaker: str
+    id: str
+    name: str
+    args: Mapping[str, Any] = {}
+
+
 class Token(Event, type="token", line="{text}"):
     """A piece of an answer while it is made; the `Message` that follows is what counts."""
 
@@ -320,7 +329,7 @@ class Images(Event, type="images"):
 
 
 TRACED = (
-    *("turn.start", "handover", "tool.end", "interrupt", "error"),
+    *("turn.start", "handover", "tool.end", "tool.request", "interrupt", "error"),
     *("view", "sources", "images", "private", "forget", "mocked"),
 )
 """The types of the events that are always in a trace."""

@@ -16,6 +16,7 @@ from agents.memory import feedback, forgettings, gate_log, ledger, notes, notice
 from agents.memory.checkpointer import KEPT_TURNS, WITHIN, Keep, Saver
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import ENGINE, PLAIN, Connection, Driver, Session, Tables, connect, migrate
+from agents.memory.digests import KEYED, Digests, key_beside, secret_file
 from agents.memory.feedback import Feedback
 from agents.memory.forgettings import Forgettings
 from agents.memory.inbox import TO
@@ -50,8 +51,8 @@ CREATE INDEX transcript_thread ON transcript (thread, id);
 """
 """What is newest in a thread; without the number PostgreSQL looks for it in all threads, newest first."""
 TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST)),)
-SMALL = 4_096
-"""Pages of a file that forgetting writes anew: 16 MB, a fraction of a second for which nobody else writes."""
+SMALL = 16 * 1024 * 1024
+"""Bytes of a file that forgetting writes anew: it takes a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
 HINTS = {
@@ -73,6 +74,9 @@ class Storage(Protocol):
 
     def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AbstractAsyncContextManager[Connection]:
         """Open a connection; with "NORMAL" a power cut may lose the last commits. Raises DatabaseError."""
+
+    def digests(self) -> Digests:
+        """Return what makes digests; all who use the database share its key. Raises OSError."""
 
     def check(self) -> None:
         """Raise OSError when the database is not there any more, or is another one than was opened."""
@@ -96,6 +100,7 @@ class Memory:
     undo: UndoLog
     updates: Updates
     feedback: Feedback
+    digests: Digests
     forgettings: Forgettings
     database: Connection
     """A connection for tools that keep tables of their own in the database."""
@@ -237,9 +242,9 @@ def _hint(fault: str) -> str:
 
 
 def _copy(path: Path, stack: AsyncExitStack) -> Path:
-    """Return a copy of the database with its log, which is deleted at the end; only its owner may read it."""
+    """Return a copy of the database with its log and key, deleted at the end; only its owner may read it."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    for file in (path, path.with_name(f"{path.name}-wal")):
+    for file in (path, path.with_name(f"{path.name}-wal"), secret_file(path)):
         if file.exists():
             shutil.copyfile(file, folder / file.name)
     return folder / path.name
@@ -275,6 +280,9 @@ async def memory_in(
             checkpoints = await stack.enter_async_context(storage.connect("NORMAL"))
             database = await stack.enter_async_context(storage.connect("FULL"))
             await database.read(lambda session: make_tables(session, tables))
+            digests = storage.digests()
+            if await database.write(digests.adopt):
+                await database.read(lambda session: migrate(KEYED, session))
             for_writes = await stack.enter_async_context(storage.connect("FULL"))
         yield Memory(
             storage=storage,
@@ -283,11 +291,12 @@ async def memory_in(
             store=Store(database),
             transcript=Transcript(database),
             ledger=Ledger(for_writes, locks, now),
-            notes=NoteStore(database),
+            notes=NoteStore(database, digests),
             undo=UndoLog(database, now),
-            updates=Updates(database),
+            updates=Updates(database, digests),
             feedback=Feedback(database),
-            forgettings=Forgettings(database),
+            digests=digests,
+            forgettings=Forgettings(database, digests),
             notices=Notices(database, now),
             database=database,
             now=now,
@@ -315,6 +324,10 @@ class SqliteFile(Storage):
                     await connection.execute("PRAGMA busy_timeout=1000")
                     await connection.truncate()
 
+    def digests(self) -> Digests:
+        """See `Storage`."""
+        return Digests(key_beside(self.path))
+
     def check(self) -> None:
         """See `Storage`."""
         if not self.path.exists() or _inode(self.path) != self._inode:
@@ -325,8 +338,8 @@ class SqliteFile(Storage):
 
         SQLite leaves pieces of rows that it once moved within a page. `compact` takes them out of a large file.
         """
-        [(pages,)] = await connection.execute("PRAGMA page_count")
-        if pages <= SMALL:
+        [(pages,)], [(page_bytes,)] = [await connection.execute(f"PRAGMA page_{it}") for it in ("count", "size")]
+        if pages * int(page_bytes) <= SMALL:
             await connection.execute("VACUUM")
         return await connection.truncate()
 

@@ -1,10 +1,10 @@
 """Notes for a person: what users asked and nobody here could answer; kept until their thread is forgotten."""
 
 import asyncio
-import hashlib
 from dataclasses import dataclass
 
 from agents.memory.connection import Connection, Session
+from agents.memory.digests import Digests
 from agents.memory.inbox import now_ms, storable
 
 TABLES = """
@@ -38,8 +38,8 @@ class Note:
 class NoteStore:
     """Keep notes in SQLite; what a method has returned from survives a power cut."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, digests: Digests) -> None:
+        self._connection, self._digests = connection, digests
         self.changed = asyncio.Event()
         """Set whenever a note was added through this object."""
 
@@ -47,11 +47,11 @@ class NoteStore:
         """Write a note down, once for a repeated call; False if the user has left `most` within a day.
 
         The count outlives the notes: a user who has a thread forgotten may not leave more than others. It holds only a
-        hash of the user, for a day.
+        keyed digest of the user, for a day.
         """
         now = now_ms()
         thread, call = storable(thread), storable(call)
-        user_hash = hashlib.sha256(storable(user).encode()).hexdigest()
+        user_hash = self._digests.of(user)
 
         def insert(connection: Session) -> bool:
             if connection.execute(SAME_CALL, (thread, call)).fetchone():

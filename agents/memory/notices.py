@@ -48,6 +48,8 @@ class Due:
 class NoticeSource(ABC):
     """Something that has things to tell; the clock rings each of them once."""
 
+    is_silent = False
+    """Whether it tells nobody anything, and only lets time do something: it is asked wherever a user may be."""
     is_stored = False
     """Whether what it tells stands in the transcript, under its id, before it is delivered."""
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.errors import UsageError
-from agents.memory import forgettings, gate_log, updates
-from agents.memory.connection import Connection, Session
+from agents.memory import gate_log, updates
+from agents.memory.connection import Connection, Session, Work
 from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, now_ms, storable
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
@@ -62,13 +62,15 @@ UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_i
 TURNS = "SELECT message_id, turn FROM inbox WHERE thread = ? AND status <> 'open' ORDER BY turn, id"
 WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
 THREADS = """
-SELECT one.thread, newest.user, one.turns, max(one.received_ms, coalesce((
-    SELECT at_ms FROM transcript WHERE thread = one.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
-    SELECT text FROM transcript WHERE thread = one.thread AND role = 'user' ORDER BY id LIMIT 1), newest.text, '')
-FROM (SELECT thread, max(id) AS id, max(turn) AS turns, max(received_ms) AS received_ms
-    FROM inbox GROUP BY thread) AS one
-JOIN inbox AS newest ON newest.id = one.id ORDER BY active_ms DESC
+SELECT own.thread, newest.user, (SELECT max(turn) FROM inbox WHERE thread = own.thread),
+max(newest.received_ms, coalesce((
+    SELECT at_ms FROM transcript WHERE thread = own.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
+    SELECT text FROM transcript WHERE thread = own.thread AND role = 'user' ORDER BY id LIMIT 1), newest.text, '')
+FROM (SELECT DISTINCT thread FROM inbox {}) AS own
+JOIN inbox AS newest ON newest.id = (SELECT max(id) FROM inbox WHERE thread = own.thread) ORDER BY active_ms DESC
 """
+OF_USER = "WHERE user = ?"
+BEGINNING_SO = "WHERE thread >= ? AND thread < ?"
 LATEST = """
 SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
     WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
@@ -248,7 +250,7 @@ class Transcript:
         lines: Sequence[TranscriptLine],
         record: str | None = None,
         guess: gate_log.GateOutcome | None = None,
-        deletion: forgettings.Deletion | None = None,
+        deletion: Work[None] | None = None,
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
@@ -268,7 +270,7 @@ class Transcript:
             if guess is not None:
                 gate_log.log(database, entry.thread, row, guess)
             if deletion is not None:
-                forgettings.enter(database, deletion)
+                deletion(database)
 
         await self._connection.write(close)
 
@@ -331,9 +333,14 @@ class Transcript:
         """Return the gate's guesses with these weights, and their outcomes, oldest first."""
         return await self._connection.read(lambda database: gate_log.logged(database, model))
 
-    async def threads(self) -> list[ThreadInfo]:
-        """List the threads, the one that was active last first."""
-        return [ThreadInfo(*row) for row in await self._connection.execute(THREADS)]
+    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
+        """List the threads in which a user wrote, those with a prefix, or all; the one that was active last first."""
+        which, values = "", list[str]()
+        if user is not None:
+            which, values = OF_USER, [storable(user)]
+        elif prefix:
+            which, values = BEGINNING_SO, [prefix, f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"]
+        return [ThreadInfo(*row) for row in await self._connection.execute(THREADS.format(which), values)]
 
     async def turns(self, thread: str) -> list[tuple[str, int]]:
         """Return the messages of a thread whose turn has ended, with the numbers of the turns, in their order."""

@@ -1,14 +1,14 @@
 """What a messenger brings: each update is a row of the inbox until what it asks for is done.
 
-An update is stored before the messenger is told that it has arrived. A row that is closed keeps a digest and a time
-only, so that the same update is known when it comes again.
+An update is stored before the messenger is told that it has arrived. A row that is closed keeps a keyed digest and a
+time only, so that the same update is known when it comes again.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.memory.connection import Connection, Session
+from agents.memory.digests import Digests
 from agents.memory.inbox import now_ms, storable
 
 TABLES = """
@@ -44,8 +44,8 @@ class StoredUpdate:
 class Updates:
     """Keep updates in SQLite; what a method has returned from survives a power cut."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, digests: Digests) -> None:
+        self._connection, self._digests = connection, digests
 
     async def enter(self, door: str) -> bool:
         """Note that a door uses the database; tell whether it was the first. Drop rows that were closed long ago."""
@@ -60,7 +60,7 @@ class Updates:
 
     async def take(self, door: str, key: str, body: str, thread: str | None = None) -> StoredUpdate:
         """Store an update, if it is not there, and return it as stored; `key` is its own within the door."""
-        digest = _digest(door, key)
+        digest = self._digests.of(f"{door} {key}")
 
         def take(connection: Session) -> StoredUpdate:
             if row := connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone():
@@ -72,7 +72,8 @@ class Updates:
 
     async def knows(self, door: str, key: str) -> bool:
         """Tell whether an update was stored, as far back as closed rows are kept."""
-        return bool(await self._connection.execute("SELECT 1 FROM updates WHERE digest = ?", (_digest(door, key),)))
+        values = (self._digests.of(f"{door} {key}"),)
+        return bool(await self._connection.execute("SELECT 1 FROM updates WHERE digest = ?", values))
 
     async def open(self, door: str) -> list[StoredUpdate]:
         """Return the updates of a door that were never closed, oldest first."""
@@ -102,7 +103,3 @@ def link(connection: Session, thread: str, message_id: str, ids: Sequence[int]) 
 def close_with(connection: Session, thread: str, message_id: str) -> None:
     """Close the updates that are a part of a message."""
     connection.execute(f"{CLOSE} WHERE body IS NOT NULL AND thread = ? AND message_id = ?", (thread, message_id))
-
-
-def _digest(door: str, key: str) -> str:
-    return hashlib.sha256(f"{door} {key}".encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Self
@@ -14,7 +14,8 @@ from pydantic import SecretStr
 
 from agents.language.text.repetition import REPEATS
 from agents.models.attempts import attempts
-from agents.models.refusal import Refusal
+from agents.models.failures import is_other_form, is_refusal, is_sure, names_pictures
+from agents.models.refusal import refusal_of
 from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
 from agents.models.thinking import FIELDS
 from agents.models.window import Window
@@ -24,10 +25,31 @@ Caching = Literal["none", "key", "marks"]
 Choice = Literal["grammar", "guided_choice"]
 """The field in which a server takes the words of which a reply is one: llama.cpp's, vLLM's."""
 MARK = {"type": "ephemeral"}
+FREE = "local:"
+"""How the names of free models begin, whose tokens nobody needs to count."""
 
 Stream = Callable[[list[AnyMessage]], AsyncIterator[AIMessage]]
 ToolSchema = dict[str, Any]
 """A tool in the form that providers take: `{"type": "function", "function": {…}}`."""
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """A call of a model, for `around_model_call`: of a speaker, an observer, or beside the conversation."""
+
+    speaker: str
+    role: str
+    """Whose model is asked: "supervisor", "observer", or the name of a dialog."""
+    thread: str
+    model: str
+    """The name of the first model that is asked, such as "openai:gpt-5-mini"."""
+    messages: Sequence[AnyMessage]
+    tools: Sequence[ToolSchema]
+
+
+AskModel = Callable[[ModelRequest], Awaitable[AIMessage]]
+AroundModelCall = Callable[[ModelRequest, AskModel], Awaitable[AIMessage]]
+"""Returns the reply; a hook that does not call its second argument answers in place of the model."""
 MOST_CHARACTERS = 200_000
 """Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
 LONGEST_REPLY = 600.0
@@ -76,6 +98,8 @@ class Model:
     choice: Choice | None = None
     """How its server is told that a reply is one of some words; None: it is not."""
     form: RequestForm = field(default_factory=RequestForm, compare=False, repr=False)
+    around: AroundModelCall | None = field(default=None, compare=False, repr=False)
+    """The hooks around a reply that it is the first to be asked for; None if there is none."""
     other: Callable[[], BaseChatModel] | None = field(default=None, compare=False, repr=False)
     """Makes the model in the other one of OpenAI's two forms."""
     habits: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
@@ -147,18 +171,36 @@ class Model:
         self.habits["thoughtful"] = True
         return is_new
 
-    def learn(self, refusal: Refusal, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
-        """Return the names of what a refusal is about and the request had, and do without it from now on.
+    def lesson(
+        self, failure: BaseException, prompt: Sequence[AnyMessage], before: Collection[str]
+    ) -> tuple[str, set[str]]:
+        """Return the name of the field that replies lack, as a failure says, and the names of what the request had.
 
         `before` is what that request did without.
         """
-        if (wanted := wanted_field(refusal)) and wanted not in self.form.wanted:
+        refusal, names = refusal_of(failure), self.extras(prompt, before)
+        wanted = wanted_field(refusal, {*names, *self.form.without})
+        about = refused(refusal, names, is_sure=is_sure(failure)) or refused_content(refusal, prompt, before)
+        return wanted, about
+
+    def learn(self, failure: BaseException, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
+        """Do from now on without what a failure is about, or with the field that it wants; return the names."""
+        wanted, names = self.lesson(failure, prompt, before)
+        if wanted and wanted not in self.form.wanted:
             self.form.wanted.add(wanted)
             return {f"replies that lack {wanted}"}
-        names = self.extras(prompt, before)
-        learnt = refused(refusal, names) or refused_content(refusal, prompt, before)
-        self.form.without |= learnt
-        return learnt
+        self.form.without |= names
+        return names
+
+    def teaches(self, failure: Exception, prompt: Sequence[AnyMessage]) -> bool:
+        """Tell whether a failure says what the next request should do without, whatever its status is."""
+        if not is_refusal(failure):
+            return False
+        shows = any(isinstance(message, HumanMessage) and isinstance(message.content, list) for message in prompt)
+        is_lesson = any(self.lesson(failure, prompt, self.form.without))
+        return (
+            is_lesson or (shows and names_pictures(failure)) or (bool(self.other) and is_other_form(failure, self.wire))
+        )
 
     def extras(self, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
         """Return the names of what a request has beside the model, the messages and the tools, and without `before`."""
@@ -231,7 +273,7 @@ class Model:
         # One client empties the parameters that it is given; they belong to all turns and models.
         own = [{**tool, "function": {**tool["function"]}} for tool in tools]
         runnable = self.chat.bind_tools(own, **options) if own else self.chat.bind(**options)
-        return partial(attempts, runnable, self.retries, self.gap_seconds)
+        return partial(attempts, runnable, self.retries, self.gap_seconds, self.teaches)
 
     def _options(self, key: str) -> dict[str, Any]:
         """Return what a request with tools has beside them, as the provider's client calls it."""
@@ -289,3 +331,8 @@ class Models:
         """Return the models to try for a role, in order."""
         first = self.roles.get(role, self.default)
         return [first] if self.fallback is None else [first, self.fallback]
+
+    def each(self, change: Callable[[Model], Model]) -> "Models":
+        """Return the models, each as a function changes it."""
+        roles = {role: change(model) for role, model in self.roles.items()}
+        return Models(change(self.default), roles, self.fallback and change(self.fallback))

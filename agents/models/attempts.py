@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 from langchain_core.exceptions import ModelTimeoutError
 from langchain_core.language_models import LanguageModelInput
@@ -18,11 +18,16 @@ PAUSE, LONGEST_PAUSE = 0.5, 8.0
 
 
 async def attempts(
-    model: Runnable[LanguageModelInput, AIMessage], retries: int, timeout: float | None, prompt: list[AnyMessage]
+    model: Runnable[LanguageModelInput, AIMessage],
+    retries: int,
+    timeout: float | None,
+    teaches: Callable[[Exception, list[AnyMessage]], bool],
+    prompt: list[AnyMessage],
 ) -> AsyncIterator[AIMessage]:
     """Stream the reply of a model, which is asked up to `retries` times again until one begins.
 
-    A try that is silent for `timeout` seconds has failed, too. What a server says of the time to wait is heeded.
+    A try that is silent for `timeout` seconds has failed, too. What a server says of the time to wait is heeded. A
+    failure that `teaches` something is not tried again: the same request would fail again.
     Raises what the model's client raises in the last try.
     """
     now = asyncio.get_running_loop().time
@@ -48,7 +53,7 @@ async def attempts(
                 pause = min(PAUSE * 2**retry, LONGEST_PAUSE) * random.uniform(0.75, 1)
             # Who asks for a reply says how long silence may last in all.
             is_late = now() + pause - begun > RETRIED_FOR and not silence.expired()
-            if retry >= retries or is_late or not is_passing(failure):
+            if retry >= retries or is_late or not is_passing(failure) or teaches(failure, prompt):
                 raise
         finally:
             if isinstance(pieces, AsyncGenerator):

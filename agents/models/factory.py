@@ -164,7 +164,8 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
     if not bare or kind == "local":
         local = f"{LOCAL}, " if endpoint.rules else ""
         raise ConfigError(
-            f"LLM_MODEL and its kin take {local}openai:<name> or <provider>:<name>, found {name!r}; see .env.example"
+            f"LLM_MODEL and its kin take {local}openai:<name> or <provider>:<name>, found {name!r}; "
+            "run make setup, or put LLM_MODEL and OPENAI_API_KEY into .env"
         )
     parameters = parameters or Parameters()
     make, *other = _forms(kind, bare, endpoint, {}, parameters.wire)

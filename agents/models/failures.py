@@ -23,50 +23,16 @@ from pydantic import ValidationError
 
 from agents.errors import BrokenReply, DialogSupervisorError, Overflow, Trouble, UselessReply
 from agents.models.refusal import BODIES, refusal_of
+from agents.models.wordings import named_in, says
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
-OVERFLOW = re.compile(
-    r"context[ _-](length|limit|size|window)|too many tokens|number of tokens|token count|max_new_tokens. must be"
-    r"|\b(prompt|input|messages?|conversation|sequence)\b[^.;:]{0,60}"
-    r"\b(too (long|large)|exceed\w*|longer than|maximum|length should be)"
-    r"|maximum (prompt|input|model|sequence) length|reduce the length|too large for model",
-    re.IGNORECASE,
-)
-WINDOW = re.compile(
-    r"(?:> ?|<= |limit (?:of |is )|cannot exceed |allowed \(|length should be \[\d+, ?"
-    r"|(?:context|prompt|input|model|sequence) (?:length|size|limit|window)[^\d.\[]{0,20})"
-    r"(?P<before>\d{1,9})(?!\d| \+)|(?P<behind>\d{1,9}) maximum",
-    re.IGNORECASE,
-)
-PROMPT = re.compile(
-    r"(?:(?:request|input|prompt|tokens|count) \((?:length )?|requested (?:about )?(?:\d+ tokens \()?"
-    r"|resulted in |contains |given: |too long: |received |context limit: |first "
-    r"|current length is )(?P<before>\d{1,9})"
-    r"|(?P<behind>\d{1,9}) input tokens",
-    re.IGNORECASE,
-)
-"""How servers say in words how many tokens a model takes, and how many it was given."""
-COUNTS = (("n_ctx", WINDOW), ("n_prompt_tokens", PROMPT))
-"""llama.cpp says both in fields of their own."""
-NO_KEY = re.compile(
-    r"authentication (method|error|fail|required)|api[ _-]?key|unauthenticated|unauthori[sz]ed|\bcredentials?\b",
-    re.IGNORECASE,
-)
-"""How servers and clients say, with another status or with none, that the key is wrong or missing."""
-RESPONSES = re.compile(r"v1/responses|responses (api|endpoint)|not a chat model", re.IGNORECASE)
-COMPLETIONS = re.compile(r"chat[/ ._]completions?", re.IGNORECASE)
-"""How a server says that it has a model, or takes a request like this, only in the other form."""
+COUNTS = (("n_ctx", "window"), ("n_prompt_tokens", "prompt"))
+"""What llama.cpp says in fields of its own of the tokens that a model takes, and was given; others say it in words."""
 MOST_SAID, QUOTED = 200, 16
 """Characters of a server's words that an operator reads, and those in a row that are a quotation of a message."""
 QUOTE = re.compile(r"[\"'`“‘«]([^\"'`”’»]{2,})")
 KEY = re.compile(r"\bsk-\S+|\S*\*{3}\S*|\b(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{20,}")
-FILTERED = re.compile(
-    r"content[_ ](filter|policy|management)|safety[_ ](system|policy|filter)|prohibited[_ ]content|responsible ?ai"
-    r"|data_inspection_failed",
-    re.IGNORECASE,
-)
-"""How servers say that a filter of theirs has read the request and does not let it pass."""
 LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")
 """Where a sentence may begin to repeat the request; lists of numbers and of names do not."""
 OURS = frozenset(("agents", "app", "dialogs", "observers", "prompts", "tests", "langchain", "langgraph", "pydantic"))
@@ -75,13 +41,15 @@ WORD = re.compile(r"\w+")
 FIRST_FAULT = 400
 """The first status that says that a request was not answered."""
 BUSY = (408, 409, 425, 429)
-"""Statuses of a server that takes the same request later; so do all from 500 on."""
+"""Statuses of a server that takes the same request later; so do all from 500 on but `NEVER`."""
+NEVER = 501
+KEY_OR_MONEY = (401, 402, 407)
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
 """The packages that carry requests. Clients pass some of their exceptions on as they are: a connection was lost."""
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
-def is_failure(failure: Exception) -> bool:
+def is_failure(failure: BaseException) -> bool:
     """Tell whether an exception that came out of a model's call is the provider's, and not an error of ours."""
     return is_models(failure) or _is_transport(failure) or status(failure) is not None or bool(_clients(failure))
 
@@ -98,7 +66,7 @@ def _clients(failure: BaseException) -> set[str]:
     return packages - sys.stdlib_module_names - OURS
 
 
-def is_models(failure: Exception) -> bool:
+def is_models(failure: BaseException) -> bool:
     """Tell whether only a model's client raises such an exception, and no tool."""
     openai = sys.modules.get("openai")
     return isinstance(failure, ModelError) or (openai is not None and isinstance(failure, openai.OpenAIError))
@@ -111,13 +79,15 @@ def diagnose(failure: Exception) -> Trouble:
     if overflow_of(failure):
         return "too_long"
     number = status(failure)
-    if number in (400, 422) and FILTERED.search(refusal_of(failure).words):
+    if number is not None and is_refusal(failure) and says("filtered", refusal_of(failure).words):
         return "refused"
-    if number in (401, 403) or (number in (None, 400, 422) and NO_KEY.search(f"{failure} {refusal_of(failure).words}")):
+    if number in (401, 403) or (
+        number in (None, 400, 422) and says("no_key", f"{failure} {refusal_of(failure).words}")
+    ):
         return "key_refused"
     if isinstance(failure, ModelConnectionError):
         return "unavailable"
-    is_busy = number is not None and (number in BUSY or number >= 500)
+    is_busy = number is not None and number != NEVER and (number in BUSY or number >= 500)
     return "busy" if is_busy or getattr(failure, "is_retryable", False) else "unavailable"
 
 
@@ -142,18 +112,33 @@ def retry_after(failure: Exception) -> float | None:
     return None
 
 
+def is_refusal(failure: BaseException) -> bool:
+    """Tell whether a failure may be about what stands in the request: statuses tell little, and a stream has none."""
+    number = status(failure)
+    return number is None or (FIRST_FAULT <= number <= NEVER and number not in (*KEY_OR_MONEY, *BUSY))
+
+
+def is_sure(failure: BaseException) -> bool:
+    """Tell whether a failure surely is about the request: errors of servers and in mid-stream mostly are not."""
+    number = status(failure)
+    return (FIRST_FAULT <= number < FIRST_FAULT + 100) if number else not is_failure(failure)
+
+
+def names_pictures(failure: BaseException) -> bool:
+    """Tell whether a server speaks of pictures."""
+    return says("picture", refusal_of(failure).words)
+
+
 def overflow_of(failure: Exception) -> Overflow | None:
     """Return how a request overflowed the model's context window; None if that was not the failure."""
     is_known = isinstance(failure, ContextOverflowError)
-    if not is_known and status(failure) not in (None, 400, 413, 422):
+    if not is_known and not is_refusal(failure):
         return None
     refusal = refusal_of(failure)
-    if not is_known and not OVERFLOW.search(refusal.words):
+    if not is_known and not says("too_long", refusal.words):
         return None
-    counted = [(refusal.counts.get(name), wording.search(refusal.words)) for name, wording in COUNTS]
-    return Overflow(
-        *(count or (int(match["before"] or match["behind"]) if match else None) for count, match in counted)
-    )
+    counts = (refusal.counts.get(name) or named_in(kind, refusal.words) for name, kind in COUNTS)
+    return Overflow(*(int(count) if count else None for count in counts))
 
 
 def unsound_reply(failure: Exception, request: str | None, *, begun: bool) -> DialogSupervisorError | None:
@@ -199,15 +184,15 @@ def _stands_in_stream(failure: Exception) -> bool:
     return not is_refusal and any(getattr(failure, name, None) for name in (*BODIES, "response"))
 
 
-def is_other_form(failure: Exception, wire: str) -> bool:
+def is_other_form(failure: BaseException, wire: str) -> bool:
     """Tell whether a server refuses a request since it takes the other one of OpenAI's two forms than `wire`."""
-    if status(failure) not in (400, 404, 405, 422):
+    if not is_refusal(failure):
         return False
     words = refusal_of(failure).words
     if wire == "chat":
-        return RESPONSES.search(words) is not None
+        return says("responses", words)
     is_no_path = status(failure) in (404, 405) and "model" not in words.lower()
-    return is_no_path or COMPLETIONS.search(words) is not None
+    return is_no_path or says("completions", words)
 
 
 def server_words(failure: Exception, heard: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ Form = Mapping[str, Mapping[str, Ending]]
 """What words mean, by the path at which they stand in a chunk's metadata."""
 OTHER = "other"
 """In a form: all words that it does not name."""
+NO_FORMS = ("kinds", "parts")
 ENDED, PRICED = "stream_ended", "stream_priced"
 """Metadata of a chunk: the mark behind the last piece has come; so has the price, which comes behind all pieces."""
 LOG = logging.getLogger(__name__)
@@ -29,11 +30,20 @@ def ending_in(metadata: Mapping[str, Any], kind: str) -> Ending | None:
         for key in path.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
         if value:
-            word = str(value).lower()
+            # Some clients give the name of an enum's member behind that of the enum.
+            word = str(value).lower().rpartition(".")[2]
             if word not in words and len(words) > 1:
-                log_once(kind, f"{path} is {word[:40]!r}, which is taken for {words[OTHER]!r}")
+                ending = _by_parts(word) or words[OTHER]
+                log_once(kind, f"{path} is {word[:40]!r}, which is taken for {ending!r}")
+                return ending
             return words.get(word, words[OTHER])
     return None
+
+
+def _by_parts(word: str) -> Ending | None:
+    """Return what a word means that no form names, as far as its parts say it."""
+    parts: Mapping[Ending, Sequence[str]] = _table()["parts"]
+    return next((ending for ending, known in parts.items() if any(part in word for part in known)), None)
 
 
 @cache
@@ -51,7 +61,7 @@ def _table() -> Mapping[str, Any]:
 def _form(kind: str) -> Form:
     """Return the form of a kind of provider; all forms together for a kind that is not known."""
     table = _table()
-    names: Sequence[str] = table["kinds"].get(kind) or [*reversed([name for name in table if name != "kinds"])]
+    names: Sequence[str] = table["kinds"].get(kind) or [*reversed([name for name in table if name not in NO_FORMS])]
     return {path: _words(words) for name in names for path, words in table[name].items()}
 
 

@@ -29,27 +29,35 @@ OPTIONS = {"max_tokens": "max_completion_tokens", "temperature": "temperature", 
 """The names of parameters in a request."""
 
 
+NO_DATA = (b":", b"id:", b"retry:")
+"""How the lines of a stream begin that say nothing."""
+
+
 class CompatibleChat(ChatOpenAI):
     """Chat completions of a server. Only the client and the parameters are LangChain's."""
+
+    is_streamed: bool = True
+    """Whether the server is asked for a stream; its one object is read in the same way."""
 
     async def _astream(
         self, messages: list[BaseMessage], stop: object = None, run_manager: object = None, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         set_options = {name: value for field, name in OPTIONS.items() if (value := getattr(self, field)) is not None}
-        usage_option = {"stream_options": {"include_usage": True}} if self.stream_usage else {}
+        has_usage = self.stream_usage and self.is_streamed
+        usage_option = {"stream_options": {"include_usage": True}} if has_usage else {}
         body = {**set_options, **usage_option, **(self.extra_body or {}), **options, "messages": _sent(messages)}
         # The client would check and copy each message of a history; a body of its own goes as it is.
         asked = self.async_client.with_streaming_response.create(
-            model=self.model_name, messages=(), stream=True, extra_body=body
+            model=self.model_name, messages=(), stream=self.is_streamed, extra_body=body
         )
         metadata: dict[str, Any] = {}
         usage: Mapping[str, Any] = {}
         async with asked as response:
-            async for data in _events(response):
+            async for name, data in _events(response):
                 if data == b"[DONE]":
                     metadata[ENDED] = True
                     continue
-                piece = json.loads(data)
+                piece = _piece(name, data)
                 if problem := piece.get("error"):
                     raise APIError("an error in place of a piece", response.http_request, body=problem)
                 if price := piece.get("usage"):
@@ -57,7 +65,8 @@ class CompatibleChat(ChatOpenAI):
                 for choice in (piece.get("choices") or [] if price else piece["choices"])[:1]:
                     if reason := choice.get("finish_reason"):
                         metadata["finish_reason"] = reason
-                    delta = choice.get("delta", {})
+                    # A server that does not stream answers with the whole message.
+                    delta = choice.get("message") or choice.get("delta", {})
                     yield ChatGenerationChunk(message=_chunk({} if reason and not delta else delta, piece.get("id")))
         last = AIMessageChunk(content="", response_metadata=metadata, usage_metadata=_usage(usage) if usage else None)
         yield ChatGenerationChunk(message=last)
@@ -83,24 +92,46 @@ def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     return sent
 
 
-async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
-    rest, data, size = b"", list[bytes](), 0
+def _piece(name: bytes, data: bytes) -> Mapping[str, Any]:
+    """Return a piece of a reply; under "error" what a server says in place of one, in whatever form."""
+    is_error = b"error" in name
+    piece: Any = json.loads(data) if not is_error or data.startswith((b"{", b"[")) else data.decode(errors="replace")
+    if not isinstance(piece, dict):
+        return {"error": piece or "nothing"}
+    is_piece = not is_error and piece.keys() & {"choices", "usage", "error"}
+    return piece if is_piece else {"error": piece.get("error") or piece or "nothing"}
+
+
+async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[tuple[bytes, bytes]]:
+    """Yield the names and the data of the events; one JSON object in place of a stream is an event, too."""
+    name, data, size = b"", list[bytes](), 0
+    async for line in _lines(response):
+        if line.startswith(b"event:"):
+            name = line[6:].strip()
+        elif line and not line.startswith(NO_DATA):
+            data.append(line.removeprefix(b"data:").strip())
+            size += len(line)
+            if size > MOST_BYTES:
+                raise BrokenReply("an event of its stream is too long")
+        elif not line and data:
+            yield name, b"\n".join(data)
+            name, data, size = b"", [], 0
+
+
+async def _lines(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream, and an empty one behind them."""
+    rest = b""
     try:
         async for piece in response.iter_bytes():
             *lines, rest = (rest + piece).split(b"\n")
-            for line in map(bytes.strip, lines):
-                if line.startswith(b"data:"):
-                    data.append(line[5:].strip())
-                    size += len(line)
-                elif not line and data and size <= MOST_BYTES:
-                    yield b"\n".join(data)
-                    data, size = [], 0
-            if len(rest) + size > MOST_BYTES:
-                raise BrokenReply("an event of its stream is too long")
-        if last := b"\n".join([*data, rest.strip().removeprefix(b"data:").strip()]).strip():
-            yield last
+            for line in lines:
+                yield line.strip()
+            if len(rest) > MOST_BYTES:
+                raise BrokenReply("a line of its stream is too long")
     except Exception as lost:
         raise BrokenReply("the stream broke off") from lost
+    yield rest.strip()
+    yield b""
 
 
 def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
@@ -128,8 +159,17 @@ def _call(call: Mapping[str, Any]) -> ToolCallChunk:
 
 
 def _usage(usage: Mapping[str, Any]) -> UsageMetadata:
-    """Return what a reply cost; DeepSeek says in a field of its own what was cached."""
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
-    asked, answered = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-    total, details = usage.get("total_tokens") or asked + answered, InputTokenDetails(cache_read=cached or 0)
-    return UsageMetadata(input_tokens=asked, output_tokens=answered, total_tokens=total, input_token_details=details)
+    """Return what a reply cost; DeepSeek says in a field of its own what was cached. What is no count is none."""
+    details = usage.get("prompt_tokens_details")
+    cached = _count(details.get("cached_tokens") if isinstance(details, dict) else 0)
+    cached = cached or _count(usage.get("prompt_cache_hit_tokens"))
+    asked, answered = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    total = _count(usage.get("total_tokens")) or asked + answered
+    input_details = InputTokenDetails(cache_read=cached)
+    return UsageMetadata(
+        input_tokens=asked, output_tokens=answered, total_tokens=total, input_token_details=input_details
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0

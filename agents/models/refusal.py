@@ -1,4 +1,4 @@
-"""What a server says of a request that it does not take, whatever the form of its answer."""
+"""What a server says of a request that it does not take, whatever the form and the language of its answer."""
 
 import json
 import re
@@ -6,16 +6,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-SENTENCES = re.compile("message|msg|details?|errors?|(?:error_)?description|title|raw")
+SENTENCES = re.compile("message|msg|details?|errors?|(?:error_)?description|title|raw", re.IGNORECASE)
+"""Keys of what is a sentence, even if it is a single word. Any other text of several words is one, too."""
 CODES = ("code", "type", "status")
-FIELDS = ("param", "loc", "field", "parameter")
+PLACES = ("loc", "path")
+"""Keys under which a list says where the fault stands that the sentence beside it is about."""
 ECHOES = ("input", "ctx", "url", "failed_generation")
 """Keys under which servers repeat the request, or say nothing of it."""
-DEEPEST, MOST, LONGEST = 8, 200, 20_000
-"""Levels and values of an answer that are read, and characters of one that is a text."""
+REQUIRED = ({"model", "messages"}, {"model", "input"})
+"""What every request has. A list or an object with these is a request, or says what requests may have."""
+DEEPEST, MOST, LONGEST, LARGEST = 8, 200, 20_000, 10**9
+"""Levels and values of an answer that are read, characters of one that is a text, and the most that it may count."""
 BODIES = ("body", "details", "response_json", "error")
 """Where clients keep the answer that they have read."""
 _MARKUP = re.compile(r"<(script|style).*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_SEVERAL_WORDS = re.compile(r"\S\s+\S|[^\W\da-zA-Z_]{2}")
+"""White space between words, or letters of a script that may write without any."""
 
 
 @dataclass
@@ -25,6 +31,9 @@ class Refusal:
     sentences: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
     fields: list[str] = field(default_factory=list)
+    """Texts of one word: the name of what is not taken may stand at any place."""
+    keys: list[str] = field(default_factory=list)
+    """Some servers write what is wrong below the name itself."""
     counts: dict[str, int] = field(default_factory=dict)
     _left: int = MOST
 
@@ -36,18 +45,16 @@ class Refusal:
     def take(self, value: object, key: str = "message", depth: int = DEEPEST) -> None:
         """Add what an answer says, or a part of it under its key."""
         self._left -= 1
-        if depth < 0 or self._left < 0 or key in ECHOES:
+        if depth < 0 or self._left < 0 or key in ECHOES or _is_request(value):
             return
         if isinstance(value, Mapping):
-            if isinstance(value.get("loc"), list) and isinstance(value.get("msg"), str):
-                place = ".".join(str(part) for part in value["loc"] if part != "body")
-                value = {**value, "msg": f"{place}: {value['msg']}"}
-            for name, part in value.items():
+            for name, part in _with_place(value).items():
+                self.keys += [str(name)] if isinstance(part, str | list) and not SENTENCES.fullmatch(str(name)) else []
                 self.take(part, str(name), depth - 1)
         elif isinstance(value, list | tuple):
             for part in value:
                 self.take(part, key, depth - 1)
-        elif isinstance(value, int) and not isinstance(value, bool):
+        elif isinstance(value, int) and not isinstance(value, bool) and 0 < value < LARGEST:
             self.counts.setdefault(key, value)
         elif isinstance(value, str):
             self._take_text(value[:LONGEST], key, depth)
@@ -55,15 +62,29 @@ class Refusal:
     def _take_text(self, text: str, key: str, depth: int) -> None:
         if key in CODES:
             self.codes.append(text)
-        elif key in FIELDS:
+        elif not SENTENCES.fullmatch(key) and not _SEVERAL_WORDS.search(text):
             self.fields.append(text)
-        elif SENTENCES.fullmatch(key):
+        else:
             inner = _json_in(text)
             if inner is None or not text.lstrip().startswith(("{", "[")):
                 words = " ".join((_MARKUP.sub(" ", text) if text.lstrip().startswith("<") else text).split())
                 self.sentences += [words] if words and words not in self.sentences else []
             if inner is not None:
                 self.take(inner, key, depth - 1)
+
+
+def _is_request(value: object) -> bool:
+    parts = {part for part in value if isinstance(part, str)} if isinstance(value, Mapping | list) else set[str]()
+    return any(required <= parts for required in REQUIRED)
+
+
+def _with_place(fault: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a fault whose sentence begins with the place that stands beside it."""
+    places = [place for name in PLACES if isinstance(place := fault.get(name), list) and place]
+    name = next((name for name in ("msg", "message") if isinstance(fault.get(name), str)), "")
+    if not places or not name:
+        return fault
+    return {**fault, name: f"{'.'.join(str(part) for part in places[0] if part != 'body')}: {fault[name]}"}
 
 
 def refusal_of(failure: BaseException) -> Refusal:

@@ -14,7 +14,7 @@ from langchain_core.messages.content import TextContentBlock
 
 from agents.errors import BrokenReply, GarbledReply, ModelUnavailable, Overflow, Trouble, UselessReply
 from agents.events import RETRY, Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
-from agents.models import Model, ToolSchema
+from agents.models import Model, ModelRequest, ToolSchema
 from agents.models.answer import ECHO, AnswerText
 from agents.models.attempts import RETRIED_FOR
 from agents.models.failures import (
@@ -22,6 +22,8 @@ from agents.models.failures import (
     diagnose,
     is_failure,
     is_other_form,
+    is_refusal,
+    names_pictures,
     overflow_of,
     server_words,
     status,
@@ -43,8 +45,6 @@ NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
 GIVEN = frozenset(["temperature", "reasoning_effort", "reasoning", "parallel_tool_calls", "id_slot", "grammar"])
 """What is in requests only if the operator says so."""
-REFUSED = (400, 413, 415, 422)
-"""The HTTP statuses of servers that do not take something in a request, a picture of the wrong kind or size too."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ async def reply(
     """
     outcome = Replied(speaker=listener.speaker, role=listener.role or listener.speaker)
     try:
-        message = await _first_sound(chain, messages, tools, listener)
+        message = await _hooked(chain, messages, tools, listener)
         calls = [(call["name"], call["args"]) for call in message.tool_calls]
         outcome = outcome.model_copy(update={"text": message.text, "calls": calls})
         return message
@@ -91,6 +91,20 @@ async def reply(
         raise
     finally:
         listener.emit(outcome)
+
+
+async def _hooked(
+    chain: Sequence[Model], messages: Sequence[AnyMessage], tools: Sequence[ToolSchema], listener: Listener
+) -> AIMessage:
+    """Ask the models, with the hooks around them if there are any."""
+    if (hook := chain[0].around) is None:
+        return await _first_sound(chain, messages, tools, listener)
+
+    async def ask_models(request: ModelRequest) -> AIMessage:
+        return await _first_sound(chain, request.messages, request.tools, listener)
+
+    role = listener.role or listener.speaker
+    return await hook(ModelRequest(listener.speaker, role, listener.thread, chain[0].name, messages, tools), ask_models)
 
 
 async def _first_sound(
@@ -143,7 +157,7 @@ class _Tries:
         """The last one that was its provider's."""
         self.has_learnt = False
         """Whether the last failure was a refusal of something that the next request does without."""
-        self._begun, self._patience = _now(), patience
+        self._begun, self._patience, self._refusal = _now(), patience, ""
 
     @property
     def seconds_left(self) -> float:
@@ -159,15 +173,16 @@ class _Tries:
             self._note("garbled", model, str(failure))
             return self.troubles[-2:] != ["garbled", "garbled"] and waited <= RETRIED_FOR
         if isinstance(failure, BrokenReply):
-            self._note("busy", model, f"a broken reply ({cause_of(failure.__cause__ or failure)})")
+            cause = failure.__cause__
+            self._note("busy", model, f"a broken reply ({cause_of(cause or failure)})")
             # A server that reads a long prompt for the first time keeps what it has read, and goes on with it.
             is_cold = model.cold_seconds and not model.has_begun
-            return waited <= (self._patience if is_cold else RETRIED_FOR)
-        prompt = in_order(self.messages, model.name)
+            is_patient = waited <= (self._patience if is_cold else RETRIED_FOR)
+            return self._does_without(model, cause, before) or is_patient
         if isinstance(failure, UselessReply):
             self._note(failure.trouble, model, str(failure))
             if failure.trouble == "unavailable" and failure.__cause__:
-                return self._learns(model, model.learn(refusal_of(failure.__cause__), prompt, before))
+                return self._does_without(model, failure.__cause__, before)
             return failure.wants_room and model.outgrow()
         if not is_failure(failure):
             raise failure
@@ -178,20 +193,27 @@ class _Tries:
         if overflow := overflow_of(failure):
             self.overflow = self.overflow or overflow
             model.window.size = overflow.window or model.window.size
-            _learn(model, prompt, self._tools, overflow.prompt)
+            _learn(model, in_order(self.messages, model.name), self._tools, overflow.prompt)
             # The prompt would fit, but not with the limit of the reply beside it.
             is_limit = overflow.window and overflow.prompt and overflow.prompt < overflow.window
             return bool(is_limit) and self._learns(model, model.give_up_limit(before))
+        return self._does_without(model, failure, before)
+
+    def _does_without(self, model: Model, failure: BaseException | None, before: Collection[str]) -> bool:
+        """Leave out of the next request what a server or its client refuses; tell whether there is anything."""
+        if failure is None or not is_refusal(failure):
+            return False
         learnt: Collection[str] = model.change_form() if is_other_form(failure, model.wire) else ()
-        if not learnt and status(failure) in REFUSED:
-            learnt = model.learn(refusal_of(failure), prompt, before)
-        if self._learns(model, learnt):
+        if self._learns(model, learnt or model.learn(failure, in_order(self.messages, model.name), before)):
             return True
-        can_be_blind = model.sees and status(failure) in REFUSED and any(map(_pictures, self.messages))
-        if can_be_blind:
-            lang = notes_of(self.messages[0]).get("lang", FALLBACK)
-            self.messages = [_blind(message, lang) if _pictures(message) else message for message in self.messages]
-        return can_be_blind
+        refusal = refusal_of(failure)
+        is_new, self._refusal = refusal.words != self._refusal, refusal.words
+        is_about = status(failure) is not None or names_pictures(failure) or not is_new
+        if not (is_about and model.sees and any(map(_pictures, self.messages))):
+            return False
+        lang = notes_of(self.messages[0]).get("lang", FALLBACK)
+        self.messages = [_blind(message, lang) if _pictures(message) else message for message in self.messages]
+        return True
 
     def _learns(self, model: Model, names: Collection[str]) -> bool:
         """Tell the operator what is left out from now on; tell whether there is anything."""

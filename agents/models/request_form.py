@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from agents.models.refusal import Refusal
 from agents.models.thinking import FIELDS
+from agents.models.wordings import named_in, says, wording
 
 LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
 """How LangChain's classes call the most tokens of a reply."""
@@ -20,36 +21,27 @@ SPELLINGS = ("max_tokens", "max_completion_tokens")
 LIMIT = re.compile(r"max_(?:completion_|new_|output_)?tokens|num_predict|maxoutputtokens", re.IGNORECASE)
 FILLERS: dict[str, str] = {"empty_content": " ", "blank_content": "…"}
 """What is not taken as the content of a message, and what stands in its place."""
-EMPTY = re.compile(
-    r"\b(null|none|nil|nonetype|empty|blank|whitespace|missing|required|undefined)\b"
-    r"|(valid|expected a|must be a|should be a|type) string|either content or",
-    re.IGNORECASE,
-)
 SYNONYMS: Mapping[str, Collection[str]] = {
+    "stream": ("streaming",),
     "stream_options": ("include_usage",),
     "reasoning": ("think", "thinking"),
     "reasoning_effort": ("reasoning", "effort", "thinking"),
 }
 """What else servers call a field that a client writes for us."""
+SWITCHES: Mapping[str, str] = {"stream": "is_streamed", "stream_options": "stream_usage"}
+"""Fields of requests that a class writes where a field of its own is set."""
 KEPT = re.compile(
     r"^(model|model_name|output_version)$|api_key|api_base|base_url|timeout|retries|client|profile|stream"
 )
 """Fields of LangChain's classes that are no part of a request."""
-WANTED = re.compile(
-    r"\b((?:reasoning|thinking)\w*).{0,60}(?:must be passed|is required)|missing\W*((?:reasoning|thinking)\w*)",
-    re.IGNORECASE,
-)
-"""How a server says that replies lack a field of thinking."""
+THINKING = re.compile(r"(?a:\b((?:reasoning|thinking|thought)_(?:content|text|details|blocks?))\b)")
+"""Names of fields of thinking. Whatever the language is, one that a request did not have is one that it lacks."""
 TRIED_FOR = 5.0
 """Seconds that a request waits for what another one teaches."""
 BLANK = " "
 """What stands in such a field of a reply that another model made. An empty text counts as none."""
-ADVICE = re.compile(
-    r"(?<!not )(?<!not a )(?<!n't )"
-    r"\b(use|did you mean|expected|known|valid|allowed|accepted|available|permitted|supported)\b",
-    re.IGNORECASE,
-)
-"""Where a refusal begins to say what the server does take."""
+CLAUSE = re.compile(r"[;:!?](?=\s|$)|\.(?=\s|$)|[。；：！？，\n]")
+"""What ends a part of a sentence, in any language."""
 
 
 @dataclass
@@ -98,9 +90,8 @@ class RequestForm:
                 update[name] = {key: each for key, each in value.items() if key not in self.without}
             elif value is not None and name not in LIMITS and self.without & {name, info.alias}:
                 update[name] = None
-        if "stream_options" in self.without and "stream_usage" in type(chat).model_fields:
-            update["stream_usage"] = False
-        return update
+        switches = {field: False for name, field in SWITCHES.items() if name in self.without}
+        return update | {field: off for field, off in switches.items() if field in type(chat).model_fields}
 
     def fitted(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
         """Return the prompt without empty contents and fields that the server refuses, and with those that it wants."""
@@ -122,43 +113,62 @@ class RequestForm:
 
 def extras_of(chat: BaseChatModel) -> set[str]:
     """Return the names of what a chat model sends beside the model's name, the messages and the tools."""
-    fields, names = type(chat).model_fields, set[str]()
-    for name in chat.model_fields_set & fields.keys():
+    fields, names = type(chat).model_fields.keys() - BaseChatModel.model_fields.keys(), set[str]()
+    for name in chat.model_fields_set & fields:
         value = getattr(chat, name)
         if name in ("extra_body", "model_kwargs"):
             names |= {*(value or ())}
         elif value is not None and not KEPT.search(name):
             names.add(name)
-    return names | ({"stream_options"} if getattr(chat, "stream_usage", False) else set())
+    return names | {name for name, field in SWITCHES.items() if getattr(chat, field, False)}
 
 
-def wanted_field(refusal: Refusal) -> str:
-    """Return the name of the field that a refusal wants in every reply, or nothing."""
-    wanted = WANTED.search(refusal.words)
-    return (wanted[1] or wanted[2]) if wanted else ""
+def wanted_field(refusal: Refusal, names: Collection[str]) -> str:
+    """Return the name of the field that a refusal wants in every reply, or nothing; `names` are in the request."""
+    text = "\n".join([*refusal.fields, refusal.words])
+    missing = (name for name in THINKING.findall(text) if name not in names)
+    return named_in("wanted", text) or next(missing, "")
 
 
-def refused(refusal: Refusal, names: Iterable[str]) -> set[str]:
-    """Return those of the names that a refusal is about; any name of the limit stands for all its names."""
-    advice = ADVICE.search(refusal.words)
-    texts = ("\n".join(refusal.fields), refusal.words[: advice.start()] if advice else "", refusal.words)
-    for text in texts:
-        if named := {name for name in names if _is_named(name, text)}:
-            return named
-    return set()
+def refused(refusal: Refusal, names: Iterable[str], *, is_sure: bool) -> set[str]:
+    """Return those of the names that a refusal is about; any name of the limit stands for all its names.
+
+    A refusal says what is not taken before it says what is. In any language a list of what is taken has `model` and
+    `messages` in it. If it is not sure that this is a refusal, no word counts that stands in any sentence ("stream").
+    """
+    names = [name for name in names if is_sure or "_" in name or name in refusal.fields]
+    advice = wording("advice").search(refusal.words)
+    clauses = [
+        clause for text in (refusal.words[: advice and advice.start()], refusal.words) for clause in CLAUSE.split(text)
+    ]
+    named = (
+        {name for name in names if _is_named(name, text, is_sure=is_sure)}
+        for text in ("\n".join(refusal.fields), *map(_before_list, clauses), "\n".join(refusal.keys))
+    )
+    first = next(filter(None, named), set[str]())
+    # What is wrong with the options of a stream is mostly told with the word "stream" in it.
+    return first - {"stream"} if "stream_options" in first else first
+
+
+def _before_list(clause: str) -> str:
+    """Return a clause, or the part of it before the list of what a request may have."""
+    listed = [place for name in ("model", "messages") if (place := re.search(rf"(?a:\b{name}\b)", clause))]
+    return clause[: min(place.start() for place in listed)] if len(listed) > 1 else clause
 
 
 def refused_content(refusal: Refusal, prompt: Iterable[AnyMessage], before: Collection[str]) -> set[str]:
     """Return the name of the content that a refusal is about, where the prompt had such; else nothing."""
-    is_about = re.search(r"\b(content|messages?)\b", "\n".join([*refusal.fields, refusal.words]), re.IGNORECASE)
-    if not is_about or not EMPTY.search(refusal.words) or all(message.content for message in prompt):
+    is_about = re.search(r"(?a:\bcontent\b)", "\n".join(refusal.fields)) or (
+        says("content", refusal.words) and says("empty", refusal.words)
+    )
+    if not is_about or all(message.content for message in prompt):
         return set()
     return {next(iter(name for name in FILLERS if name not in before), "")} - {""}
 
 
-def _is_named(name: str, text: str) -> bool:
+def _is_named(name: str, text: str, *, is_sure: bool) -> bool:
     if LIMIT.fullmatch(name):
         return LIMIT.search(text) is not None
-    squeezed, words = re.sub(r"[ _-]", "", text).casefold(), re.findall(r"\w+", text.casefold())
-    spellings = (name, *SYNONYMS.get(name, ()))
+    squeezed, words = re.sub(r"[ _-]", "", text).casefold(), re.findall(r"(?a:\w+)", text.casefold())
+    spellings = (name, *(SYNONYMS.get(name, ()) if is_sure else ()))
     return any(each in words or ("_" in each and each.replace("_", "") in squeezed) for each in spellings)

@@ -7,7 +7,7 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Literal
+from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata, add_usage
@@ -28,6 +28,8 @@ CUT = "cut"
 """Metadata of a message whose text is not whole: the code of the `error` event that says so."""
 NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """U+0000 as JSON writes it."""
+MOST_COUNTED = 10**9
+"""Tokens of a prompt or a reply; no database keeps any number."""
 LOOP: Literal["loop"] = "loop"
 """What ends a reply that repeats itself."""
 
@@ -68,10 +70,21 @@ def _whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _HALF.search(text) else text
 
 
+def _believed(usage: Mapping[str, object]) -> dict[str, object]:
+    """Return what a reply cost; a count that cannot be is none."""
+    return {name: _believed(part) if isinstance(part, Mapping) else _count(part) for name, part in usage.items()}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value <= MOST_COUNTED else 0
+
+
 def _tool_call(call: _Call) -> ToolCall:
     try:
         # No database keeps U+0000, and nobody means it.
         args = json.loads(NUL.sub(r"\1", "".join(call.args)) or "{}")
+        # Some servers write the object as JSON within a JSON text.
+        args = json.loads(args or "{}") if isinstance(args, str) else args
     except json.JSONDecodeError:
         raise BrokenReply(f"arguments of {call.name!r} are not JSON") from None
     if not call.name or not isinstance(args, dict):
@@ -219,7 +232,7 @@ class StreamedReply:
             if isinstance(block, dict) and block.get("type") == "refusal":
                 self._refusal += str(block.get("refusal") or "")
         if chunk.usage_metadata:
-            self._usage = add_usage(self._usage, chunk.usage_metadata)
+            self._usage = add_usage(self._usage, cast(UsageMetadata, _believed(chunk.usage_metadata)))
         if extras := chunk.additional_kwargs:
             self._refusal += str(extras.get("refusal") or "")
             is_kept = {name: name not in HIDDEN and not name.startswith(THINKING_FIELDS) for name in extras}

@@ -5,18 +5,20 @@ again, whenever the answer comes and in whatever process.
 """
 
 from langchain_core.messages import ToolMessage
+from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from agents.conversation.changes import Change, Update, lists_options
 from agents.conversation.switch import is_elsewhere
-from agents.events import Message, ToolEnd
+from agents.events import Message, ToolEnd, ToolRequest
 from agents.language.identifiers import Aliases, masked
 from agents.state import State, holder_of
 from agents.state.message_notes import LEFT, notes, with_notes
 from agents.state.person import Heard
 from agents.state.talk import Json, Pending
 from agents.toolkit import questions
+from agents.toolkit.client_tools import matched, waiting_for_client
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context
 from agents.toolkit.questions import AnswerReading
@@ -24,9 +26,11 @@ from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import schema_of, written
 from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speakers
-from agents.toolkit.traits import Traits, traits_of
+from agents.toolkit.traits import CLIENT, Traits, traits_of
 from prompts import phrase
 
+LEFT_TEXTS = {CONFIRM: "confirm_left", CLIENT: "client_silent"}
+"""What a speaker reads of a call that was left, by the kind of its question."""
 LONGEST_ASKED = 600
 """Characters of a question that a history keeps."""
 
@@ -51,11 +55,23 @@ class InterruptNode:
         return change.emit(runtime)
 
 
+def request_of(pending: Pending) -> ToolRequest:
+    """Return a call that the client is to run as an event."""
+    call = pending.get("client") or tool_call(name=pending["tool"], args=pending["args"], id=None)
+    about = {"speaker": pending["speaker"], "id": pending["call"]}
+    return ToolRequest(**about, name=call["name"], args=call["args"])
+
+
 def announce(change: Change) -> None:
     """Put the first open question on the screen, if there is one, below the views that wait."""
     if not change.state.get("pending"):
         return
     pending, lang = change.state["pending"][0], change.state["lang"]
+    if calls := waiting_for_client(change.state["pending"]):
+        change.show_views(pending["speaker"])
+        change.tell(*map(request_of, calls))
+        change.put(listener=None)
+        return
     question = questions.ask(pending, lang)
     change.show_views(pending["speaker"])
     change.tell(question)
@@ -83,6 +99,8 @@ def gone(change: Change) -> None:
 def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> AnswerReading | None:
     """Return what a message answers to the question on the screen; None if it is about something else."""
     pending, lang, text = state["pending"][0], state["lang"], (heard["text"] or "").strip()
+    if pending["kind"] == CLIENT:
+        return None
     value = questions.returned(pending, text, heard["source"])
     if value is None and heard["source"] == questions.PAGE:
         return None
@@ -137,11 +155,27 @@ def take(change: Change, reading: AnswerReading, heard: Heard, speakers: Speaker
         announce(change)
 
 
+def take_results(change: Change) -> None:
+    """Give the calls that a client has run their results; one without a result has failed."""
+    heard, calls = change.state["heard"], waiting_for_client(change.state.get("pending", []))
+    results = matched(calls, heard["text"] or "")
+    if not results:
+        gone(change)
+        return
+    for place, pending in enumerate(calls):
+        text = written(results.get(pending["call"], phrase("client_silent", change.state["lang"])))
+        _close(change, pending, text, ok=pending["call"] in results, id=None if place else heard["id"])
+    if calls[-1].get("behind"):
+        change.put(agreed=calls[-1])
+    change.put(pending=change.state["pending"][len(calls) :], foreign=True, listener=calls[0]["speaker"])
+    announce(change)
+
+
 def left(change: Change) -> None:
     """Take every question back, since the user said something else; each tool call gets a result."""
     for pending in change.state.get("pending", []):
         _leave_behind(change, pending)
-        text = phrase("confirm_left" if pending["kind"] == CONFIRM else "not_chosen", change.state["lang"])
+        text = phrase(LEFT_TEXTS.get(pending["kind"], "not_chosen"), change.state["lang"])
         _close(change, pending, text, ok=False, id=None, noted=notes(trouble=LEFT))
     change.put(pending=[])
 
@@ -167,7 +201,8 @@ def _close(change: Change, pending: Pending, text: str, *, ok: bool, id: str | N
     """Write the result of a call, under the id of the user's message: no speaker then hears the message again."""
     call, speaker = pending["call"], pending["speaker"]
     status = "success" if ok else "error"
-    noted = {**(noted or {}), **notes(asked=asked(change.state, pending), seen="nobody")}
+    question = {} if pending["kind"] == CLIENT else notes(asked=asked(change.state, pending))
+    noted = {**(noted or {}), **question, **notes(seen="nobody")}
     about = {"tool_call_id": call, "name": pending["tool"], "status": status, "additional_kwargs": noted}
     change.add(speaker, ToolMessage(text, id=id, **about))
     change.tell(ToolEnd(speaker=speaker, tool=pending["tool"], args=pending["args"], id=call, ok=ok, object=text))

@@ -26,6 +26,7 @@ from agents.state.message_notes import notes
 from agents.state.person import Wish
 from agents.state.verdict import Verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
+from agents.toolkit.services import Takeover
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.undo import FACTS, REMEMBER, fact_of
 from prompts import observer_prompt, phrase
@@ -50,6 +51,9 @@ class ObserverNode:
         try:
             async with asyncio.timeout(context.models.chain("observer")[0].aside_seconds):
                 verdict = await self.check(scene)
+                if verdict.kind == "person" and (takeover := context.services.find(Takeover)):
+                    # Before the vote counts, so that no kill loses the call.
+                    await takeover.observe(context.thread, context.user, scene.lang, verdict.reason)
         except Exception as failure:
             cause = type(failure).__name__
             LOG.warning("thread %s: observer %s failed: %s", context.thread, self.name, cause)

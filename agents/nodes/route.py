@@ -22,13 +22,14 @@ from agents.conversation.room import surplus
 from agents.conversation.scene import Scene, scene_of
 from agents.conversation.switch import fits, is_leave, named
 from agents.events import Guessed
-from agents.language.text.vocabulary import POLITE, mentions, says, takes_leave
+from agents.language.text.vocabulary import POLITE, listening, mentions, says, takes_leave, vocabulary
 from agents.nodes import ask
 from agents.nodes.shortcut import ShortcutNode
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import MOST_MESSAGES
-from agents.state.person import is_foreign, is_own
+from agents.state.person import RESULT, is_foreign, is_own
+from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, AnswerReading, is_meant
 from agents.toolkit.speaker import Speaker, Speakers
@@ -49,7 +50,7 @@ FRESH: Update = {
     "guess": None,
 }
 """What each turn begins with."""
-PASSING: Update = {"offer": None, "switched": None, "forgetting": None, "leaving": False}
+PASSING: Update = {"offer": None, "switched": None, "forgetting": None, "leaving": False, "undo_asked": False}
 """What the next message of the user may answer, and no later one."""
 
 
@@ -100,7 +101,10 @@ class Router:
         """Take the message as the answer to a tool's question, if it is one; else decide which speaker hears it."""
         state = change.state
         chosen = state["heard"]["source"] in ANSWERS
-        if not state.get("pending"):
+        if state["heard"]["source"] == RESULT:
+            change.decide("answer", "stay", "has the results of a client's tools")
+            ask.take_results(change)
+        elif not state.get("pending"):
             (ask.gone if chosen else self._choose)(change)
         elif state["heard"]["text"] is None:
             # The user said nothing, so the question stays; it is put on the screen again.
@@ -113,7 +117,7 @@ class Router:
             ask.take(change, reading, state["heard"], self.speakers)
         elif chosen:
             ask.gone(change)
-        elif state.get("shortcut") and self._serves(state):
+        elif state.get("shortcut") and not waiting_for_client(state["pending"]) and self._serves(state):
             # A shortcut leaves the question open: it is served, and the question is put again.
             self._choose(change)
             # What keeps a call from running unasked stays as it is, and so do the numbers of sources.
@@ -143,7 +147,10 @@ class Router:
             return None
         if not has_words(heard, state["lang"]) or (heard["source"] not in ANSWERS and self._leaves_question(state)):
             return None
-        return ask.read(state, heard, self.speakers, context)
+        if reading := ask.read(state, heard, self.speakers, context):
+            return reading
+        # Who backs out of a question means the question, and nothing older.
+        return AnswerReading("declined", state["pending"][0]) if switch.backs_out(heard["text"] or "") else None
 
     def _insists(self, state: State) -> bool:
         """Tell whether the user takes leave of a dialog again, after they did so in the message before."""
@@ -199,46 +206,112 @@ class Router:
         if (switched := state.get("switched")) and switch.is_taken_back(switched, state, self.speakers):
             switch.taken_back(change, switched, self.speakers)
             return True
-        if switch.takes_back(state):
+        if switch.takes_back(state) or switch.confirms_undo(state):
             change.decide("undo", "stay", "takes back what was written")
-            change.put(undoing="", listener=None)
+            # A second "undo" is a yes as well.
+            change.put(undoing="", undo_asked=state.get("undo_asked", False), listener=None)
             return True
         return False
 
     def _find(self, change: Change, text: str) -> None:
-        """Find who hears a message: who is on offer, who is called by name, whose tool it asks for."""
-        state, lang = change.state, change.state["lang"]
-        offered, holder, tool = state.get("offer"), state.get("dialog"), state.get("shortcut")
-        if offered and offered in self.speakers.dialogs and (answer := switch.answer_to_offer(text, lang)):
-            switch.offer_answered(change, self.speakers[offered], answer, self.speakers)
+        """Find who hears a message: the first of these rules that takes it, else a model."""
+        state, holder = change.state, change.state.get("dialog")
+        if self._answers_offer(change, text):
             return
+        scene = scene_of(self.speakers[holder], state, self.speakers) if holder else None
+        rules = (
+            self._calls,
+            self._goes_home,
+            self._leaves,
+            self._goes_on,
+            self._corrects,
+            self._takes_up,
+            self._asks_for,
+        )
+        if not any(rule(change, text, scene) for rule in rules):
+            self._leave_to_model(change, scene)
+
+    def _answers_offer(self, change: Change, text: str) -> bool:
+        """A yes or a no answers what is on offer."""
+        state, offered = change.state, change.state.get("offer")
+        if offered and offered in self.speakers.dialogs and (answer := switch.answer_to_offer(text, state["lang"])):
+            switch.offer_answered(change, self.speakers[offered], answer, self.speakers)
+            return True
         if switch.offers_wish(offered, state):
             # The wish was told once; a user who speaks of something else has declined it.
             change.put(wishes=state["wishes"][1:])
-        scene = scene_of(self.speakers[holder], state, self.speakers) if holder else None
-        entry, name = self.speakers.by_tool(tool or ""), named(text, self.speakers, lang)
-        missed = self.speakers.absent_by(name, tool)
-        if missed and (name or not holder):
+        return False
+
+    def _calls(self, change: Change, text: str, scene: Scene | None) -> bool:
+        """The name of a dialog calls it; one that does not fit its model is told to be missed."""
+        name = named(text, self.speakers, change.state["lang"])
+        missed = self.speakers.absent_by(name, change.state.get("shortcut"))
+        if missed and (name or not scene):
             switch.missed(change, missed)
-        elif name and name != holder:
+        elif name and name != change.state.get("dialog"):
             switch.called_by_name(change, self.speakers[name], self.speakers)
-        elif says("home", text, lang):
+        else:
+            return False
+        return True
+
+    def _goes_home(self, change: Change, text: str, scene: Scene | None) -> bool:
+        """ "Home" interrupts whatever leads."""
+        if is_home := says("home", text, change.state["lang"]):
             switch.home(change, self.speakers)
-        elif holder and scene and self._is_left(change, self.speakers[holder], scene):
-            return
-        elif entry and not holder:
+        return is_home
+
+    def _leaves(self, change: Change, text: str, scene: Scene | None) -> bool:
+        """Who takes leave of a dialog ends it."""
+        return scene is not None and self._is_left(change, self.speakers[scene.dialog], scene)
+
+    def _goes_on(self, change: Change, text: str, scene: Scene | None) -> bool:
+        """ "Go on" resumes the dialog that leads, or the one that was paused last."""
+        goes_on = says("go_on", text, change.state["lang"])
+        if is_meant := goes_on and bool(scene or self._paused(change.state)):
+            switch.go_on(change, self.speakers)
+        return is_meant
+
+    def _corrects(self, change: Change, text: str, scene: Scene | None) -> bool:
+        """A correction is for the dialog that has just noted or done something."""
+        if is_correction := scene is not None and switch.corrects(scene, change.state):
+            change.decide("correction", "stay", "corrects what was just done")
+            change.put(listener=change.state["dialog"])
+        return is_correction
+
+    def _takes_up(self, change: Change, text: str, scene: Scene | None) -> bool:
+        """A plain answer to the question of a paused dialog is for that dialog, unless something newer was asked."""
+        dialog = None if scene else self._paused(change.state)
+        if dialog is None or not switch.takes_up(dialog, change.state, self.speakers):
+            return False
+        change.decide("answer", "switch", "answers what the paused dialog asked", dialog.name)
+        handover.resume(change, dialog, silently=True)
+        change.put(listener=dialog.name)
+        return True
+
+    def _asks_for(self, change: Change, text: str, scene: Scene | None) -> bool:
+        """What plainly asks for a dialog goes there while the supervisor leads; what asks for one tool goes to it."""
+        tool = change.state.get("shortcut") or ""
+        entry = self.speakers.by_tool(tool)
+        if entry and not scene:
             switch.entered(change, entry, self.speakers)
-        elif tool and not (entry or missed):
+        elif tool and not (entry or self.speakers.absent_by(None, tool)):
             change.decide("shortcut", "stay", f"asks for {tool}")
             change.put(shortcut=tool, listener=None)
         else:
-            self._leave_to_model(change, scene)
+            return False
+        return True
+
+    def _paused(self, state: State) -> Speaker | None:
+        paused = [name for name in state.get("paused", []) if name in self.speakers.dialogs]
+        return self.speakers[paused[-1]] if paused else None
 
     def _wished(self, state: State, scene: Scene, *, is_asked: bool) -> str | None:
         """Return the tool by which the supervisor would hand over to the dialog that a message plainly asks for."""
         tool = state.get("shortcut")
         # What points at something said here is for whoever has heard that.
         is_unclear = is_asked or mentions("pointing", scene.text, scene.lang) is not None or not is_own(state["heard"])
+        # Whatever stands in the slot of a question: whoever has it may know the answer.
+        is_unclear = is_unclear or vocabulary(listening(scene.text, scene.lang)).asks(scene.text)
         return tool if tool or is_unclear else self.serving.shortcuts.leading(scene.text, own_words(scene))
 
     def _leave_to_model(self, change: Change, scene: Scene | None = None) -> None:

@@ -18,6 +18,7 @@ from agents.nodes.tools import changes_of, note_effects, tool_state
 from agents.state import State, holder_of, messages_of
 from agents.state.history import set_before
 from agents.state.message_notes import notes
+from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import entry_of
 from agents.toolkit.result import ToolResult
@@ -30,7 +31,7 @@ from agents.toolkit.traits import traits_of
 class ShortcutNode:
     """Recognise requests that are clearly for one tool, and answer them with its result."""
 
-    def __init__(self, speakers: Speakers, *, direct: bool = True) -> None:
+    def __init__(self, speakers: Speakers, hooks: Sequence[AroundToolCall] = (), *, direct: bool = True) -> None:
         """With `direct` a text may lead to a dialog, too."""
         self.speakers = speakers
         everyone: list[Speaker] = [*speakers, *speakers.absent.values()]
@@ -38,7 +39,7 @@ class ShortcutNode:
         present = [(speaker, tool) for speaker, tool in owned if speaker.name not in speakers.absent]
         marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
-        self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()])
+        self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()], hooks=hooks)
         self.shortcuts = Shortcuts(cards_of_all(speakers, direct=direct))
         # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
         owners_count = Counter(tool.name for _, tool in owned)

@@ -24,6 +24,7 @@ from agents.events import RETRY, Error, Event, Message, ModelStart, Token
 from agents.language.identifiers import named
 from agents.language.text.vocabulary import says
 from agents.memory.store import namespace_of
+from agents.models import ToolSchema
 from agents.models.reply import Listener
 from agents.models.reply import reply as reply_of
 from agents.models.streamed_reply import CUT
@@ -251,7 +252,7 @@ class AgentNode:
         if window.size is None:
             return history
         prompt = partial(self.prompting.messages, self.speaker, state, context)
-        return shortened(history, window, prompt, self.prompting.tools(self.speaker, state["lang"]))
+        return shortened(history, window, prompt, self._tools(state, context))
 
     async def _ask(self, state: State, context: Context, history: Sequence[AnyMessage], draft: Draft) -> AIMessage:
         speaker = self.speaker
@@ -260,8 +261,11 @@ class AgentNode:
         pieces = draft.emit, draft.hear, draft.take_back
         listener = Listener(speaker.name, *pieces, thread=context.thread, may_be_silent=is_seen)
         messages = self.prompting.messages(speaker, state, context, history)
-        tools = self.prompting.tools(self.speaker, state["lang"])
-        return await reply_of(context.models.chain(speaker.name), messages, tools, listener)
+        chain = context.models.chain(speaker.name)
+        return await reply_of(chain, messages, self._tools(state, context), listener)
+
+    def _tools(self, state: State, context: Context) -> list[ToolSchema]:
+        return self.prompting.tools(self.speaker, state["lang"], context.client_tools)
 
     def _write(self, change: Change, message: AIMessage, *, is_told: bool, is_answered: bool) -> None:
         """Write the reply down, and what the user sees of it: the views that wait, and below them its words.

@@ -6,6 +6,7 @@ from typing import cast
 
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
+from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
@@ -22,7 +23,7 @@ from agents.nodes import ask
 from agents.state import State, WaitingView, form_of, messages_of, talk_of
 from agents.state.message_notes import notes_of, with_notes
 from agents.state.talk import Json, Pending
-from agents.toolkit.call import goes_in_circles
+from agents.toolkit.call import AroundToolCall, goes_in_circles
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context, ToolState
 from agents.toolkit.questions.form import stored_fields
@@ -43,11 +44,13 @@ class ToolCalls:
     Reads run side by side. If a call writes, all run in their order, and those behind a question wait for its answer.
     """
 
-    def __init__(self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None) -> None:
+    def __init__(
+        self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None, hooks: Sequence[AroundToolCall] = ()
+    ) -> None:
         self.speaker, self.speakers, self.handovers = speaker, speakers, HandoverCalls(speaker, speakers)
         offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
         self.tools = {tool.name: tool for tool in offered if tool.name not in self.handovers.names}
-        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names)
+        self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names, hooks)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the results of every call but those that wait for the user, and who holds the conversation now."""
@@ -56,7 +59,7 @@ class ToolCalls:
         passes = [call for call in reply[:most] if call["name"] in self.handovers.names]
         calls = [meant(call) for call in reply[:most] if call["name"] not in self.handovers.names]
         change = Change(state)
-        # Of an earlier round only the views of writes are shown.
+        # Of an earlier round only the views are shown of which its results say so.
         change.put(views=[{**waiting, "answers": False} for waiting in state.get("views", []) if waiting["writes"]])
         if covered:
             change.put(pending=[pending for pending in state["pending"] if pending not in covered])
@@ -130,7 +133,7 @@ class ToolCalls:
         visible["reply"] = reply
         form, aliases, sources = visible["form"], visible["aliases"], visible["sources"]
         goto = ""
-        for written in changes_of(await self.node.ainvoke(visible)):
+        for written in changes_of(await self._node(context).ainvoke(visible)):
             for message in written["messages"]:
                 target = self._take(change, message, calls, context)
                 goto = goto or target
@@ -147,6 +150,12 @@ class ToolCalls:
             if form:
                 await remember_form(self.speaker, form, context, runtime.store)
         return goto
+
+    def _node(self, context: Context) -> ToolNode:
+        """Return what runs the tools of this turn: the speaker's own, and those that the client runs."""
+        if not context.client_tools:
+            return self.node
+        return tool_node(self.speaker, [*self.tools.values(), *context.client_tools.values()], self.handovers.names)
 
     def _take(self, change: Change, message: ToolMessage, calls: Sequence[ToolCall], context: Context) -> str:
         """Write down the result of one call; return the speaker that it hands off to, or ""."""
@@ -194,6 +203,7 @@ class ToolCalls:
             "answers": agreed.get("answers", []) if agreed else [],
             "behind": [],
             "more": False,
+            "client": question.client,
         }
 
 
@@ -215,9 +225,9 @@ def seen_by(change: Change, message: ToolMessage, traits: Traits) -> ToolMessage
         # It was shown beside the answer.
         seen = "shown"
     elif view and (view.title.strip() or view.text().strip()):
-        writes, answers = traits.effect == "write", traits.answers
-        seen = "as_answer" if answers else "shown" if writes else "with_words"
-        waiting: WaitingView = {"call": message.tool_call_id, "body": view.body(), "writes": writes, "answers": answers}
+        answers, stays = traits.answers, traits.answers or traits.effect == "write"
+        seen = "as_answer" if answers else "shown" if stays else "with_words"
+        waiting: WaitingView = {"call": message.tool_call_id, "body": view.body(), "writes": stays, "answers": answers}
         change.put(views=[*change.state.get("views", []), waiting])
     return with_notes(message.model_copy(update={"artifact": None}), seen=seen)
 
@@ -231,7 +241,7 @@ def note_effects(change: Change, message: ToolMessage, traits: Traits, context: 
     has_run = question is None or question.kind != CONFIRM
     # What help said of a failure may be text from outside as well.
     is_rescued = notes_of(message).get("rescued") and traits_of(assistant_help).is_foreign(context)
-    if is_rescued or (has_run and traits.is_foreign(context)):
+    if is_rescued or (has_run and (outcome.foreign or traits.is_foreign(context))):
         change.put(foreign=True)
 
 

@@ -49,6 +49,10 @@ class UndoNode:
             message = id if wrote == turn else None
         # "Bring it back" never takes away what is there.
         gone = message is None and is_said("bring_back", state["heard"]["text"] or "")
+        if message is None and not gone and (old := await self._old(change := Change(state), runtime)):
+            switch.answer(change, phrase("undo_old", state["lang"], items=old), holder_of(state), UNDO)
+            change.put(undoing=None, undo_asked=True)
+            return change.emit(runtime)
         log = context.undo
         is_old = is_called and wrote < turn - 1
         writes = await log.claim(context.thread, context.user, id, message, gone=gone) if log and not is_old else []
@@ -66,8 +70,36 @@ class UndoNode:
             self._tell(change, answer, writers)
         for name in writers:
             change.talk(name, settled=id)
-        change.put(undoing=None)
+        change.put(undoing=None, undo_asked=False)
+        if writes:
+            change.put(undid=turn)
         return change.emit(runtime)
+
+    async def _old(self, change: Change, runtime: Runtime[Context]) -> str:
+        """Return in words what was written last, if the user has to be asked first: it is more than a turn old."""
+        context, state = runtime.context, change.state
+        if state.get("undo_asked") or state.get("undid", -1) >= state["turn"] - 1 or context.undo is None:
+            return ""
+        standing = [it for it in await context.undo.writes(context.thread, context.user) if not it.is_undone]
+        last = standing[-1] if standing else None
+        if last is None or last.tool == FORGOTTEN or not 0 < last.turn < state["turn"] - 1:
+            return ""
+        texts = [text for it in standing if it.message == last.message for text in self._items(it, change, runtime)]
+        return phrase("undo_count", state["lang"], count=len(texts)) if context.is_shared else "; ".join(texts)
+
+    def _items(self, write: LoggedWrite, change: Change, runtime: Runtime[Context]) -> list[str]:
+        """Return what a write has changed, in words."""
+        (speaker, tool), lang = self._owner(write), change.state["lang"]
+        kinds = kinds_of(write, tool)
+        pairs = [
+            (items, pair) for items in kinds for pair in write.record.get("items", {}).get(items.name, {}).values()
+        ]
+        texts = [
+            items.worded(value, lang) for items, (before, after) in pairs if (value := after or before) is not None
+        ]
+        if texts or tool is None:
+            return texts or [write.tool]
+        return [worded(tool, write.record.get("args", {}), self._runtime(write, speaker, change, runtime).state)]
 
     async def take_back(
         self, write: LoggedWrite, change: Change, runtime: Runtime[Context]

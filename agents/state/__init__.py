@@ -32,7 +32,7 @@ class WaitingView(TypedDict):
     body: Json
     """The view, as `View.body` writes it."""
     writes: bool
-    """Whether a write gave it; such a view is shown even if further tools are called first."""
+    """Whether its model was told that it is seen, as of each write: it is shown even if further tools are called."""
     answers: bool
     """Whether it is the whole answer, and the words beside it are left out."""
 

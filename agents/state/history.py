@@ -80,8 +80,8 @@ def set_before(messages: Sequence[AnyMessage], added: Sequence[AnyMessage]) -> l
     return [*messages[:place], *added, *messages[place:]]
 
 
-def mend(messages: Sequence[AnyMessage], note: str, open_calls: Container[str]) -> list[AnyMessage]:
-    """Answer these dangling tool calls with `note`, right behind their reply.
+def mend(messages: Sequence[AnyMessage], results: Mapping[str, str], done: Container[str] = ()) -> list[AnyMessage]:
+    """Answer dangling tool calls with these results, by id, right behind their reply; those not `done` have failed.
 
     Providers refuse a history with an open call.
     """
@@ -90,9 +90,9 @@ def mend(messages: Sequence[AnyMessage], note: str, open_calls: Container[str]) 
         mended.append(message)
         if isinstance(message, AIMessage):
             mended += [
-                ToolMessage(note, tool_call_id=call["id"], name=call["name"], status="error")
+                ToolMessage(text, tool_call_id=id, name=call["name"], status="success" if id in done else "error")
                 for call in message.tool_calls
-                if call["id"] in open_calls
+                if (text := results.get(id := call["id"] or ""))
             ]
     return mended
 

@@ -43,6 +43,8 @@ class Facts(TypedDict, total=False):
     tools: Sequence[str]
     examples: Mapping[str, Sequence[str]]
     """What people say who want a tool, by the tool's name."""
+    writes: Sequence[str]
+    """The tools that change something."""
     form: Mapping[str, object] | None
     fields: Sequence[str]
     missing: Sequence[str]

@@ -14,6 +14,8 @@ ASR = "asr"
 """The source of a message that the user spoke; its text is what a transcriber heard."""
 FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
+RESULT = "result"
+"""The source of a message with which a client brings the results of its own tools."""
 OF_USER = ("message", ASR, "choice", "page", "command")
 """The sources of messages that are the user's own doing. What comes from anywhere else is read, and does nothing."""
 
@@ -158,6 +160,10 @@ class Own(TypedDict, total=False):
     """What the last searches found; answers may cite it until the next turn that searches."""
     wrote: int
     """The last turn in which a tool wrote something."""
+    undid: int
+    """The last turn in which something was taken back."""
+    undo_asked: bool
+    """Whether the user was just asked if what was written long ago shall be taken back."""
     foreign: bool
     """Whether text from outside was read since the user last spoke; an answer to a tool's question does not count."""
     declined: list[str]
@@ -193,3 +199,5 @@ class Branch(TypedDict):
     """The calls of turns that were left whose effect stays: `tool`, `args` and the `text` that they answered."""
     settled: bool
     """Whether what those turns have written is taken back."""
+    told: NotRequired[list[str]]
+    """What the user must be told of those turns: what stays, or is not done again."""

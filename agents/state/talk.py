@@ -56,7 +56,7 @@ class Fields(TypedDict):
 
 
 class Pending(Fields):
-    """A tool call that waits for the user: a `Question` as plain data."""
+    """A tool call that waits for the user, or for the client: a `Question` as plain data."""
 
     call: str
     speaker: str
@@ -79,6 +79,7 @@ class Pending(Fields):
     answers: list[str]
     behind: NotRequired[list[ToolCall]]
     """The calls of the same reply that run after it."""
+    client: NotRequired[ToolCall | None]  # The call as the client has it, where not the user but the client answers.
     more: NotRequired[bool]
     """Whether the message that agreed says something else besides, which a speaker hears once the call is done."""
 
@@ -93,9 +94,8 @@ def merge_talks(talks: Mapping[str, Talk], updates: Mapping[str, TalkUpdate]) ->
     """Apply changes per speaker."""
     merged = dict(talks)
     for name, update in updates.items():
-        added = update.get("add", [])
         changed = cast(Talk, {**merged.get(name, {}), **update})
         cast(dict[str, object], changed).pop("add", None)
-        changed["messages"] = [*changed.get("messages", []), *added]
+        changed["messages"] = [*changed.get("messages", []), *update.get("add", [])]
         merged[name] = changed
     return merged

@@ -30,6 +30,8 @@ ToolReply = ToolMessage | Command[str]
 TRIES = 3
 """How often a tool may refuse other arguments in the same words."""
 Execute = Callable[[ToolCallRequest], Awaitable[ToolReply]]
+AroundToolCall = Callable[[ToolCallRequest, Execute], Awaitable[ToolReply]]
+"""A function of LangChain's own form (`wrap_tool_call`): it runs a call, or answers itself."""
 
 
 def started(speaker: str, call: ToolCall) -> ToolStart:

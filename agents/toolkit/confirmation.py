@@ -29,6 +29,7 @@ from agents.toolkit.questions.options import CONFIRM, yes_or_no
 from agents.toolkit.result import Option, Question, Refused, in_json
 from agents.toolkit.traits import Traits
 from prompts import FALLBACK, form_texts, phrase, table
+from prompts import files as prompt_files
 
 LONGEST_VALUE, LONGEST_QUESTION = 600, 2_000
 """Characters of an argument, and of a whole question; a cut one says how many are left out."""
@@ -110,7 +111,8 @@ def _label(name: str, tool: BaseTool, state: ToolState) -> str:
 
 def _texts(section: str, state: ToolState) -> Mapping[str, str]:
     """Return a section of `confirm.toml`, where what the speaker's own file says comes first."""
-    files = ("confirm", f"{state.get('speaker', '')}/confirm")
+    others = [path.with_suffix("").as_posix() for path in prompt_files(FALLBACK, "*/confirm.toml")]
+    files = (*others, "confirm", f"{state.get('speaker', '')}/confirm")
     return {name: text for file in files for name, text in table(file, state["lang"]).get(section, {}).items()}
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from langchain_core.messages import AnyMessage
-from langchain_core.tools import InjectedToolArg
+from langchain_core.tools import BaseTool, InjectedToolArg
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime as NodeRuntime
 from pydantic import BaseModel, GetCoreSchemaHandler
@@ -73,6 +74,28 @@ class Spent:
         is_over = 0 < limits.turn_tokens <= self.tokens
         return 0 if is_over else max(limits.turn_calls - self.calls, 0)
 
+    async def store(self) -> None:
+        """Write down what was counted since the last time, where that is written down."""
+
+
+class Budgets(ABC):
+    """Whoever counts and bounds what models use over a time; a service that is found by this type."""
+
+    @abstractmethod
+    async def budget(self, user: str, zone: ZoneInfo, *, is_paid: bool = True) -> Spent:
+        """Return what counts a turn of a user; it raises ModelUnavailable where a model call is over a limit.
+
+        `is_paid`: none of the turn's models is free.
+        """
+
+    @abstractmethod
+    def count(self, call: ModelEnd) -> object:
+        """Count a call that was made elsewhere."""
+
+    @abstractmethod
+    async def today(self, lang: str, limits: Limits) -> str:
+        """Return in a line, for an operator, what models were used today."""
+
 
 @dataclass(frozen=True)
 class Context:
@@ -121,6 +144,8 @@ class Context:
     notes: NoteStore | None = None
     """Notes for a person; None if nobody reads notes."""
     contents: Contents = field(default_factory=Contents)
+    client_tools: Mapping[str, BaseTool] = field(default_factory=dict)
+    """The tools that the client runs itself, by the names under which models know them."""
     services: Services = field(default_factory=Services)
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""

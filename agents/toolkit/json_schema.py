@@ -1,6 +1,7 @@
 """What the keywords of a JSON schema say, however sound they are: schemas of tools come from others."""
 
 import hashlib
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -112,6 +113,30 @@ def group(branch: Schema, names: Mapping[str, str]) -> str:
     marks = {name: values[0] for name in needed if len(values := values_of(as_map(inner.get(name)))) == 1}
     told = (f"{names.get(name, name)}{f'={marks[name]}' if name in marks else ''}" for name in needed)
     return f"{{{', '.join(told)}}}"
+
+
+def nullable(schema: Json) -> Json:
+    """Return a schema that says in OpenAPI's way that null fits, in the way of JSON Schema."""
+    if schema.pop("nullable", None) is not True:
+        return schema
+    if branches := choices(schema):
+        return {**schema, "anyOf" if "anyOf" in schema else "oneOf": [*branches, {"type": "null"}]}
+    types, values = ([*kinds_of(schema), "null"], values_of(schema))
+    listed = {"enum": [*dict.fromkeys((*values, None))]} if values else {}
+    return {**schema, **({"type": types} if len(types) > 1 else {}), **listed}
+
+
+def writable(value: Any) -> Any:
+    """Return a value as JSON in UTF-8 takes it: without numbers that are none, and without halves of characters."""
+    if isinstance(value, Mapping):
+        return {writable(key): writable(inner) for key, inner in value.items() if _is_writable(inner)}
+    if isinstance(value, list):
+        return [writable(inner) for inner in value if _is_writable(inner)]
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _is_writable(value: object) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def is_sound(keyword: str, value: object) -> bool:

@@ -26,10 +26,8 @@ CUT = "$cut"
 ALL = "all parameters"
 DEMANDS = {"type", "enum", "const", "anyOf", "oneOf", *KEYWORDS["array"], *KEYWORDS["string"], *KEYWORDS["number"]}
 """Keywords of a branch that say more than which properties belong together."""
-RESHAPED = {
-    *("$ref", "$defs", "definitions", "$schema", "$id", "allOf", "anyOf", "oneOf", "const", "enum"),
-    *("prefixItems", "additionalItems", *json_schema.UNTOLD),
-}
+ABOUT = ("description", "title", "default")
+"""Keywords that say something of any type. No other keyword goes to a model: each provider refuses others."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +66,10 @@ class Translation:
     """A tool's parameters as a model sees them."""
 
     def __init__(self, schema: Schema) -> None:
-        self._root, self._parts, self._steps = schema, 0, 0
+        self._root, self._parts, self._steps = json_schema.writable(schema), 0, 0
         self.untold: list[str] = []
         """The rules that a model is not told, each with its place."""
-        united, self.words = self._united(schema, SchemaPlace())
+        united, self.words = self._united(self._root, SchemaPlace())
         self.fault = "" if kinds_of(united) in (["object"], []) else "its parameters are no object"
         """Why no model can call the tool."""
         self.original: Schema = {**united, "type": "object"}
@@ -113,7 +111,17 @@ class Translation:
             if plain is None:
                 return None
             node, place = json_schema.both(node, plain[0]), plain[1]
-        return node, place
+        return json_schema.nullable(node), place
+
+    def _branches(self, branch: object, place: SchemaPlace) -> list[tuple[Json, SchemaPlace]]:
+        """Return a branch of a choice, or the branches of the choice that it is."""
+        plain = self._plain(branch, place)
+        inner = choices(plain[0]) if plain and CUT not in plain[1].refs else []
+        if not plain or not inner:
+            return [plain] if plain else []
+        rest = {key: value for key, value in plain[0].items() if key not in ("anyOf", "oneOf")}
+        own = [each for part in inner for each in self._branches(part, plain[1])]
+        return [(json_schema.both(rule, rest), there) for rule, there in own]
 
     def _united(self, schema: object, place: SchemaPlace) -> tuple[Json, str]:
         """Return one object with the properties of all objects of a choice, and in words which belong together."""
@@ -202,10 +210,9 @@ class Translation:
 
     def _kept(self, node: Schema, kind: str, place: SchemaPlace) -> Json:
         """Return the keywords of a schema that say something of its type, as far as their values are sound."""
-        others = {key for words in KEYWORDS.values() for key in words}.difference(KEYWORDS.get(kind, ()))
         self.untold += [f"{place.name or ALL}: {key}" for key in json_schema.UNTOLD if key in node]
-        own = {key: value for key, value in node.items() if key not in RESHAPED | others}
-        return {key: value for key, value in own.items() if json_schema.is_sound(key, value)}
+        own = {key: value for key, value in node.items() if key in (*ABOUT, *KEYWORDS.get(kind, ()))}
+        return {key: value for key, value in own.items() if json_schema.is_sound(key, value) and key != "prefixItems"}
 
     def _object(self, node: Schema, place: SchemaPlace) -> SchemaPart:
         given, rest = _members(node), node.get("additionalProperties")
@@ -270,7 +277,7 @@ class Translation:
     def _union(self, node: Schema, branches: Sequence[object], place: SchemaPlace) -> SchemaPart | None:
         base = {key: value for key, value in node.items() if key in KEYWORDS["object"] or key in DEMANDS}
         base = {key: value for key, value in base.items() if key not in ("anyOf", "oneOf")}
-        plain = [each for branch in branches if (each := self._plain(branch, place))]
+        plain = [each for branch in branches for each in self._branches(branch, place)]
         if base and not any({"properties", *DEMANDS} & branch.keys() for branch, _ in plain):
             words = " | ".join(dict.fromkeys(json_schema.group(branch, {}) for branch, _ in plain))
             return self._part({**base, **described(node, words)}, place)

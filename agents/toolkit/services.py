@@ -56,6 +56,26 @@ class Alarms(ABC):
         """Return what the user's alarms to come say, in the user's words."""
 
 
+class Takeover(ABC):
+    """Whoever lets people answer in the assistant's place; a service that is found by this type."""
+
+    @abstractmethod
+    async def holder(self, thread: str) -> str:
+        """Return the name of the person who holds a thread; empty if the assistant has it."""
+
+    @abstractmethod
+    async def observe(self, thread: str, user: str, lang: str, reason: str) -> None:
+        """Call a person because an observer wants one; the call is stored before the observer's vote counts."""
+
+    @abstractmethod
+    async def unshown(self, thread: str) -> Sequence[str]:
+        """Return what people have said in a thread and no door has shown yet; it counts as shown."""
+
+    @abstractmethod
+    async def erase_part(self, thread: str, user: str) -> None:
+        """Delete what is kept of one user in a thread of several."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fact:
     """A value of a form, or what a tool has written, in the user's language."""

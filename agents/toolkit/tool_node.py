@@ -23,10 +23,11 @@ from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 from agents.errors import ContractError
 from agents.events import PrivateMessage
 from agents.events.views import MOST_ENTRIES, Notice
+from agents.hooks import around
 from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
-from agents.toolkit.call import CallOutcome, Execute, RunningCall, ToolReply, refuse_repeated, started
+from agents.toolkit.call import AroundToolCall, CallOutcome, Execute, RunningCall, ToolReply, refuse_repeated, started
 from agents.toolkit.confirmation import question_before, said_by_user
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.descriptions import parameters, translation_of
@@ -36,7 +37,7 @@ from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany,
 from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.tool_code import answer_to, answering, question_of, wrapped
-from agents.toolkit.traits import traits_of
+from agents.toolkit.traits import CLIENT, traits_of
 from agents.toolkit.write_once import failed, run_once
 from prompts import phrase
 
@@ -50,11 +51,16 @@ Trouble = Literal["unknown", "arguments", "failed", "refused"]
 LOG = logging.getLogger(__name__)
 
 
-def tool_node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = ()) -> ToolNode:
+def tool_node(
+    speaker: Speaker,
+    tools: Sequence[BaseTool],
+    further: Sequence[str] = (),
+    hooks: Sequence[AroundToolCall] = (),
+) -> ToolNode:
     """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
 
     The artifact of each of its messages is the call's `ToolResult`. `further` are the names of the speaker's tools that
-    are run elsewhere.
+    are run elsewhere. The `hooks` stand around a tool itself: a call that is refused does not reach them.
     """
     by_name = {tool.name: tool for tool in tools}
     help = by_name.get(assistant_help.name, assistant_help)
@@ -62,10 +68,12 @@ def tool_node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str
     async def watch(request: ToolCallRequest, execute: Execute) -> ToolReply:
         call, emit = request.tool_call, emitter(request.runtime)
         start = started(speaker.name, call)
-        emit(start)
+        # A client is told of its call when all that comes before it is done.
+        if call["name"] not in by_name or traits_of(by_name[call["name"]]).kind != CLIENT:
+            emit(start)
         begun = time.perf_counter()
         try:
-            outcome = await _outcome(request, execute, by_name, further)
+            outcome = await _outcome(request, around(hooks, execute), by_name, further)
         finally:
             if sources := request.state.get("sources"):
                 sources.pass_by(call["id"] or "")

@@ -13,7 +13,7 @@ from agents.language.identifiers import Schema
 from agents.state.talk import Json
 from agents.toolkit.context import Context, Runtime
 
-Kind = Literal["general", "selector", "breaker"]
+Kind = Literal["general", "selector", "breaker", "client"]
 Effect = Literal["read", "write"]
 Confirm = Literal["never", "foreign", "always"]
 DAY = timedelta(days=1)
@@ -77,7 +77,8 @@ class Traits:
     """How a tool may be used."""
 
     kind: Kind = "general"
-    """A selector lets the user choose, a breaker has them fill something in; both wait for the user."""
+    """A selector lets the user choose, a breaker has them fill something in; both wait for the user. A client's tool is
+    run by the client."""
     effect: Effect = "read"
     key: tuple[str, ...] = ()
     """Writes with equal values of these arguments are the same write; without a key each call is a write of its own."""
@@ -192,6 +193,7 @@ def _is_model(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
+CLIENT: Kind = "client"
 PLAIN = Traits()
 STRANGE = Traits(foreign=True, egress=True)
 """What is assumed of a class of tools that says nothing of itself: it comes from a library, and may reach out."""

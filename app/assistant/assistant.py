@@ -23,7 +23,9 @@ from agents.memory.preferences import Preferences
 from agents.models import Model
 from agents.state import SUPERVISOR, State
 from agents.state.limits import Limits
+from agents.state.person import RESULT
 from agents.toolkit.services import Services
+from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
 from app.assistant.branches import MARK, Branches, parents_in
 from app.assistant.clocks import Clock, Deliver
@@ -37,9 +39,7 @@ from app.assistant.turn import Turn
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.assistant.typed_file import TypedFile
-from app.seat import Operator, Seat
 from app.security.rates import HourlyCount
-from app.usage.usage import store
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -70,6 +70,7 @@ class Assistant(ThreadReader):
     def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
         super().__init__(player, speakers)
         self._prompting = Prompting(speakers)
+        player.tool_names = frozenset(tool.name for speaker in speakers for tool in tools_of(speaker, speakers))
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = HourlyCount(player.limits.turns_per_hour)
         graph, read, memory = player.graph, player.snapshot, player.memory
@@ -86,6 +87,11 @@ class Assistant(ThreadReader):
     def limits(self) -> Limits:
         """How much one message, and a user's messages, may ask for."""
         return self._player.limits
+
+    @property
+    def lang(self) -> str:
+        """The language of a thread in which nothing was said."""
+        return self._player.lang
 
     @property
     def leading(self) -> Sequence[Model]:
@@ -173,7 +179,7 @@ class Assistant(ThreadReader):
         for entry in course.waiting:
             # The messages after the wish were perhaps deleted with all the rest.
             await self.memory.transcript.accept(entry)
-        if turn.after is not None and await self.message(turn.thread, turn.id) is None:
+        if turn.after is not None:
             for event in await self._gone(turn, turn.after):
                 yield course.stamp(event, 0)
         course.waiting = deque(await self._due_with(turn))
@@ -185,18 +191,19 @@ class Assistant(ThreadReader):
 
     async def _gone(self, turn: Turn, after: str) -> list[Event]:
         """Let the conversation be where a message goes on; return what its user must be told of the turns it leaves."""
-        thread, texts = turn.thread, list[str]()
-        seat = await self.seats.of(thread)
-        if seat and seat.holder:
+        thread, stored = turn.thread, await self.message(turn.thread, turn.id)
+        if await self.holder(thread) or (stored and stored.status not in ("open", "failed")):
             return []
-        at = None if turn.before else await self.branches.present(thread, after)
-        if at is None:
-            for entry in await self.memory.transcript.open_entries(thread):
-                # It comes to its end, so that it can be left.
-                _ = [event async for event in self._player.play(entry, turn, Stamp(thread))]
-            at, texts = await self.branches.go(thread, turn.owner, after, turn.id, turn.before)
-        await self.memory.store.aput(parents_in(thread), turn.id, {"parent": at})
-        return [await self.tell(thread, text, uuid.uuid4().hex, turn.owner) for text in texts]
+        if stored is None:
+            at = None if turn.before else await self.branches.present(thread, after)
+            if at is None:
+                for entry in await self.memory.transcript.open_entries(thread):
+                    # It comes to its end, so that it can be left.
+                    _ = [event async for event in self._player.play(entry, turn, Stamp(thread))]
+                at = await self.branches.go(thread, turn.owner, after, turn.id, turn.before)
+            await self.memory.store.aput(parents_in(thread), turn.id, {"parent": at})
+        texts = await self.branches.told(thread, turn.id)
+        return [await self.tell(thread, text, f"{turn.id}/{place}", turn.owner) for place, text in enumerate(texts)]
 
     async def _answered(self, turn: Turn, course: Course) -> AsyncGenerator[Event, None]:
         """Answer messages in their order, up to one by which something is to be deleted."""
@@ -274,7 +281,8 @@ class Assistant(ThreadReader):
 
     def is_too_long(self, turn: Turn) -> bool:
         """Tell whether a message is refused for its length."""
-        return len(turn.text or "") > self._player.limits.message_length
+        # What a client's tools give is bounded by the door.
+        return turn.source != RESULT and len(turn.text or "") > self._player.limits.message_length
 
     async def unanswered(self, thread: str, device: str) -> list[Turn]:
         """Return the messages of a thread that a crash left unanswered, oldest first, for a door to play them again."""
@@ -330,19 +338,7 @@ class Assistant(ThreadReader):
                 await place
                 yield spent.note
         finally:
-            await store(spent)
-
-    async def take_seat(self, thread: str, operator: Operator, *, force: bool = False) -> Seat:
-        """Let a person hold a thread; an answer that is being made in this process is stopped first. See `Seats.take`.
-
-        Raises:
-            UsageError: nobody has written there, or somebody else holds it, unless it is forced.
-        """
-        seat = await self.seats.of(thread)
-        if seat is None or not seat.holder:
-            await self.stop(thread)
-        lang = (await self.state(thread) or {}).get("lang") or self._player.lang
-        return await self.seats.take(thread, operator, lang, force=force)
+            await spent.store()
 
     async def conclude(self, thread: str) -> None:
         """Keep what a thread that is stopped has found out of all who wrote there; waits for its turn."""

@@ -25,7 +25,8 @@ from agents.memory.undo_log import LEFT, LoggedWrite, ToolWrite
 from agents.nodes.tools import remember_form
 from agents.nodes.undo import UndoNode
 from agents.state import SUPERVISOR, State, form_of, holder_of
-from agents.state.person import Branch, Heard
+from agents.state.message_notes import notes
+from agents.state.person import OF_USER, Branch, Heard
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
@@ -96,23 +97,27 @@ class Branches:
             at = path[-1] if path else BEGINNING
         return present if at == message or is_shared else None
 
-    async def go(
-        self, thread: str, user: str, message: str, by: str, rest: Sequence[Exchange] = ()
-    ) -> tuple[str, list[str]]:
+    async def go(self, thread: str, user: str, message: str, by: str, rest: Sequence[Exchange] = ()) -> str:
         """Go to the turn of a message and add what was said elsewhere after it.
 
-        Returns the message at whose turn the conversation is then, and what the user must be told.
-
-        `by` is the message that goes on from there.
+        Returns the message at whose turn the conversation is then. `by` is the message that goes on from there; sent
+        again after a crash it goes on where it was.
         """
+        before = (await self._values(thread)).get("branch")
+        begun = before if before and before["by"] == by else None
+        if begun and begun["settled"]:
+            return begun["at"]
         path = await self.path(thread, message)
         values, config = await self._values_at(thread, path)
         present = await self._values(thread)
         heard: Heard = present.get("heard") or Heard(id=BEGINNING, text=None, source="message", user=user)
         turn = max([present.get("turn", 0), *(number for _, number in await self.memory.transcript.turns(thread))])
         if rest:
-            messages = exchanged(thread, user, rest, turn + 1)
-            await self.memory.transcript.restore(thread, messages, adds=True)
+            messages = exchanged(thread, user, rest, turn + 1, by)
+            if added := await self.memory.transcript.entry(thread, messages[0][0].message_id):
+                turn = added.turn - 1
+            else:
+                await self.memory.transcript.restore(thread, messages, adds=True)
             turn, last = turn + len(rest), messages[-1][0]
             heard = Heard(id=last.message_id, text=None, source="message", user=user)
             parents = list[PutOp]()
@@ -124,11 +129,17 @@ class Branches:
             values = with_exchanges(values, rest)
         at = path[-1] if path else BEGINNING
         change = Change(cast(State, {**values, "turn": turn, "heard": heard}))
-        change.put(branch=Branch(at=at, heard=heard["id"], by=by, done=[], settled=False))
+        told = begun.get("told", []) if begun else []
+        change.put(branch=Branch(at=at, heard=heard["id"], by=by, done=[], settled=False, told=told))
         await self._write(config or config_of(thread), change.state)
-        told = await self._settle(thread, user, {*path}, change)
+        await self._settle(thread, user, {*path}, change)
         await self._write(config_of(thread), change.state)
-        return at, told
+        return at
+
+    async def told(self, thread: str, by: str) -> list[str]:
+        """Return what the user of a message must be told of the turns that were left for it."""
+        branch = (await self._values(thread)).get("branch")
+        return branch.get("told", []) if branch and branch["by"] == by else []
 
     async def copy(self, source: str, message: str, target: str, rest: Sequence[Exchange] = ()) -> str:
         """Make a new thread of the turns up to a message, with what they have written, as if of another person.
@@ -163,31 +174,37 @@ class Branches:
         await self._remember(change, runtime, {write.speaker for write in standing})
         return last
 
-    async def _settle(self, thread: str, user: str, path: set[str], change: Change) -> list[str]:
-        """Let what the messages of a path have written stand, and nothing else; return what stays all the same."""
+    async def _settle(self, thread: str, user: str, path: set[str], change: Change) -> None:
+        """Let what the messages of a path have written stand, and nothing else; note what stays all the same."""
         runtime, undo = self._runtime(thread, user), UndoNode(self.speakers)
-        told, done, changed = list[str](), list[dict[str, object]](), list[LoggedWrite]()
+        done, changed = list[dict[str, object]](), list[LoggedWrite]()
         writes = await self.memory.undo.writes(thread, user)
         for write in reversed([write for write in writes if write.message not in path and not write.undone_by]):
             changed.append(write)
             taken, text, is_gone = await undo.take_back(_formless(write), change, runtime)
             if stale := taken.get("stale"):
-                told.append(phrase("undo_stale", change.state["lang"], items="; ".join(stale)))
+                await self._tell(thread, change, phrase("undo_stale", change.state["lang"], items="; ".join(stale)))
             if is_gone or taken:
                 await self.memory.undo.mark(write, LEFT)
             elif text:
-                told.append(text)
+                await self._tell(thread, change, text)
                 done.append({"tool": write.tool, **{name: write.record.get(name) for name in ("args", "text")}})
         for write in writes:
             if write.message in path and write.undone_by and write.undone_by not in path:
                 changed.append(write)
                 if what := await undo.redo(_formless(write), change, runtime):
-                    told.append(phrase("branch_not_again", change.state["lang"], what=what))
+                    await self._tell(thread, change, phrase("branch_not_again", change.state["lang"], what=what))
                 await self.memory.undo.mark(write, "")
         await self._remember(change, runtime, {write.speaker for write in changed})
         if branch := change.state["branch"]:
             change.put(branch={**branch, "done": done, "settled": True})
-        return list(dict.fromkeys(told))
+
+    async def _tell(self, thread: str, change: Change, text: str) -> None:
+        """Note what the user must be told, before it is noted that there is nothing more to be done about it."""
+        branch = change.state["branch"]
+        if branch and text not in branch.get("told", []):
+            change.put(branch={**branch, "told": [*branch.get("told", []), text]})
+            await self._write(config_of(thread), change.state)
 
     async def _remember(self, change: Change, runtime: Runtime[Context], speakers: set[str]) -> None:
         """Keep the forms of these speakers for later threads as they are now."""
@@ -254,14 +271,18 @@ def _formless(write: LoggedWrite) -> LoggedWrite:
 
 
 def exchanged(
-    thread: str, user: str, rest: Sequence[Exchange], turn: int
+    thread: str, user: str, rest: Sequence[Exchange], turn: int, by: str = ""
 ) -> list[tuple[InboxEntry, Sequence[TranscriptLine]]]:
-    """Return what was said elsewhere as messages of a thread whose turns begin with this number."""
+    """Return what was said elsewhere as messages of a thread whose turns begin with this number.
+
+    Before the same message (`by`) they have the same ids.
+    """
     messages = list[tuple[InboxEntry, Sequence[TranscriptLine]]]()
     for number, exchange in enumerate(rest, turn):
-        id, at_ms = uuid.uuid4().hex, now_ms()
-        entry = InboxEntry(thread, id, user, exchange.text, "message", turn=number, received_ms=at_ms)
-        line = TranscriptLine("assistant", SUPERVISOR, exchange.answer, number, id, at_ms, {"source": "llm"})
+        id = uuid.uuid5(uuid.NAMESPACE_OID, f"{by} {number - turn}").hex if by else uuid.uuid4().hex
+        at_ms, source = now_ms(), "greeting" if exchange.text is None else "llm"
+        entry = InboxEntry(thread, id, user, exchange.text, exchange.source, turn=number, received_ms=at_ms)
+        line = TranscriptLine("assistant", SUPERVISOR, exchange.answer, number, id, at_ms, {"source": source})
         messages.append((entry, [line] if exchange.answer else []))
     return messages
 
@@ -272,6 +293,8 @@ def with_exchanges(values: State, rest: Sequence[Exchange]) -> State:
         return values
     change, messages = Change(cast(State, {**values, "pending": []})), list[AnyMessage]()
     for exchange in rest[-REMEMBERED:]:
-        messages += [HumanMessage(exchange.text), *([AIMessage(exchange.answer)] if exchange.answer else [])]
+        passed_on = {} if exchange.source in OF_USER else notes(passed_on=True)
+        heard = [] if exchange.text is None else [HumanMessage(exchange.text, additional_kwargs=passed_on)]
+        messages += [*heard, *([AIMessage(exchange.answer)] if exchange.answer else [])]
     change.add(holder_of(change.state), *messages)
     return change.state

@@ -1,9 +1,10 @@
 """Store the outcome of a message: answered, stopped by the user, or failed."""
 
 import logging
+from collections.abc import Set as AbstractSet
 from typing import Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Overwrite
 
@@ -11,18 +12,18 @@ from agents.conversation.changes import Change, Update, waiting_views
 from agents.conversation.persons import turn_to
 from agents.conversation.prompt import heard_message
 from agents.errors import DatabaseError, ModelUnavailable
-from agents.events import Error, Message
+from agents.events import Error, Event, Message
+from agents.events.views import Notice
 from agents.graph import Graph
 from agents.memory import Memory
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.nodes.route import FRESH, PASSING
-from agents.state import SUPERVISOR, State
+from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import dangling, mend, set_before, waiting_calls
 from agents.state.talk import merge_talks
 from app.assistant.endings import Endings
 from app.assistant.run import Run
-from app.usage.usage import OverBudget
 from prompts import phrase
 
 FAILURE = "llm failure"
@@ -41,8 +42,8 @@ class Closing:
         self.graph, self.memory, self.lang = graph, memory, lang
         self.endings: Endings | None = None
 
-    async def close(self, run: Run, entry: InboxEntry, message_update: Update | None) -> Message | Error | None:
-        """Store the outcome of a message; return the event that ends it: a stopped message, an error, or None."""
+    async def close(self, run: Run, entry: InboxEntry, message_update: Update | None) -> list[Event]:
+        """Store the outcome of a message; return what is still told of one that was stopped or has failed."""
         if isinstance(run.failure, DatabaseError):
             # The database failed, and the message stays open until it is in order.
             raise run.failure
@@ -51,32 +52,56 @@ class Closing:
         if run.stopped and not run.ended:
             return await self._stopped(run, entry, message_update or {})
         await self._store(run, entry, "done")
-        return None
+        return []
 
-    async def _stopped(self, run: Run, entry: InboxEntry, message_update: Update) -> Message:
+    async def _stopped(self, run: Run, entry: InboxEntry, message_update: Update) -> list[Event]:
         """Store what was shown of an answer that the user has stopped."""
         shown = run.shown.rstrip()
+        # The last step may have ended after all, and nobody has heard of it.
+        untold = await self._untold(run, entry, await self._stored(run))
         speaker = await self._end_here(run, entry, message_update, shown)
         message = Message(speaker=speaker, text=shown, interrupted=True, citations=run.citations, original=run.made)
         run.note_message(message)
         run.recording.note(message)
         await self._store(run, entry, "interrupted")
-        return message
+        return [*untold, message]
 
-    async def hold(self, run: Run, entry: InboxEntry, message_update: Update | None) -> None:
-        """Store a message that a person answers, without a question to any model; open questions of tools stay open.
+    async def _stored(self, run: Run) -> State:
+        return cast(State, (await self.graph.aget_state(run.config)).values)
 
-        `message_update` None: the state has the message already.
+    async def _untold(self, run: Run, entry: InboxEntry, state: State) -> list[Event]:
+        """Show the views that are due, and say what was written without a view; return the events."""
+        events = list[Event]()
+        if state.get("heard", {}).get("id") != entry.message_id:
+            return events
+        due = {view["call"] for view in state.get("views", []) if view["writes"]}
+        shown = [message.text for message in run.messages if message.shown]
+        for view in waiting_views(state):
+            if view.call in due and view.text() not in shown:
+                message = Message(speaker=holder_of(state), text=view.text(), shown=True)
+                run.note_message(message)
+                events += [view, message]
+        calls = untold_calls(state, run.done) - due
+        if self.endings and (what := await self.endings.untold(state, entry, calls, is_shared=run.context.is_shared)):
+            events.append(Notice(message=phrase("done_until_then", state["lang"], what=what)))
+        for event in events:
+            run.recording.note(event)
+        return events
+
+    async def hold(self, run: Run, entry: InboxEntry, message_update: Update | None, answer: str = "") -> None:
+        """Store a message that no model is asked about: a person answers it, or a plug-in has given the `answer`.
+
+        Open questions of tools stay open. `message_update` None: the state has the message already.
         """
         if message_update is not None:
-            await self._end_here(run, entry, message_update, "", keeps_questions=True)
+            await self._end_here(run, entry, message_update, answer, keeps_questions=True)
         await self.memory.transcript.close(entry, "done", run.turn, self._lines(run, entry))
 
     async def _end_here(
         self, run: Run, entry: InboxEntry, message_update: Update, shown: str, *, keeps_questions: bool = False
     ) -> str:
         """Write the state as if the answer had ended with what was shown of it; return whose answer it is."""
-        state = cast(State, (await self.graph.aget_state(run.config)).values)
+        state = await self._stored(run)
         begun = state.get("heard", {}).get("id") == entry.message_id
         missed = message_update.get("talks", {})
         if not begun:
@@ -93,7 +118,8 @@ class Closing:
         for view in waiting_views(state):
             if view.text() in texts:
                 change.screen(view.title, view.numbered())
-        messages = mend(messages, phrase("call_stopped", state["lang"]), {*dangling(messages)} - waiting)
+        results = {id: phrase(_ending(run, id), state["lang"]) for id in {*dangling(messages)} - waiting}
+        messages = mend(messages, results, run.done)
         heard = heard_message(state["heard"], talk, state["lang"])
         additions: list[AnyMessage] = [*([heard] if heard else []), *([AIMessage(shown)] if shown.strip() else [])]
         # Nothing but its answer may follow a call that waits for the user.
@@ -115,7 +141,7 @@ class Closing:
         await self.graph.aupdate_state(run.config, update, as_node="settle")
         return speaker
 
-    async def _failed(self, run: Run, entry: InboxEntry, failure: Exception) -> Error:
+    async def _failed(self, run: Run, entry: InboxEntry, failure: Exception) -> list[Event]:
         """Apologise; the thread stays usable, and the same message id tries again from where it failed."""
         cause, is_operator = "", run.context.device == TERMINAL
         if isinstance(failure, ModelUnavailable):
@@ -127,12 +153,13 @@ class Closing:
             LOG.error("thread %s: turn failed", entry.thread, exc_info=failure)
         lang = run.state.get("lang") or self.lang
         # Names of settings say nothing to people who cannot change them.
-        facts = {"time": failure.until} if isinstance(failure, OverBudget) else {}
+        facts = {"time": failure.until} if isinstance(failure, ModelUnavailable) and failure.until else {}
         text = phrase("sorry_settings" if code in OF_SETTINGS and not is_operator else f"sorry_{code}", lang, **facts)
         error = Error(code=code, text=f"{text} ({phrase('model_cause', lang, cause=cause)})" if cause else text)
+        untold = await self._untold(run, entry, run.state)
         run.recording.note(error)
         await self._store(run, entry, "failed", error)
-        return error
+        return [*untold, error]
 
     async def _store(
         self, run: Run, entry: InboxEntry, status: Literal["done", "failed", "interrupted"], error: Error | None = None
@@ -144,7 +171,10 @@ class Closing:
         # Nobody knows whether the guess was right in a turn that was stopped or failed.
         guess = run.guess.logged(run.state) if status == "done" else None
         forgets = run.state.get("forgets") if status == "done" else None
-        agreed = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"]) if forgets else None
+        agreed = None
+        if forgets:
+            deletion = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"])
+            agreed = self.memory.forgettings.entering(deletion)
         await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, agreed)
 
     def _lines(self, run: Run, entry: InboxEntry, error: Error | None = None) -> list[TranscriptLine]:
@@ -171,3 +201,24 @@ class Closing:
             original = {"original": run.made} if run.made.strip() else {}
             lines.append(line(SUPERVISOR, error.text, now_ms(), {"source": FAILURE, "code": error.code, **original}))
         return lines
+
+
+def _ending(run: Run, call: str) -> str:
+    """Return the name of the sentence that says how far a call had come when its run was stopped."""
+    return "call_done" if call in run.done else "call_stopped" if call in run.begun else "call_behind"
+
+
+def untold_calls(state: State, done: AbstractSet[str]) -> set[str]:
+    """Return the calls with no words of their model behind them; of those `done` a stop took the results."""
+    histories = [talk.get("messages", []) for talk in state.get("talks", {}).values()]
+    results = {
+        message.tool_call_id for messages in histories for message in messages if isinstance(message, ToolMessage)
+    }
+    untold = {*done - results}
+    for messages in histories:
+        for message in reversed(messages):
+            if isinstance(message, ToolMessage):
+                untold.add(message.tool_call_id)
+            elif isinstance(message, AIMessage) and message.text.strip():
+                break
+    return untold

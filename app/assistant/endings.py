@@ -1,6 +1,6 @@
 """The ends of dialogs and threads: what was found out until then goes to whoever keeps long-term memory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from agents.memory import Memory
@@ -14,6 +14,7 @@ from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from agents.toolkit.undo import FACTS, FORM, REMEMBER, field_value
+from prompts import phrase
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,14 @@ class Endings:
     async def of_thread(self, state: State, last: InboxEntry, *, is_shared: bool) -> None:
         """Tell of all dialogs of a thread that is stopped; `last` is the last message of the user."""
         await self._tell(state, last, [*self.speakers.dialogs], is_shared=is_shared)
+
+    async def untold(self, state: State, entry: InboxEntry, calls: Collection[str], *, is_shared: bool) -> str:
+        """Return in words what these calls have written and nobody has taken back; empty if they wrote nothing."""
+        writes = await self.memory.undo.writes(entry.thread, entry.user) if calls else []
+        own = [it for it in writes if it.call in calls and it.message == entry.message_id and not it.is_undone]
+        if is_shared and own:
+            return phrase("undo_count", state["lang"], count=len(own))
+        return "; ".join(self._worded(write, state["lang"], has_forms=True) for write in own)
 
     async def _tell(self, state: State, entry: InboxEntry, ended: Sequence[str], *, is_shared: bool) -> None:
         keepers = self.services.every(LongTermMemory)
@@ -96,8 +105,8 @@ class Endings:
             if texts[write.id]
         ]
 
-    def _worded(self, write: LoggedWrite, lang: str) -> str:
-        """Return what a tool has written, in words; empty for a form, and for a tool that is gone."""
+    def _worded(self, write: LoggedWrite, lang: str, *, has_forms: bool = False) -> str:
+        """Return what a tool has written, in words; empty for a tool that is gone, and mostly for a form."""
         speaker = self.speakers.successor(write.speaker) or self.speakers.supervisor
         tool = tool_named(write.tool, speaker, self.speakers)
         state: ToolState = {"lang": lang, "speaker": speaker.name}
@@ -106,7 +115,7 @@ class Endings:
         values = [
             kind.remembered(before if after is None else after, lang)
             for kind in ([FACTS] if write.tool == REMEMBER else traits_of(tool).items if tool else [])
-            if kind.name != FORM.name
+            if has_forms or kind.name != FORM.name
             for before, after in write.record.get("items", {}).get(kind.name, {}).values()
         ]
         return f"{worded(tool, {}, state)}: {'; '.join(values)}" if tool and values else "; ".join(values)

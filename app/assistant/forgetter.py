@@ -16,13 +16,12 @@ from agents.memory import Memory
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TOLD
 from agents.state import State
-from agents.toolkit.services import LongTermMemory, Services
+from agents.toolkit.services import LongTermMemory, Services, Takeover
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.turn import REMEMBERED
 from app.assistant.turn_player import Read, mended_state, sound_state
 from app.assistant.typed_file import TypedFile
-from app.seat.seats import Seats
 
 LOG = logging.getLogger(__name__)
 
@@ -72,8 +71,8 @@ class Forgetter:
             values = await self._values(thread)
             is_known = user in {values.get("writer"), *values.get("persons", {})}
             await self._unlearn(user, thread=thread)
-            if seats := self.services.find(Seats):
-                await seats.erase_part(thread, user)
+            if takeover := self.services.find(Takeover):
+                await takeover.erase_part(thread, user)
             try:
                 was_said = await self.memory.forget_part(thread, user)
             finally:

@@ -72,6 +72,9 @@ class Run:
         self.speaker: str | None = None
         """The speaker of that text."""
         self.model_calls = 0
+        self.begun: set[str] = set()
+        """The ids of the calls of tools that have begun, those that were done among them."""
+        self.done: set[str] = set()
         self.place: asyncio.Future[None] | None = None
         """Is done when the run may begin; None before it asks."""
         self.stopped = False
@@ -208,10 +211,17 @@ class Run:
                 # A model that observes adds nothing to the answer.
                 if event.speaker in self.state.get("talks", {}):
                     self._go_on()
-            case events.ToolStart():
-                self._go_on()
+            case events.ToolStart() | events.ToolEnd():
+                self._note_call(event)
             case events.Error(code=code) if code == events.RETRY:
                 self._show_nothing()
+
+    def _note_call(self, event: events.ToolStart | events.ToolEnd) -> None:
+        if isinstance(event, events.ToolStart):
+            self.begun.add(event.id)
+            self._go_on()
+        elif event.ok:
+            self.done.add(event.id)
 
     def _show_nothing(self) -> None:
         """Note that nothing has been shown since the last complete message."""

@@ -8,12 +8,13 @@ from agents.events import Event, Interrupt
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, lines_of
 from agents.memory.preferences import Preferences
 from agents.state import State
+from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.questions import ask, fits
+from agents.toolkit.services import Takeover
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.recording import Record, Step, read_record
 from app.assistant.thread_events import END, events_of, number_of, row_of
 from app.assistant.turn_player import TurnPlayer, sound_state
-from app.seat.seats import Seats
 from dialogs import Dialog
 
 
@@ -29,10 +30,10 @@ class ThreadReader:
         """The dialogs a user can go to, with their descriptions."""
         return {name: dialog.description for name, dialog in self.speakers.dialogs.items()}
 
-    @property
-    def seats(self) -> Seats:
-        """Where people take threads over."""
-        return self._player.services.get(Seats)
+    async def holder(self, thread: str) -> str:
+        """Return the name of the person who holds a thread; empty if the assistant has it."""
+        takeover = self._player.services.find(Takeover)
+        return await takeover.holder(thread) if takeover else ""
 
     @property
     def specialists(self) -> list[Dialog]:
@@ -48,9 +49,7 @@ class ThreadReader:
         values = await self._values(thread)
         if not values:
             return None
-        seats = self._player.services.find(Seats)
-        seat = await seats.of(thread) if seats else None
-        held = {"held_by": seat.holder if seat and seat.holder else None}
+        held = {"held_by": await self.holder(thread) or None}
         if user is not None:
             return facts_of(thread, seen_by(values, user)) | {"lang": lang_of(values, user)} | held
         persons = {person: facts_of(thread, seen_by(values, person)) for person in values.get("persons", {})}
@@ -70,7 +69,8 @@ class ThreadReader:
     async def question(self, thread: str, user: str) -> Interrupt | None:
         """Return the open question of a tool to a user in a thread; None if there is none."""
         values = seen_by(await self._values(thread), user)
-        return ask(values["pending"][0], values["lang"]) if values.get("pending") else None
+        pending = values.get("pending", [])
+        return ask(pending[0], values["lang"]) if pending and not waiting_for_client(pending) else None
 
     async def asked_call(self, thread: str, user: str) -> str:
         """Return the id of the call that waits for a user's answer; empty if none does."""
@@ -117,13 +117,9 @@ class ThreadReader:
         rows = await self.memory.transcript.records(thread, id)
         return {id: read_record(text, record).steps for id, text, record in rows if record}
 
-    async def threads(self, user: str | None = None) -> list[ThreadInfo]:
-        """List the threads, or those in which a user has written, the latest first."""
-        threads = await self.memory.transcript.threads()
-        if user is None:
-            return threads
-        own = await self.memory.transcript.threads_of(user)
-        return [info for info in threads if info.thread in own]
+    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
+        """List the threads in which a user has written, those whose names begin with `prefix`, or all; latest first."""
+        return await self.memory.transcript.threads(user, prefix)
 
     def silence(self, dialog: str | None) -> Silence:
         """Return when a silent user is asked whether they are there, in a dialog or (None) with the supervisor."""

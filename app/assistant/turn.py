@@ -22,18 +22,21 @@ from agents.sources.attachments import Contents
 from agents.state import SUPERVISOR, State
 from agents.state.history import dangling, set_before
 from agents.state.message_notes import Metadata, StoppedAnswer, notes
-from agents.state.person import Heard, Person, Quoted
+from agents.state.person import RESULT, Heard, Person, Quoted
 from agents.state.talk import TalkUpdate
+from agents.toolkit.client_tools import ClientTool
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a user said, and all that was answered."""
+    """What a user said, and all that was answered; `text` None: the assistant spoke first."""
 
-    text: str
+    text: str | None
     answer: str
+    source: str = "message"
+    """Where the text comes from, as in `Heard`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +69,8 @@ class Turn:
     """What the message refers to, the files beside it too; a model is told, as data."""
     contents: Contents = field(default_factory=Contents)
     """What those files hold; it is not stored."""
+    tools: Sequence[ClientTool] = ()
+    """The tools that the client runs itself. They are not stored."""
     after: str | None = None
     """The message behind whose turn it is said, empty for the beginning; None: wherever the conversation is."""
     before: Sequence[Exchange] = ()
@@ -111,7 +116,7 @@ class Languages:
         last = last if last in self.names else None
         if fixed in self.names:
             return fixed
-        if entry.source in ANSWERS:
+        if entry.source in (*ANSWERS, RESULT):
             # A label is not what the user writes.
             return last or self.default
         return self.heard(entry.text or "", last or self.default)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
@@ -17,19 +17,23 @@ from langgraph.types import StateSnapshot
 from agents.conversation.changes import Update
 from agents.conversation.persons import lang_of, others_in, seen_by
 from agents.errors import BrokenState
-from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, Observed, TurnEnd, TurnStart
+from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, TurnEnd, TurnStart
 from agents.events.views import Notice
 from agents.graph import Graph
+from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
 from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences, machine_zone
-from agents.models import Models
+from agents.models import FREE, Models
+from agents.nodes.ask import request_of
+from agents.plugin import AroundTurn, Events, TurnRequest
 from agents.sources.attachments import Contents
 from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, read_votes
-from agents.toolkit.context import Context, Spent
+from agents.toolkit.client_tools import client_tools, waiting_for_client
+from agents.toolkit.context import Budgets, Context, Spent
 from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
@@ -40,10 +44,7 @@ from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, update_for
 from app.assistant.turn_queue import TurnQueue
 from app.presentation.texts import shortened
-from app.seat.seats import Seats
 from app.security.permissions import NOBODY_MAY, Permissions
-from app.usage import FREE
-from app.usage.usage import Usage, store
 from prompts import phrase
 
 
@@ -58,15 +59,6 @@ class Progress(Enum):
 
 RESUMED = (Progress.ROUTED, Progress.ENDED)
 """With these, what was said before a crash is shown again."""
-
-
-Traced = Callable[[Run, InboxEntry], AbstractContextManager[None]]
-"""Opened while a run answers a message; may put a sink of its own before the run's."""
-
-
-def untraced(run: Run, entry: InboxEntry) -> AbstractContextManager[None]:
-    """Trace nothing."""
-    return nullcontext()
 
 
 LONG_WAIT = 3.0
@@ -115,8 +107,11 @@ class TurnPlayer(Equipment):
     languages: Languages
     tells_metadata: bool = False
     """Whether some speaker's model is told the metadata of messages."""
+    tool_names: frozenset[str] = frozenset()
+    """The names of all tools of the speakers, which no tool of a client has."""
     queue: TurnQueue = field(default_factory=TurnQueue)
-    traced: Traced = untraced
+    around_turn: Sequence[AroundTurn] = ()
+    """The hooks of plug-ins around each answer, the first one outermost."""
 
     def __post_init__(self) -> None:
         self.closing = Closing(self.graph, self.memory, self.languages.default)
@@ -156,9 +151,6 @@ class TurnPlayer(Equipment):
                 yield stamp(event, entry.turn)
             return
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
-        seats = self.services.find(Seats)
-        seat = await seats.of(entry.thread) if seats else None
-        held_by = seat.holder if seat else ""
         preferences = await Preferences.of(self.memory.store, entry.user)
         context = await self._context(entry, turn, snapshot, preferences)
         run = Run(self.graph, context, snapshot, is_resumed=progress in RESUMED)
@@ -174,59 +166,75 @@ class TurnPlayer(Equipment):
                 # Who steers wants both messages answered at once.
                 if may_be_left and preferences.busy != "steer":
                     remarks = await self._left(entry, update["lang"])
-                if seats and not held_by and (notes := await seats.notes_for(entry.thread, entry.message_id)):
-                    update["heard"]["quoted"] = [*update["heard"].get("quoted", []), *notes]
             lang = (update or run.state)["lang"]
             run.recording.begin(lang, resumed=progress in RESUMED)
             mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
-            for event in (_start(entry), *_as_shown(run.messages, run.state), *mended, *remarks):
+            for event in (_start(entry), *_as_shown(run.messages, run.state, entry), *mended, *remarks):
                 yield stamp(event, run.turn)
-            async with aclosing(self._answer(run, entry, update, progress, is_held=bool(held_by))) as events:
+            request = TurnRequest(entry, run.turn, run.context, update, is_resumed=progress in RESUMED)
+            async with aclosing(self._hooked(run, request, progress)) as events:
                 async for event in events:
                     yield stamp(event, run.turn)
         finally:
             del self._runs[entry.thread]
-            await store(context.spent)
+            await context.spent.store()
         ms = round((time.perf_counter() - begun) * 1000)
-        end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": held_by})
+        end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": request.held_by})
         yield stamp(end, run.turn)
 
-    async def _answer(
-        self, run: Run, entry: InboxEntry, update: Update | None, progress: Progress, *, is_held: bool
-    ) -> AsyncGenerator[Event, None]:
-        """Run the graph, unless it came to its end before or a person holds the thread, and store the outcome."""
-        if is_held:
+    async def _hooked(self, run: Run, request: TurnRequest, progress: Progress) -> AsyncGenerator[Event, None]:
+        """Answer a message within the hooks of plug-ins, one of which may answer in place of the graph."""
+        entry, is_played = request.entry, False
+        answers = list[str]()
+        async with AsyncExitStack() as stack:
+
+            def kept(events: Events) -> Events:
+                # Whoever leaves a turn closes every generator at once, the innermost one first.
+                stack.push_async_callback(events.aclose)
+                return events
+
+            def play(request: TurnRequest) -> Events:
+                nonlocal is_played
+                is_played, run.context = True, request.context
+                return kept(self._answer(run, request, progress))
+
+            hooks = [lambda request, inner, hook=hook: kept(hook(request, inner)) for hook in self.around_turn]
+            async for event in around(hooks, play)(request):
+                if not is_played and isinstance(event, Message):
+                    answers.append(event.text)
+                    run.note_message(event)
+                yield event
+        if not is_played:
             # An answer that a crash left half made is not completed either: no model is asked.
-            await self.closing.hold(run, entry, None if progress is Progress.ENDED else update or {})
-            await self.services.get(Seats).note_waiting(entry.thread)
-            return
-        with self.traced(run, entry):
-            if progress in RESUMED and (notice := await self._called(entry.thread, entry.received_ms)):
-                yield notice
-            async with aclosing(self._driven(run, update, progress)) as events:
-                async for event in events:
-                    yield event
-            if last := await self.closing.close(run, entry, update):
-                yield last
-            elif progress in RESUMED and (what := run.state.get("forgets")):
-                yield Forgetting(what=what)
+            update = None if progress is Progress.ENDED else request.update or {}
+            await self.closing.hold(run, entry, update, "\n\n".join(answers))
+
+    async def _answer(self, run: Run, request: TurnRequest, progress: Progress) -> AsyncGenerator[Event, None]:
+        """Run the graph, unless it came to its end before, and store the outcome."""
+        entry, update = request.entry, request.update
+        async with aclosing(self._driven(run, update, progress)) as events:
+            async for event in events:
+                yield event
+        request.outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
+        request.failure = run.failure
+        last = await self.closing.close(run, entry, update)
+        for event in last:
+            yield event
+        if not last and progress in RESUMED and (what := run.state.get("forgets")):
+            yield Forgetting(what=what)
 
     async def _driven(self, run: Run, update: Update | None, progress: Progress) -> AsyncGenerator[Event, None]:
-        """Run the graph when it may; yield its events, and what to tell of a person whom an observer calls."""
+        """Run the graph when it may, and yield its events."""
         if progress is Progress.ENDED:
             return
-        begun_ms = round(self.memory.now() * 1000)
         with self.queue.place(run.context.user) as run.place:
             async for notice in _waited(run.place, (update or run.state)["lang"]):
                 yield notice
             async with aclosing(run.stream(update)) as events:
                 async for event in events:
                     if isinstance(event, ModelEnd):
-                        await store(run.context.spent)
+                        await run.context.spent.store()
                     yield event
-                    is_call = isinstance(event, Observed) and event.verdict == "person"
-                    if is_call and (called := await self._called(run.context.thread, begun_ms)):
-                        yield called
 
     async def _left(self, entry: InboxEntry, lang: str) -> list[Notice]:
         """Return what to tell of messages before this one that a stop left unanswered."""
@@ -243,16 +251,10 @@ class TurnPlayer(Equipment):
 
     async def budget(self, user: str, zone: ZoneInfo | None = None) -> Spent:
         """Return what a turn of a user may use of the day's limits."""
-        if (usage := self.services.find(Usage)) is None:
+        if (budgets := self.services.find(Budgets)) is None:
             return Spent()
         is_paid = not any(model.name.startswith(FREE) for model in self.models)
-        return await usage.budget(user, zone or machine_zone(), is_paid=is_paid)
-
-    async def _called(self, thread: str, since_ms: int) -> Notice | None:
-        """Return what to tell the user of a call that an observer has made since then."""
-        seats = self.services.find(Seats)
-        text = await seats.called_since(thread, since_ms) if seats else ""
-        return Notice(message=text) if text else None
+        return await budgets.budget(user, zone or machine_zone(), is_paid=is_paid)
 
     async def begun(self, thread: str) -> str:
         """Return the id of the message with which the graph was last at work in a thread; empty for none."""
@@ -276,7 +278,7 @@ class TurnPlayer(Equipment):
         lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
         answers = [line for line in lines if line.role == "assistant"]
         images = [Images(images=line.metadata["images"]) for line in answers if line.metadata.get("images")]
-        return [_start(entry), *images, *_as_shown([*map(message_of, answers)], state), _end(state)]
+        return [_start(entry), *images, *_as_shown([*map(message_of, answers)], state, entry), _end(state)]
 
     async def _context(
         self, entry: InboxEntry, turn: Turn, snapshot: StateSnapshot, preferences: Preferences
@@ -291,6 +293,7 @@ class TurnPlayer(Equipment):
             is_shared=turn.is_group or bool(others_in(cast(State, snapshot.values), entry.user)),
             ballot=Ballot(read_votes(vote for vote in chain.from_iterable(votes_before_crash) if vote)),
             contents=turn.contents if turn.id == entry.message_id else Contents(),
+            client_tools=client_tools(turn.tools, self.tool_names) if turn.id == entry.message_id else {},
             system_messages=(await SystemMessages.of(self.memory.store, entry.thread)).texts,
             spent=await self.budget(entry.user, preferences.zone),
         )
@@ -339,9 +342,12 @@ def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:
     return Progress.HEARD if {"route", "__start__"} & ahead else Progress.ROUTED
 
 
-def _as_shown(messages: Sequence[Message], state: State) -> list[Event]:
-    """Return what a thread's last turn said, as it was shown: an open question with its options, views in words."""
+def _as_shown(messages: Sequence[Message], state: State, entry: InboxEntry) -> list[Event]:
+    """Return what the turn of a message said, as it was shown: an open question with its options, views in words."""
     pending = state.get("pending")
+    calls = waiting_for_client(pending or ())
+    if calls and state["heard"]["id"] == entry.message_id:
+        return [*messages, *map(request_of, calls)]
     if not messages or not pending:
         return [*messages]
     question = ask(pending[0], state["lang"])

@@ -24,9 +24,8 @@ from app.cli import demo, installation, lab, migration, setup, starter, talk, th
 from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation, results_alone
 from app.cli.ring import ring
-from app.cli.seat import seat
 from app.cli.worker import worker
-from app.composition import dialogs_of
+from app.composition import plugins_found
 from app.doors.visit import FAILED, FAULTS, INTERRUPTED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
 from app.settings import read_settings
@@ -38,8 +37,8 @@ TERMINATED = 143
 COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
     *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget, threads.import_),
-    *(threads.system_messages, seat),
-    *(demo.demo, setup.setup, installation.notes, installation.usage, installation.audit, ring),
+    threads.system_messages,
+    *(demo.demo, setup.setup, installation.notes, ring),
     *(installation.graph, installation.calibrate, installation.check),
     *(starter.new, migration.migrate, migration.rekey, migration.compact, worker),
 )
@@ -115,7 +114,7 @@ def application() -> TyperGroup:
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for command in (*COMMANDS, serve):
         every.command(command.__name__.strip("_").replace("_", "-"))(command)
-    for part in (tools.application, lab.application, document_index, telegram, *_of_dialogs()):
+    for part in (tools.application, lab.application, document_index, telegram, *_of_plugins()):
         every.add_typer(part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
@@ -125,13 +124,13 @@ def application() -> TyperGroup:
     return group
 
 
-def _of_dialogs() -> list[typer.Typer]:
+def _of_plugins() -> list[typer.Typer]:
     try:
-        specialists = dialogs_of()
+        plug_ins = plugins_found()
     except (ContractError, PromptError):
         # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
         return []
-    return [dialog.command_line for dialog in specialists.values() if dialog.command_line]
+    return [plugin.command_line for plugin in plug_ins.values() if plugin.command_line]
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -19,11 +19,11 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.calibration import calibrate as fit
 from app.composition import (
     THRESHOLDS_ITEM,
-    dialogs_of,
     discover,
     load_thresholds,
     make_models,
     open_assistant,
+    plugins_found,
     tables_of,
 )
 from app.composition.databases import check_database, open_database
@@ -31,13 +31,11 @@ from app.composition.help_chain import check_help
 from app.composition.remote_tools import tried, with_remote_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
-from app.presentation.listing import deed_lines, note_lines, report_lines, usage_lines
+from app.extensions import plugins, uninstalled
+from app.presentation.listing import note_lines, report_lines
 from app.presentation.texts import say
 from app.presentation.tool_card import faults, warnings
-from app.security.audit import Audit
 from app.settings import Settings, misspelt, read, read_settings
-from app.telemetry import check_traces
-from app.usage.usage import Usage
 from prompts import PromptError, languages, observer_file, translated
 
 
@@ -48,28 +46,6 @@ async def notes() -> CommandResult:
         notes = await assistant.memory.notes.all()
     lines = note_lines(notes) if notes else [say("no_notes", settings.app_lang)]
     return CommandResult([asdict(note) for note in notes], lines)
-
-
-Days = Annotated[int, typer.Option(min=1, help="So many days, today among them.")]
-OneUser = Annotated[str | None, typer.Option("--user", metavar="U", help="One user: today and yesterday.")]
-
-
-async def usage(*, days: Days = 7, user: OneUser = None) -> CommandResult:
-    """List the tokens and the money that models took, by day."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        used = await assistant.services.get(Usage).by_day(days, user)
-    lines = usage_lines(used) if used else [say("no_usage", settings.app_lang)]
-    return CommandResult([day._asdict() for day in used], lines)
-
-
-async def audit(*, days: Days = 30) -> CommandResult:
-    """List what operators did: when, who, what, to which thread."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        deeds = await assistant.services.get(Audit).deeds(days)
-    lines = deed_lines(deeds) if deeds else [say("no_deeds", settings.app_lang)]
-    return CommandResult([deed._asdict() for deed in deeds], lines)
 
 
 async def graph() -> None:
@@ -84,7 +60,7 @@ async def check() -> CommandResult:
     result = report(settings)
     if not result["faults"]:
         with _noting(result["faults"]):
-            await check_database(settings.database_url, tables_of(dialogs_of()), settings.database_key)
+            await check_database(settings.database_url, tables_of(plugins_found()), settings.database_key)
     if not result["faults"]:
         left_out: list[ConfigError] = []
         broken_files: list[str] = []
@@ -141,23 +117,24 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
     # Nothing is opened before the block of a `with`; a key that cannot be used is refused now.
     opening = partial(open_database, settings.database_url, key=settings.database_key)
-    checks: list[Callable[[], object]] = [partial(check_help, settings), partial(check_traces, settings), opening]
+    checks: list[Callable[[], object]] = [partial(check_help, settings), opening]
     for passes in checks:
         with _noting(problems):
             passes()
     try:
         discovered, observers = discover()
-        kinds = [dialog.settings for dialog in dialogs_of().values() if dialog.settings]
+        kinds = [plugin.settings for plugin in plugins_found().values() if plugin.settings]
         for kind in kinds:
             with _noting(problems):
                 read(kind)
     except (ContractError, PromptError) as broken:
-        nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": []}
+        nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": [], "plugins": [], "uninstalled": {}}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
     speakers = speakers or discovered
     with _noting(problems):
         # A fault of the settings alone is noted above.
         models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}
+    problems += misspelt([Settings, *kinds])
     problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
@@ -165,8 +142,10 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         "observers": [_observer(name, observer) for name, observer in observers.items()],
         "tools": [_tool(tool) for tool in tools.values()],
         "models": models,
+        "plugins": [*plugins()],
+        "uninstalled": uninstalled(),
         "faults": problems,
-        "warnings": [*misspelt([Settings, *kinds]), *warnings(speakers, languages())],
+        "warnings": [] if problems else warnings(speakers, languages()),
     }
 
 

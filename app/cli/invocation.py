@@ -15,7 +15,7 @@ from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.commands import name_given
 from agents.toolkit.services import Services
 from app.composition import open_parts
-from app.security.audit import Audit, login
+from app.security.audit import deed, login
 from app.settings import Settings, read_settings
 from prompts import languages
 
@@ -48,7 +48,7 @@ class Invocation:
             if reads:
                 yield parts.services
                 return
-            async with parts.services.get(Audit).deed(login(), "command", about=self.command):
+            async with deed(parts.services, login(), "command", about=self.command):
                 yield parts.services
 
 

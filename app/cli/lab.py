@@ -16,8 +16,7 @@ from app.cli import lab_desk
 from app.cli.invocation import Thread, given_text, language_given
 from app.cli.lab_desk import lab_folder
 from app.cli.progress import progress_bar
-from app.composition import open_assistant
-from app.composition.databases import open_database
+from app.composition import open_assistant, open_parts
 from app.doors.visit import FAILED
 from app.lab import threads
 from app.lab.agents import Workshop
@@ -34,7 +33,8 @@ from app.presentation.listing import columns, state_lines
 from app.presentation.tool_card import owned_tools, slots, write_card
 from app.remote.yaml_file import parsed, validated
 from app.replay.stage import play
-from app.security.audit import TABLES, Action, Audit, login
+from app.security.audit import Action, login
+from app.security.audit import deed as audited
 from app.settings import Settings, read_settings
 from prompts import FALLBACK, card_file
 
@@ -247,11 +247,7 @@ LOCAL = "local"
 @asynccontextmanager
 async def deed(what: Action, about: str) -> AsyncIterator[None]:
     """Write down what changes something for everybody."""
-    settings = read_settings()
-    async with (
-        open_database(settings.database_url, tables=[TABLES], key=settings.database_key) as memory,
-        Audit(memory.database, memory.now, settings.audit_days).deed(login(), what, about=about),
-    ):
+    async with open_parts(read_settings(), remote=False) as parts, audited(parts.services, login(), what, about=about):
         yield
 
 

@@ -26,7 +26,7 @@ from app.doors.visit import FAILED
 from app.presentation.listing import conversation_markdown, history_lines, state_lines, thread_lines
 from app.presentation.texts import say
 from app.replay.trace_test import test_of
-from app.security.audit import Audit, login
+from app.security.audit import deed, login
 from app.settings import Settings, read_settings
 
 LARGEST_EXPORT = 100_000_000
@@ -73,7 +73,7 @@ async def back(thread: Thread, turn: TurnNumber) -> CommandResult:
         turns = sorted(await assistant.kept_turns(thread))
         if turn not in turns:
             raise UsageError(say("no_turn", lang, turn=turn, known=", ".join(map(str, turns))))
-        async with assistant.services.get(Audit).deed(login(), "back", thread):
+        async with deed(assistant.services, login(), "back", thread):
             notice = await assistant.go_back(thread, turn, say("gone_back", lang, turn=turn))
         lines = [
             line
@@ -104,7 +104,7 @@ async def system_messages(thread: Thread, messages: Messages = None) -> CommandR
             except ValueError:
                 form = '{"system_messages": [{"content": "…"}]}'
                 raise UsageError(f"--set: write {form}, at most {MOST} of {LONGEST} characters each") from None
-            async with assistant.services.get(Audit).deed(login(), "system_messages", thread):
+            async with deed(assistant.services, login(), "system_messages", thread):
                 await set_now.save(store, thread)
         messages_now = await SystemMessages.of(store, thread)
     return CommandResult(messages_now.model_dump(), messages_now.texts)
@@ -140,7 +140,7 @@ async def forget(
             question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
             if (await asyncio.to_thread(_typed, clean(question))) not in ("y", "yes", say("setup.yes", lang)):
                 return CommandResult({}, [say("forget.left", lang)], FAILED)
-        async with assistant.services.get(Audit).deed(login(), "forget", thread or "", user or ""):
+        async with deed(assistant.services, login(), "forget", thread or "", user or ""):
             if scope == "person":
                 await assistant.forgetting.person(user or "")
             elif scope == "part":
@@ -229,7 +229,7 @@ async def import_(file: Exported, *, thread: Name = None) -> CommandResult:
     async with (
         open_assistant(settings, remote=False) as assistant,
         assistant.memory.locks.hold(name),
-        assistant.services.get(Audit).deed(login(), "import", name),
+        deed(assistant.services, login(), "import", name),
     ):
         if not await assistant.memory.transcript.restore(name, exported.messages(name)):
             raise UsageError(say("import.exists", lang, thread=repr(name)))

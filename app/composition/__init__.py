@@ -1,11 +1,13 @@
 """The composition root: put the application together from settings, files and a database."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 
 import dialogs
@@ -13,9 +15,11 @@ import observers
 from agents.conversation.gate import Thresholds, trained_gate, weights
 from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
+from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.connection import Tables
-from agents.models import Models
+from agents.models import AskModel, ModelRequest, Models
+from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
@@ -36,16 +40,10 @@ from app.composition.rankers import keep_beside
 from app.composition.remote_tools import note_changes, tried, with_remote_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
-from app.extensions import Extensions
+from app.extensions import Extensions, plugins
 from app.presentation.tool_card import faults
-from app.seat import seats
-from app.seat.observing import calling
-from app.seat.tool import offered
-from app.security import audit
 from app.security.permissions import Permissions
-from app.settings import Settings, read, use_extensions
-from app.telemetry import open_traces
-from app.usage import FREE, Price, usage
+from app.settings import Settings, misspelt, read, use_extensions
 from dialogs import Dialog
 from prompts import languages
 
@@ -76,27 +74,25 @@ async def open_assistant(
 
     Raises as `open_parts`.
     """
-    async with (
-        open_traces(settings) as traced,
-        open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts,
-    ):
-        memory = parts.memory
+    async with open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts:
+        memory, brought = parts.memory, plugins_found().values()
         for changed in await note_changes(memory.store, parts.speakers) if remote else ():
             LOG.warning("%s", changed)
         graph = build_graph(
             parts.speakers,
-            calling(parts.watching),
+            parts.watching,
             saver=memory.saver,
             store=memory.store,
             gate=trained_gate(await load_thresholds(memory.store)),
             direct_switch=settings.direct_switch,
             observers_first=settings.observers_asked == "first",
+            around_tool_call=tuple(plugin.around_tool_call for plugin in brought if plugin.around_tool_call),
         )
         player = TurnPlayer(
             graph,
             Languages(settings.app_lang, tuple(languages())),
             queue=TurnQueue(settings.turns_at_once, settings.turns_waiting),
-            traced=traced,
+            around_turn=turn_hooks(plugins_found()),
             **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
         )
         yield make(player, parts.speakers)
@@ -123,6 +119,7 @@ async def open_parts(
     """
     everyone, watching = discover_checked(settings) if speakers is None else (speakers, parts_found()[1])
     models = models or guarded(make_models(settings, everyone), settings.model_failures, settings.model_rest)
+    models = hooked(models, plugins_found())
     unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
     if unknown_roles:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
@@ -132,17 +129,13 @@ async def open_parts(
                 settings.database_url,
                 keep=settings.keep_turns,
                 reads=reads,
-                tables=tables_of(dialogs_of()),
+                tables=tables_of(plugins_found()),
                 key=settings.database_key,
             )
         )
         keep_beside(memory.storage.path)
         if remote and speakers is None:
             everyone = await stack.enter_async_context(_completed(settings, everyone, models))
-        seating = seats.Seats(memory, wait=settings.seat_wait, away=settings.seat_away)
-        prices = prices_of(settings, models)
-        counting = usage.Usage(memory.database, memory.now, settings.daily_limits, prices, settings.usage_days)
-        auditing = audit.Audit(memory.database, memory.now, settings.audit_days)
         yield Parts(
             settings=settings,
             speakers=everyone,
@@ -152,7 +145,7 @@ async def open_parts(
             help=await make_help(settings, memory),
             permissions=Permissions(settings.permissions),
             limits=settings.limits,
-            services=await stack.enter_async_context(open_services(dialogs_of(), memory, seating, counting, auditing)),
+            services=await stack.enter_async_context(open_services(plugins_found(), memory, settings, models)),
         )
 
 
@@ -182,13 +175,21 @@ def make_models(settings: Settings, speakers: Speakers, override: str | None = N
     return settings.model_copy(update={"role_models": roles, "llm_parameters": parameters}).models(override)
 
 
-def prices_of(settings: Settings, models: Models) -> Mapping[str, Price]:
-    """Return the prices of models. Raises ConfigError: money is limited, and a model has no price."""
-    paid = {model.name for model in models if not model.name.startswith(FREE)}
-    unpriced = ", ".join(sorted(paid - settings.llm_prices.keys()))
-    if unpriced and (settings.user_money_per_day or settings.money_per_day):
-        raise ConfigError(f"LLM_PRICES: money is limited, and there is no price of {unpriced} (see .env.example)")
-    return settings.llm_prices
+def turn_hooks(plug_ins: Mapping[str, Plugin]) -> list[AroundTurn]:
+    """Return the hooks of plug-ins around each answer."""
+    return [plugin.around_turn for plugin in plug_ins.values() if plugin.around_turn]
+
+
+def hooked(models: Models, plug_ins: Mapping[str, Plugin]) -> Models:
+    """Return the models with the hooks of plug-ins around each call."""
+    hooks = [plugin.around_model_call for plugin in plug_ins.values() if plugin.around_model_call]
+    if not hooks:
+        return models
+
+    def hook(request: ModelRequest, ask: AskModel) -> Awaitable[AIMessage]:
+        return around(hooks, ask)(request)
+
+    return models.each(lambda model: replace(model, around=hook))
 
 
 def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.Observer]]:
@@ -199,12 +200,29 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
-    if settings.seat_wait:
-        speakers = offered(speakers)
+    if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
+        raise ConfigError(slips[0])
+    speakers = equipped(speakers, plugins())
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)
     speakers = observers.watched(speakers, watching)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
+
+
+def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> Speakers:
+    """Return the speakers with the tools and the observers of plug-ins; an agent graph has its own tools."""
+    tools, names = list[BaseTool](), list[str]()
+    for plugin in plug_ins.values():
+        own = plugin.tools(plugin.settings and read(plugin.settings)) if callable(plugin.tools) else plugin.tools
+        tools += own
+        names += plugin.observers
+
+    def complete(speaker: Speaker) -> Speaker:
+        watched_by = speaker.observers if speaker.is_supervisor else [*speaker.observers, *names]
+        own = speaker.tools if speaker.agent else [*speaker.tools, *tools]
+        return replace(speaker, tools=own, observers=watched_by)
+
+    return speakers.each(complete) if tools or names else speakers
 
 
 def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
@@ -231,6 +249,11 @@ def dialogs_of() -> Mapping[str, Dialog]:
     return parts_found()[0]
 
 
+def plugins_found() -> Mapping[str, Plugin]:
+    """Return every plug-in, and every dialog after them, by name. Raises as `parts_found`."""
+    return {**plugins(), **dialogs_of()}
+
+
 def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
     """Load every dialog and observer, by name: shipped, of EXTENSIONS, and of installed packages.
 
@@ -244,36 +267,33 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
     return own | shared_agents(read(Extensions).lab_folder, own, SUPERVISOR_TOOLS, watching), watching
 
 
-def tables_of(specialists: Mapping[str, Dialog]) -> list[Tables]:
-    """Return the tables of the dialogs that have some, and of the application."""
-    own = (dialog.tables for dialog in specialists.values() if dialog.tables)
-    return [*own, seats.TABLES, usage.TABLES, audit.TABLES]
+def tables_of(plug_ins: Mapping[str, Plugin]) -> list[Tables]:
+    """Return the tables of the plug-ins and dialogs that have some, and of the application."""
+    return [plugin.tables for plugin in plug_ins.values() if plugin.tables]
 
 
 @asynccontextmanager
-async def open_services(specialists: Mapping[str, Dialog], memory: Memory, *given: object) -> AsyncIterator[Services]:
-    """Yield the services of all dialogs; they work during the block.
+async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: object) -> AsyncIterator[Services]:
+    """Yield the services of all plug-ins and dialogs; they work during the block.
 
-    A dialog may use the services of those before it in the alphabet. Every dialog's settings are there first, and
-    `given` services go before others of their types.
+    Each of them may use the services of those before it. All settings are there first, and `given` services and
+    settings go before others of their types.
 
     Raises:
-        ConfigError: a setting of a dialog is wrong.
+        ConfigError: a setting of a plug-in is wrong.
     """
-    seating = next((service for service in given if isinstance(service, seats.Seats)), seats.Seats(memory))
-    memory.erasers.append(seating.erase)
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
-    rest = [service for service in given if service is not seating]
-    counting = usage.Usage(memory.database, memory.now)
-    auditing = audit.Audit(memory.database, memory.now)
-    services = Services(*rest, seating, seating.moved, Adapter(memory.saver), WrittenFields(), *own, counting, auditing)
-    services.add(*(read(dialog.settings) for dialog in specialists.values() if dialog.settings))
+    services = Services(*given, Adapter(memory.saver), WrittenFields(), *own)
+    kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
+    services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:
-        for dialog in specialists.values():
-            if dialog.services is not None:
-                services.add(*await stack.enter_async_context(dialog.services(services)))
-            if dialog.forget is not None:
-                memory.erasers.append(partial(dialog.forget, services))
+        for plugin in plug_ins.values():
+            if plugin.services is not None:
+                services.add(*await stack.enter_async_context(plugin.services(services)))
+            if plugin.notices is not None:
+                services.add(*plugin.notices(services))
+            if plugin.forget is not None:
+                memory.erasers.append(partial(plugin.forget, services))
         yield services
 
 

@@ -107,5 +107,4 @@ def guarded(models: Models, most: int, rest: float, now: Callable[[], float] = t
         own = {part.name: getattr(model, part.name) for part in fields(model)}
         return GuardedModel(**own, breaker=breakers[model.place])
 
-    roles = {role: behind(model) for role, model in models.roles.items()}
-    return Models(behind(models.default), roles, models.fallback and behind(models.fallback))
+    return models.each(behind)

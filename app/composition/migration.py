@@ -9,10 +9,11 @@ from functools import partial
 from pydantic import SecretStr
 
 from agents.errors import UsageError
-from agents.memory import TABLES
+from agents.memory import TABLES, database_path
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import Connection, Row, Session, Tables, migrate
-from app.composition import dialogs_of, tables_of
+from agents.memory.digests import KEYED, key_beside
+from app.composition import plugins_found, tables_of
 from app.composition.databases import connected, is_postgres, open_database
 from app.postgres import handed_turns
 from app.postgres.dialect import RENUMBER
@@ -80,11 +81,13 @@ async def copy(
     """
     if source == target:
         raise UsageError("--to names the database that DATABASE_URL names; name another one.")
-    added = [*tables_of(dialogs_of()), *others]
+    if not (is_postgres(source) or is_postgres(target)):
+        key_beside(database_path(target), key_beside(database_path(source)))
+    added = [*tables_of(plugins_found()), *others]
     opening = open_database(target, tables=added, key=target_key)
     async with connected(source, key) as old, opening as memory, memory.locks.hold("\0migration"):
         new = memory.database
-        tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, *added]))
+        tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, KEYED, *added]))
         await _begin(new, tables)
         counts = {table.name: await _count(old, table) for table in tables}
         done, total = 0, sum(counts.values())

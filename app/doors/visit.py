@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 from agents.errors import ConfigError, ContractError, UsageError
 from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, ModelEnd, TurnEnd
+from agents.models import FREE
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import STORAGE
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
-from app.usage import FREE
 from prompts import PromptError
 
 INTERRUPTED = 130

@@ -1,6 +1,7 @@
 """Runs: cases played with several variants, several times; judged by checks, by a person, and by a model."""
 
 import asyncio
+import re
 import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from pydantic import Field, field_validator
 
 from agents.errors import UsageError
 from agents.events import TurnStart
+from agents.models.prices import Price
 from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.lab.cases import Case
@@ -22,13 +24,14 @@ from app.presentation.listing import table_of
 from app.remote.yaml_file import FilePart
 from app.replay.stage import play
 from app.settings import Settings
-from app.usage import Price
 from prompts import prompt
 
 MOST_TIMES, MOST_VARIANTS = 20, 6
 Judge = Literal["checks", "person", "model"]
 Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
+# Behind the word the sentence begins: "no idea" and "yes and no" are no verdicts.
+VERDICT = re.compile(r"\W*(?P<word>yes|no)(?:\s*[^\w\s]+\s*|\s+(?-i:(?![a-zа-яё]))|\s*$)", re.IGNORECASE)
 COSTS = {"calls": 0, "tokens": 0, "seconds": 1, "price": 4}
 """What plays cost, with the digits that are shown behind the point."""
 _JUDGING = threading.Lock()
@@ -59,7 +62,7 @@ class CaseResult(FilePart):
     person: bool | None = None
     model: bool | None = None
     reason: str = ""
-    """Why the model judges so."""
+    """Why the model judges so; without a verdict what it said instead."""
 
     @property
     def problems(self) -> list[str]:
@@ -110,6 +113,10 @@ class LabRun(RunOrder):
             outcomes[result.case].add((result.trace, result.checks))
         return [case for case, different in outcomes.items() if len(different) > 1]
 
+    def unanswered(self) -> list[CaseResult]:
+        """Return the results of which the model that judges said neither yes nor no."""
+        return [result for result in self.results if self.judge and result.model is None]
+
     def agreement(self) -> dict[tuple[Judge, Judge], tuple[int, int]]:
         """Return for each two judges how often they agree, and how many results both have judged, if there are any."""
         counts = {}
@@ -136,7 +143,7 @@ def summaries(run: LabRun) -> list[dict[str, Any]]:
                 "plays": len(own),
                 "passed": sum(result.checks for result in own),
                 "person": _share([result.person for result in own]),
-                "model": _share([result.model for result in own]),
+                "model": _share([result.model for result in own]) or ("0 / 0" if run.judge else ""),
                 "consistent": sum(len(different) == 1 for different in traces),
                 "cases": len(traces),
                 **{cost: round(sum(getattr(turn, cost) for turn in turns), digits) for cost, digits in COSTS.items()},
@@ -153,6 +160,7 @@ def _share(verdicts: Sequence[bool | None]) -> str:
 def table_lines(run: LabRun) -> list[str]:
     """Return the table of a run as text, with what differs and how far the judges agree."""
     lines = [f"! {result.case} ({result.variant}): {result.problems[0]}" for result in run.results if result.problems]
+    lines += [f"? {result.case} ({result.variant}): not answered: {result.reason}" for result in run.unanswered()]
     lines += [f"differs: {name}" for name in run.differing()]
     lines += [f"{pair[0]} and {pair[1]} agree on {same} of {both}" for pair, (same, both) in run.agreement().items()]
     return [*table_of(summaries(run)), *lines]
@@ -240,10 +248,15 @@ async def run_files(settings: Settings, order: RunOrder, tell: Tell) -> tuple[st
 
 
 async def judged(settings: Settings, model: str, case: Case, result: CaseResult) -> CaseResult:
-    """Return the result with the verdict of a model: "yes" or "no", and why."""
+    """Return the result with the verdict of a model and its reason; without one with what it said instead."""
     talk = "\n".join(f"user: {turn.user}\nassistant: {turn.answer}" for turn in result.turns)
     lang = case.lang or settings.app_lang
     asked = prompt("lab_judged", lang, criterion=case.criterion or case.about or "-", talk=talk)
-    verdict, _, reason = (await ask(settings, model, prompt("lab_judge", lang), asked)).partition(" ")
-    verdicts = {"yes": True, "no": False}
-    return result.model_copy(update={"model": verdicts.get(verdict.strip(".,:;").lower()), "reason": reason[:500]})
+    try:
+        said = await ask(settings, model, prompt("lab_judge", lang), asked)
+    except UsageError as failure:
+        said = str(failure)
+    verdict = VERDICT.match(said)
+    reason = said[verdict.end() :] if verdict else said
+    is_good = verdict["word"].lower() == "yes" if verdict else None
+    return result.model_copy(update={"model": is_good, "reason": reason[:500]})

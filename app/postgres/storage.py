@@ -1,5 +1,6 @@
 """A PostgreSQL database as the place of the conversations."""
 
+import hashlib
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,6 +16,7 @@ from agents.memory import TABLES, Memory, Storage, memory_in
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.checkpointer import Keep
 from agents.memory.connection import Connection, Session, Tables, Work, missing_steps
+from agents.memory.digests import Digests, key_beside
 from agents.memory.locks import number_of
 from app.postgres import handed_turns
 from app.postgres.dialect import FUNCTIONS, LAST_FUNCTION
@@ -49,8 +51,8 @@ class _LeasedConnection(Connection):
 class PostgresDatabase(Storage):
     """The database at `postgresql://…`; the first schema of its search path holds the tables."""
 
-    def __init__(self, conninfo: str, schema: str, path: Path) -> None:
-        self.path = path
+    def __init__(self, conninfo: str, schema: str, password: str, path: Path) -> None:
+        self.path, self._password = path, password
         self._conninfo, self._schema = conninfo, schema
         self.locks: AdvisoryLocks = AdvisoryLocks(conninfo, schema)
 
@@ -64,6 +66,13 @@ class PostgresDatabase(Storage):
         )
         async with _LeasedConnection(session, psycopg.Error).opened() as connection:
             yield connection
+
+    def digests(self) -> Digests:
+        """See `Storage`: the key is made of the password, or lies beside on this machine where there is none."""
+        if not self._password:
+            return Digests(key_beside(self.path))
+        # Whoever has the rows must not be able to try passwords quickly.
+        return Digests(hashlib.scrypt(self._password.encode(), salt=b"digests", n=1 << 14, r=8, p=1))
 
     def check(self) -> None:
         """See `Storage`: the server knows by itself."""
@@ -86,7 +95,7 @@ async def open_postgres(
     conninfo = conninfo_of(url, f"dialogs {uuid.uuid4().hex}")
     async with AsyncExitStack() as stack:
         try:
-            storage = PostgresDatabase(conninfo, await _prepared(conninfo), path)
+            storage = PostgresDatabase(conninfo, *await _prepared(conninfo), path)
             stack.push_async_callback(storage.locks.close)
             memory = await stack.enter_async_context(memory_in(storage, now, keep, [*tables, handed_turns.TABLES]))
             memory.erasers.append(partial(handed_turns.erase, memory.database))
@@ -130,16 +139,17 @@ def _unusable(url: str, fault: Exception) -> UnusableDatabase:
     return UnusableDatabase(f"DATABASE_URL: cannot use {files_beside(url).stem} ({reason(fault)}). {ADVICE}")
 
 
-async def _prepared(conninfo: str) -> str:
-    """Make the functions if they are missing; return the schema."""
+async def _prepared(conninfo: str) -> tuple[str, str]:
+    """Make the functions if they are missing; return the schema, and the password of this user."""
     async with await psycopg.AsyncConnection.connect(conninfo) as connection:
         # Two processes that make the same function at once would disturb each other.
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (number_of("functions"),))
         place = await connection.execute("SELECT current_schema(), to_regprocedure(%s) IS NULL", (LAST_FUNCTION,))
         [(schema, is_new)] = await place.fetchall()
+        password = connection.info.password
         if is_new:
             await connection.execute(FUNCTIONS)
-    return str(schema)
+    return str(schema), password
 
 
 def files_beside(url: str) -> Path:

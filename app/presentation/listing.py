@@ -14,8 +14,6 @@ from agents.memory.notes import Note
 from agents.state import SUPERVISOR
 from app.presentation.texts import one_line, say, with_list
 from app.presentation.tool_card import ToolCard
-from app.security.audit import Deed
-from app.usage.usage import DayOfModel
 from prompts import form_texts, language, title_of
 
 LONGEST_FIRST_LINE = 40
@@ -91,18 +89,6 @@ def note_lines(notes: Sequence[Note]) -> list[str]:
         for note in notes
     )
     return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
-
-
-def deed_lines(deeds: Sequence[Deed]) -> list[str]:
-    """Return what operators did, one a line, below a headline."""
-    rows = ((moment(deed.at_ms), *(clean(text) or "-" for text in deed[1:])) for deed in deeds)
-    return columns([("AT", "WHO", "WHAT", "THREAD", "ABOUT", "OUTCOME"), *rows])
-
-
-def usage_lines(days: Sequence[DayOfModel]) -> list[str]:
-    """Return what models were used, a day and a model a line, below a headline."""
-    head = ("DAY (UTC)", "MODEL", "CALLS", "INPUT", "CACHED", "OUTPUT", "MONEY", "LARGEST TURN")
-    return columns([head, *(tuple(map(str, (*day[:6], f"{day.money:.4f}", day.largest))) for day in days)])
 
 
 def tool_lines(cards: Sequence[ToolCard]) -> list[str]:
@@ -186,6 +172,10 @@ def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
         rows = [[_fact(value) for value in entry.values()] for entry in report[section]]
         shown += ["", say(f"check.{section}", lang), *_indented(columns(rows))]
     shown += ["", say("check.models", lang), *_indented(columns(report["models"].items()))]
+    shown += ["", say("check.plugins", lang), *_indented([", ".join(map(clean, report["plugins"])) or "-"])]
+    shown += _indented(
+        say("check.uninstalled", lang, name=name, how=how) for name, how in report["uninstalled"].items()
+    )
     faults = _indented(clean(fault) for fault in report["faults"])
     warnings = _indented(clean(warning) for warning in report["warnings"])
     shown += ["", say("check.warnings", lang), *warnings] if warnings else []

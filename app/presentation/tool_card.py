@@ -20,8 +20,10 @@ from agents.toolkit.result import schema_of
 from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Traits, traits_of
+from app.extensions import plugins
+from app.presentation.text_files import of_forms, paths, unreadable
 from app.process.files import replace_file
-from prompts import FALLBACK, PromptError, card, card_file, carded, files, lacking, named, prompt, translated
+from prompts import FALLBACK, PromptError, card, card_file, carded, files, lacking, named, prompt, read_text, translated
 
 PLAIN_TRAITS = (
     *("effect", "repeatable", "transaction", "permission"),
@@ -115,8 +117,6 @@ def _together(schemas: Sequence[Schema]) -> Schema:
     return {**merged, "required": required} if required else merged
 
 
-AT_TIMES = (*FINDING, "call_a_person")
-"""Tools that there are only where they are needed, or where a setting allows them."""
 LONGEST_EXAMPLE = 200
 _SLOT = re.compile(r"\{([^{}]*)\}")
 
@@ -126,16 +126,20 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
 
     `complete`: all tools are loaded; else a card may describe a tool that is not loaded now.
     """
-    everything = owned_tools(speakers)
+    if unread := unreadable():
+        return unread
+    everything, plug_ins = owned_tools(speakers), plugins()
     distinct = {id(tool): tool for owned in everything.values() for _, tool in owned}
     lines = [*_twice(speakers), *(fault for tool in distinct.values() for fault in _of_tool(tool))]
     for lang in languages:
         for path in (folder / lang / name for name, folder in files(lang, "**/cards/*.md").items()):
             if complete or path.stem in everything or path.stem in FINDING:
-                lines += _of_file(path, everything.get(path.stem, []))
+                # The tools of plug-ins are there where a setting allows them.
+                is_optional = path.stem in FINDING or path.parent.parent.name in plug_ins
+                lines += _of_file(path, everything.get(path.stem, []), is_optional=is_optional)
         lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
-        lines += _of_prompts(lang)
+        lines += [*of_forms(speakers, lang), *_of_prompts(lang)]
     return lines
 
 
@@ -206,14 +210,10 @@ def _of_example(example: str, allowed: Sequence[str]) -> Iterator[str]:
             yield f"the example {example[:40]!r} names {{{slot}}}, which is no parameter; there are: {there_are}"
 
 
-def _of_file(path: Path, owned: Sequence[Owned]) -> list[str]:
-    if not owned and path.stem not in AT_TIMES:
+def _of_file(path: Path, owned: Sequence[Owned], *, is_optional: bool) -> list[str]:
+    if not owned and not is_optional:
         return [f"{named(path)} describes a tool that no speaker has"]
-    try:
-        text = path.read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        return [f"{named(path)} is not UTF-8"]
-    return [f"{named(path)}: {fault}" for fault in text_faults(text, slots(owned))]
+    return [f"{named(path)}: {fault}" for fault in text_faults(read_text(path), slots(owned))]
 
 
 def _of_source(owned: Owned, lang: str) -> Iterator[str]:
@@ -241,8 +241,8 @@ def _of_dialog(name: str, lang: str) -> Iterator[str]:
 
 
 def _of_prompts(lang: str) -> Iterator[str]:
-    for path in (folder / lang / name for name, folder in files(lang, "**/*.md").items() if "cards" not in name.parts):
-        if not Template(path.read_text("utf-8", "replace")).is_valid():
+    for path in paths(lang):
+        if path.suffix == ".md" and path.parent.name != "cards" and not Template(read_text(path)).is_valid():
             yield f"{named(path)} has a $ that begins no variable: write $$"
 
 
@@ -271,11 +271,23 @@ def _twice(speakers: Speakers) -> Iterator[str]:
         for name, count in Counter(tool.name for tool in tools_of(speaker, speakers)).items():
             if count > 1:
                 yield f"{speaker.name} has more than one tool called {name}: rename one"
+    owners: dict[str, Owned] = {}
+    for owned in ((speaker, tool) for speaker in speakers for tool in speaker.tools):
+        other, same = owners.setdefault(owned[1].name, owned)
+        if other is not owned[0] and _origin(same) != _origin(owned[1]):
+            yield f"{owned[0].name} and {other.name} each have a tool called {same.name}: rename one"
+
+
+def _origin(tool: BaseTool) -> object:
+    """Return what two tools share that are one: their function, or where they are described."""
+    return own_texts(tool).source or getattr(tool, "coroutine", None) or getattr(tool, "func", None) or tool.name
 
 
 def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
     """Return a line for every rule that no model is told, and for every text that is missing, with its file."""
-    return [*_untold(speakers), *(line for lang in langs for line in _missing(speakers, lang))]
+    missing = [line for lang in langs for line in _missing(speakers, lang)]
+    # A dialog that nobody can ask for stands first.
+    return sorted([*_untold(speakers), *missing], key=lambda line: "has no examples of requests" not in line)
 
 
 def _untold(speakers: Speakers) -> Iterator[str]:

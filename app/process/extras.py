@@ -19,5 +19,9 @@ def load_extra(module: str, extra: str, use: str) -> Any:
     except ImportError as missing:
         if (missing.name or "").partition(".")[0] in OURS:
             raise
-        command = f"pip install --require-hashes -r requirements-{extra}.txt"
-        raise ConfigError(f"{use} is an extra; install it: {command}") from None
+        raise ConfigError(f"{use} is an extra; install it: {install_command(extra)}") from None
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra."""
+    return f"pip install --require-hashes -r requirements-{extra}.txt"

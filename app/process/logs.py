@@ -54,7 +54,8 @@ class _Line(logging.Formatter):
             text = f"{record.getMessage()} ({kind and kind.__name__}; --trace tells where)"
         text = clean(text).replace(self._secret, "<secret>") if self._secret else clean(text)
         if not self._as_json:
-            return f"{record.levelname} {text}"
+            # A text of somebody else never begins a line.
+            return f"{record.levelname} {text}".replace("\n", "\n  ")
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         about = {"time": time, "level": record.levelname, "logger": record.name, **_TURN.get()}
         return safe_json({**about, "message": text})

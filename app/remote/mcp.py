@@ -39,7 +39,7 @@ INNER = ("items", "additionalItems", "additionalProperties")
 LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 VALUES = frozenset(
     (
-        *("enum", "const", "default", "type", "required", "$ref", "format", "pattern", "uniqueItems"),
+        *("enum", "const", "default", "type", "required", "$ref", "format", "pattern", "uniqueItems", "nullable"),
         *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
         *("minLength", "maxLength", "minItems", "maxItems"),
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agents.events import Event, Message, ModelEnd, TurnEnd, TurnStart, trace
 from agents.models import Models
+from agents.models.prices import Price, Tokens
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
 from app.agent_files.mocks import Mocked
@@ -17,7 +18,6 @@ from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.process.logs import silence
 from app.settings import Settings
-from app.usage import Price, Tokens
 
 THREAD = "lab"
 DEVICE = "lab"

@@ -34,12 +34,17 @@ class Key:
         """Tell whether the key has a scope; whoever operates may talk, too."""
         return scope in self.scopes or (scope == "talk" and "operate" in self.scopes)
 
+    @property
+    def prefix(self) -> str:
+        """How the names begin of all that is this caller's own; empty for whoever operates."""
+        return "" if "operate" in self.scopes else f"{self.name}:"
+
     def inside(self, name: str) -> str:
         """Return the name under which a thread or a user of this caller is kept.
 
         Whoever operates names every thread and user as it is. What others name is theirs alone.
         """
-        return name if "operate" in self.scopes else f"{self.name}:{name}"
+        return f"{self.prefix}{name}"
 
     def user(self, name: str | None) -> str | None:
         """Return the name under which a user is kept; None if none is named."""
@@ -47,10 +52,7 @@ class Key:
 
     def outside(self, name: str) -> str | None:
         """Return what the caller calls a thread that is kept so; None if it is not theirs."""
-        if "operate" in self.scopes:
-            return name
-        prefix = f"{self.name}:"
-        return name.removeprefix(prefix) if name.startswith(prefix) else None
+        return name.removeprefix(self.prefix) if name.startswith(self.prefix) else None
 
 
 @dataclass(frozen=True)

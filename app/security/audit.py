@@ -1,28 +1,11 @@
-"""What operators did, to whose thread, and when; no text of any message. Time alone deletes from it."""
+"""What operators do, for whoever writes it down."""
 
 import getpass
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from abc import ABC, abstractmethod
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Literal
 
-from agents.memory.connection import Connection, Session, Tables
-from agents.memory.inbox import storable
-
-TABLES = Tables(
-    "audit",
-    (
-        """CREATE TABLE audit (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL,
-        thread TEXT NOT NULL, about TEXT NOT NULL, outcome TEXT NOT NULL);
-        CREATE INDEX audit_at ON audit (at_ms)""",
-    ),
-)
-ADD = "INSERT INTO audit (at_ms, who, what, thread, about, outcome) VALUES (?, ?, ?, ?, ?, 'begun') RETURNING id"
-END = "UPDATE audit SET outcome = ? WHERE id = ?"
-PRUNE = "DELETE FROM audit WHERE at_ms < ?"
-DEEDS = "SELECT at_ms, who, what, thread, about, outcome FROM audit WHERE at_ms >= ? ORDER BY id"
-DAY_MS = 24 * 3600 * 1000
+from agents.toolkit.services import Services
 
 Action = Literal[
     "agent_deleted",
@@ -38,59 +21,29 @@ Action = Literal[
     "seat_left",
     "seat_said",
     "seat_taken",
+    "spoke_as",
     "system_messages",
 ]
 
 
-class Deed(NamedTuple):
-    """One thing that an operator did."""
+class AuditLog(ABC):
+    """Whoever writes down what operators do; a service that is found by this type."""
 
-    at_ms: int
-    who: str
-    """The door, and there the name of the key, the login, or the id of the user in Telegram."""
-    what: Action
-    thread: str
-    about: str
-    """What else it concerns: a user, an agent of the lab, a tool, a command."""
-    outcome: Literal["begun", "done", "failed"]
-    """"begun": the process ended meanwhile."""
-
-
-@dataclass(frozen=True)
-class Audit:
-    """Write down what operators do, before they do it."""
-
-    connection: Connection
-    now: Callable[[], float]
-    """Returns the present time in Unix seconds."""
-    days: int = 365
-    """How many days are kept."""
-
-    @asynccontextmanager
-    async def deed(self, who: str, what: Action, thread: str = "", about: str = "") -> AsyncIterator[None]:
+    @abstractmethod
+    def deed(self, who: str, what: str, thread: str, about: str) -> AbstractAsyncContextManager[None]:
         """Write down what the block does, and then how it ended."""
-        now_ms = self._now_ms()
-        values = now_ms, storable(who), what, storable(thread), storable(about)
 
-        def add(database: Session) -> int:
-            database.execute(PRUNE, (now_ms - self.days * DAY_MS,))
-            return int(database.execute(ADD, values).fetchone()[0])
 
-        number = await self.connection.write(add)
-        outcome = "failed"
-        try:
-            yield
-            outcome = "done"
-        finally:
-            await self.connection.execute(END, (outcome, number))
+def deed(
+    services: Services, who: str, what: Action, thread: str = "", about: str = ""
+) -> AbstractAsyncContextManager[None]:
+    """Write down what an operator does in the block, where that is written down.
 
-    async def deeds(self, days: int) -> list[Deed]:
-        """Return what was done in the last days, in its order."""
-        rows = await self.connection.execute(DEEDS, (self._now_ms() - days * DAY_MS,))
-        return [Deed._make(row) for row in rows]
-
-    def _now_ms(self) -> int:
-        return round(self.now() * 1000)
+    `who` is the door, and there the name of the key, the login, or the id of the user. `about` is what else it
+    concerns, such as a user, a tool or a command.
+    """
+    log = services.find(AuditLog)
+    return log.deed(who, what, thread, about) if log else nullcontext()
 
 
 def login() -> str:

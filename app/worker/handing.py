@@ -8,11 +8,11 @@ from contextlib import aclosing
 
 from agents.errors import DatabaseError
 from agents.events import RETRY, Error, Event, Message, ModelEnd, ModelStart, Token, ToolEnd, ToolStart, TurnEnd
+from agents.toolkit.context import Budgets
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn_player import TurnPlayer
 from app.process.tasks import wait_for_event
-from app.usage.usage import Usage
 from app.worker.queue import ChannelListener, EventPage, JobQueue
 
 LOOK = 2.0
@@ -79,7 +79,8 @@ class HandingAssistant(Assistant):
             async for page in pages:
                 for event in retelling.new_in(page):
                     if isinstance(event, ModelEnd):
-                        self.services.get(Usage).count(event)
+                        for budgets in self.services.every(Budgets):
+                            budgets.count(event)
                     yield event
                 if page.state == "failed":
                     raise WorkerFailed

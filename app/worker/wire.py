@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from agents.events import EVENTS, Event
 from agents.sources.attachments import Contents
+from agents.toolkit.client_tools import ClientTool
 from app.assistant import Turn
 from app.assistant.turn import Exchange
 
-Part = TypeVar("Part", Turn, Contents, Exchange)
+Part = TypeVar("Part", Turn, Contents, Exchange, ClientTool)
 
 
 def turn_as_json(turn: Turn) -> str:
@@ -22,7 +23,8 @@ def turn_of(written: str) -> Turn:
     """Return a turn that was written by `turn_as_json`."""
     raw = json.loads(written)
     before = tuple(_part(Exchange, each) for each in raw.get("before", ()))
-    return _part(Turn, {**raw, "contents": _part(Contents, raw["contents"]), "before": before})
+    tools = tuple(_part(ClientTool, each) for each in raw.get("tools", ()))
+    return _part(Turn, {**raw, "contents": _part(Contents, raw["contents"]), "before": before, "tools": tools})
 
 
 def events_as_json(events: Sequence[Event]) -> str:

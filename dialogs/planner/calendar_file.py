@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from dateutil.rrule import rrulestr
 from icalendar import Alarm, Calendar, Component, Event, vRecur
 
-from agents.language.schedule import STEPS, Moment, Repeat
+from agents.language.schedule import Moment, Repeat, later
 from agents.language.schedule.calendar import WEEKDAYS
 from agents.language.text.clean import clean
 from dialogs.planner.records import Reminder
@@ -20,6 +20,8 @@ LONGEST_FILE = 2_000_000
 """Bytes of a file that is read."""
 LONGEST_TEXT = 500
 """Characters of a reminder's text."""
+MOST_YEARS = 100
+"""A repetition that ends later has no end."""
 MORNING = 9
 """The hour of an event that has a day and no time, as in "on Friday"."""
 PARTS = ("FREQ", "INTERVAL", "BYMONTH", "BYDAY", "BYMONTHDAY", "BYSETPOS")
@@ -88,7 +90,7 @@ def _event(reminder: Reminder, user: str, now: datetime) -> Event:
     moment, event = reminder.moment, Event()
     repeat = moment.repeat
     start = repeat.start if repeat else moment.at
-    if repeat and repeat.parts["FREQ"] in STEPS:
+    if repeat and repeat.is_elapsed:
         # A repetition by elapsed time must not jump with the clocks.
         start = start.astimezone(UTC)
     event.add("uid", uid_of(reminder, user))
@@ -97,6 +99,8 @@ def _event(reminder: Reminder, user: str, now: datetime) -> Event:
     event.add("dtstart", start)
     if repeat:
         event.add("rrule", vRecur.from_ical(repeat.rule))
+    if repeat and repeat.skipped:
+        event.add("exdate", [_skipped(key, start) for key in sorted(repeat.skipped)])
     alarm = Alarm()
     alarm.add("action", "DISPLAY")
     alarm.add("description", clean(reminder.text))
@@ -118,12 +122,12 @@ def _entry(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) ->
     try:
         start = _instant(begin.dt, zone)
         repeats = "RRULE" in part
-        if repeats and ({"EXDATE", "RDATE", "EXRULE"} & part.keys() or uid in changed):
+        if repeats and ({"RDATE", "EXRULE"} & part.keys() or uid in changed):
             return CalendarEntry(uid, text, why="exceptions")
         alarm = _alarm(part, start, zone)
         if (repeats and alarm.date() != start.date()) or (not repeats and alarm <= now):
             alarm = start
-        repeat = Repeat(_rule(part, start), alarm) if repeats else None
+        repeat = _excepting(part, Repeat(_rule(part, start), alarm), start, zone) if repeats else None
         at = repeat.following(now) if repeat else alarm
     except OverflowError:
         return CalendarEntry(uid, text, why="past")
@@ -132,6 +136,26 @@ def _entry(part: Component, zone: ZoneInfo, now: datetime, changed: set[str]) ->
     if at <= now:
         return CalendarEntry(uid, text, why="past")
     return CalendarEntry(uid, text, Moment(at, repeat), start if alarm < start else None)
+
+
+def _skipped(key: str, start: datetime) -> datetime:
+    """Return the instant of a skipped occurrence of a repetition that begins at `start`."""
+    at = datetime.fromisoformat(key)
+    return at if at.tzinfo else datetime.combine(at.date(), start.time(), start.tzinfo)
+
+
+def _excepting(part: Component, repeat: Repeat, start: datetime, zone: ZoneInfo) -> Repeat:
+    """Return a repetition with the exceptions of its entry, which name the times of the entry, not of its alarm."""
+    stated = part.get("EXDATE", [])
+    instants = [
+        _instant(it.dt, zone) for dates in (stated if isinstance(stated, list) else [stated]) for it in dates.dts
+    ]
+    if repeat.is_elapsed:
+        ahead = repeat.start - start
+        keys = (f"{(at.astimezone(UTC) + ahead):%Y%m%dT%H%M%SZ}" for at in instants)
+    else:
+        keys = (f"{at.astimezone(start.tzinfo):%Y%m%d}" for at in instants)
+    return replace(repeat, skipped=frozenset(keys))
 
 
 def _instant(named: date, zone: ZoneInfo) -> datetime:
@@ -152,7 +176,8 @@ def _alarm(part: Component, start: datetime, zone: ZoneInfo) -> datetime:
         trigger = alarm.get("TRIGGER")
         value = trigger.dt if trigger is not None else None
         if isinstance(value, timedelta) and trigger.params.get("RELATED", "START") == "START":
-            instants.append(start + value)
+            # A repetition keeps its place on the clock, a single time its instant.
+            instants.append(start + value if "RRULE" in part else later(start, seconds=value.total_seconds()))
         elif isinstance(value, datetime) and "RRULE" not in part:
             instants.append(_instant(value, zone))
     return min(instants)
@@ -198,6 +223,8 @@ def _last(recur: vRecur, start: datetime) -> str:
         if not times:
             raise OverflowError("it never comes")
         return f"{times[-1]:%Y%m%dT%H%M%S}"
+    if until is not None and until.year > start.year + MOST_YEARS:
+        return ""
     if isinstance(until, datetime):
         return f"{until.astimezone(start.tzinfo) if until.tzinfo else until:%Y%m%dT%H%M%S}"
     return f"{until:%Y%m%d}T235959" if until else ""

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from agents.errors import UsageError
+from agents.language.schedule import Moment
 from agents.language.schedule.wording import worded
 from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
@@ -20,7 +21,7 @@ from agents.memory.undo_log import ToolWrite
 from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.commands import CommandResult, installation_of, services_of
 from dialogs.planner.calendar_file import CalendarEntry, calendar, entries, uid_of
-from dialogs.planner.records import Reminder
+from dialogs.planner.records import IMPORTED, Reminder
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.reminders import REMINDERS, add_reminder
 from dialogs.planner.wording import said
@@ -139,11 +140,16 @@ class Import:
         if entry.moment is None:
             return entry
         live = await self.reminders.live(self.user)
-        key = f"ics-{hashlib.sha256(entry.uid.encode()).hexdigest()[:32]}"
+        key = f"{IMPORTED}{hashlib.sha256(entry.uid.encode()).hexdigest()[:32]}"
         before = next((reminder for reminder in live if reminder.added_by == key), None)
         text, moment, lang = entry.text, entry.moment, self.lang
         if entry.starts is not None:
             text = said("calendar.begins", lang, text=text, time=f"{entry.starts:%H:%M}")
+        if before is not None and before.rule and moment.repeat:
+            # What the user has skipped stays skipped.
+            skipped = moment.repeat.skipped | (before.moment.repeat.skipped if before.moment.repeat else frozenset())
+            repeat = replace(moment.repeat, skipped=skipped)
+            moment = Moment(repeat.following(self.reminders.present()), repeat)
         is_same = before is not None and (before.text, before.moment) == (text, moment)
         if is_same or entry.uid in {uid_of(reminder, self.user) for reminder in live}:
             return replace(entry, why="known")

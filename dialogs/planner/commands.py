@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from agents.language.schedule.wording import worded
 from agents.memory import Memory
+from agents.plugin import Section
 from agents.toolkit.commands import CommandCall, SlashCommand
 from agents.toolkit.services import Services
-from dialogs import Section
 from dialogs.planner.agenda import stored_todos
 from dialogs.planner.store import Reminders
 from dialogs.planner.wording import said

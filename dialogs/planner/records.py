@@ -13,6 +13,8 @@ from dialogs.planner.wording import said
 Kind = Literal["reminder", "alarm", "timer", "day"]
 """The message of an entry: a text, that it is time to get up, that a length of time is over, or the plan of the day."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
+IMPORTED = "ics-"
+"""How the keys of entries begin that a calendar file has brought: somebody else may have written their texts."""
 OF_ROW = ("id", "user", "thread", "added_by", "changed_by")
 """Fields of a row that do not change when a reminder is put back."""
 
@@ -42,6 +44,8 @@ class Reminder:
     """When it comes, or came last. All times are in Unix milliseconds."""
     due_ms: int | None
     rung_ms: int | None = None
+    skipped: str = ""
+    """Its exceptions, as `Repeat` has them, joined by commas."""
 
     @property
     def moment(self) -> Moment:
@@ -54,7 +58,7 @@ class Reminder:
         wall = start.replace(tzinfo=zone, fold=0)
         if wall.utcoffset() != start.utcoffset():
             wall = wall.replace(fold=1)
-        return Moment(at, Repeat(self.rule, wall))
+        return Moment(at, Repeat(self.rule, wall, frozenset(filter(None, self.skipped.split(",")))))
 
     def values(self) -> Json:
         """Return its stored values, so that it can be put back."""
@@ -85,6 +89,7 @@ def timing(moment: Moment) -> Json:
         "zone": str(moment.at.tzinfo),
         "rule": repeat.rule if repeat else None,
         "start": start.isoformat() if start else None,
+        "skipped": ",".join(sorted(repeat.skipped)) if repeat else "",
         "at_ms": at_ms,
         "due_ms": at_ms,
     }

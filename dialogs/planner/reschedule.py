@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from agents.language.schedule import STEPS, Moment, Repeat, calendar, later, on_the_clock
+from agents.language.schedule import Moment, Repeat, calendar, later, on_the_clock
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, only_pieces, read, words
 from agents.language.schedule.parser import amount_of, meant, moment
+from agents.language.schedule.series import at_time, by_rule, in_zone
 
 
 def moved(
@@ -35,13 +36,22 @@ def moved(
             return _shifted(amount_of(*pieces.values()), former, now, zone) if len(pieces) == 1 else None
         if pieces.keys() <= calendar.TIME_KINDS - {"daily"}:
             return _at_another_time(pieces, former, now, zone, day_named=day_named)
+        return _on_other_days(pieces, former, now, zone)
     except (ValueError, OverflowError):
         return None
-    if not pieces.keys() & calendar.TIME_KINDS and (pieces.keys() <= set(calendar.DAY_KINDS) or _goes_by_days(pieces)):
-        pieces["clock"] = {"hour": former.at.hour, "minute": former.at.minute}
-        if pieces.keys() == {"weekday", "clock"} and former.repeat and "BYDAY" in former.repeat.parts:
-            pieces["weekly"] = {"weekday_list": [int(pieces.pop("weekday")["weekday"])]}
-    return meant(pieces, now, zone)
+
+
+def _on_other_days(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
+    """Return a moment on the days that the pieces name; without a time among them at the former time."""
+    named, repeat = dict(pieces), former.repeat
+    if not named.keys() & calendar.TIME_KINDS and (named.keys() <= set(calendar.DAY_KINDS) or _goes_by_days(named)):
+        clock = repeat.start if repeat and not repeat.is_elapsed else former.at
+        named["clock"] = {"hour": clock.hour, "minute": clock.minute}
+        if named.keys() == {"weekday", "clock"} and repeat and "BYDAY" in repeat.parts:
+            rule = calendar.on_weekday(repeat.rule, int(named["weekday"]["weekday"]))
+            return by_rule(former, Moment(former.at, Repeat(rule, repeat.start)), now)
+    new = meant(named, now, zone)
+    return by_rule(former, new, now) if new and new.repeat and repeat else new
 
 
 def _in_the_same_half(pieces: Pieces, former: Moment) -> Pieces:
@@ -87,42 +97,45 @@ def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
     at, repeat = former.at.astimezone(zone), former.repeat
     if repeat is None:
         return Moment(at)
-    if repeat.parts["FREQ"] in STEPS:
-        return Moment(at, Repeat(repeat.rule, repeat.start.astimezone(zone)))
-    repeat = Repeat(repeat.rule, repeat.start.replace(tzinfo=zone, fold=0))
+    if repeat.is_elapsed:
+        return Moment(at, replace(repeat, start=repeat.start.astimezone(zone)))
+    try:
+        moved = in_zone(former, zone, now)
+    except OverflowError:
+        return former
     # A moment that is due now rings first.
-    return Moment(repeat.following(now) if at > now else at, repeat)
+    return moved if at > now else replace(moved, at=at)
 
 
 def _shifted(amount: Amount, former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
     # A moment that has rung is postponed from now.
     base = max(former.at, now, key=datetime.timestamp)
-    day = on_the_clock(datetime.combine(calendar.after(base.date(), amount), base.time()), zone)
-    at = later(day, seconds=amount.seconds)
+    if amount.months or amount.days:
+        base = on_the_clock(datetime.combine(calendar.after(base.date(), amount), base.time()), zone)
+    at = later(base, seconds=amount.seconds)
     if former.repeat is None:
         return replace(former, at=at) if at > now.astimezone(UTC) else None
-    if former.repeat.parts["FREQ"] in STEPS:
+    if former.repeat.is_elapsed:
         return Moment(at, Repeat(former.repeat.rule, at))
-    start = former.repeat.start + timedelta(seconds=amount.seconds)
+    start = former.repeat.start.replace(tzinfo=None) + timedelta(seconds=amount.seconds)
     if amount.months or amount.days or start.date() != former.repeat.start.date():
         # Its rule names days. A time on the next day would belong to other days.
         return None
-    repeat = Repeat(former.repeat.rule, start)
-    return Moment(repeat.following(now), repeat)
+    return at_time(former, start.time(), now)
 
 
 def _at_another_time(
     pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo, *, day_named: bool
 ) -> Moment | None:
-    if not day_named and former.repeat is None and former.at.date() > now.date():
-        # "At 8" was tomorrow morning, since this morning's is past; "no, at 8 pm" is today.
-        return meant(pieces, now, zone)
-    clock = calendar.clock_of(pieces)
+    clock, repeat = calendar.clock_of(pieces), former.repeat
     assert clock is not None  # there are pieces, and all of them name a time
-    if former.repeat is not None and former.repeat.parts["FREQ"] not in STEPS:
-        return calendar.first(former.repeat.rule, clock, now)
-    at = clock.on(former.at.date(), zone)
-    if former.repeat is None and (at > now.astimezone(UTC) or former.at > now.astimezone(UTC)):
+    if not day_named and former.at.date() > now.date():
+        # "At 8" was tomorrow morning, since this morning's is past; "no, at 8 pm" is today.
+        return calendar.first(repeat.rule, clock, now) if repeat else meant(pieces, now, zone)
+    if repeat is not None and not repeat.is_elapsed:
+        return at_time(former, clock.clock, now)
+    at = clock.on(former.at.date(), zone, now)
+    if repeat is None and (at > now.astimezone(UTC) or former.at > now.astimezone(UTC)):
         # The moment is still to come, so a past hour does not mean the next day.
         return Moment(at) if at > now.astimezone(UTC) else None
     return meant(pieces, now, zone)

@@ -33,6 +33,8 @@ TABLES = Tables(
         changed_by TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT 'reminder', UNIQUE (user, added_by));
         CREATE INDEX IF NOT EXISTS reminders_due ON reminders (due_ms) WHERE due_ms IS NOT NULL""",
         "CREATE INDEX reminders_thread ON reminders (thread)",
+        # Exceptions of a repetition: before, a skipped time was known only by the next one.
+        "ALTER TABLE reminders ADD COLUMN skipped TEXT NOT NULL DEFAULT ''",
     ),
 )
 COLUMNS = [field.name for field in fields(Reminder)]
@@ -57,6 +59,8 @@ KEPT_MS = 90 * 24 * 3600 * 1000
 """How long a finished reminder is kept."""
 REMEMBERED_MS = 24 * 3600 * 1000
 """How long a reminder that has rung can still be postponed."""
+RING = "reminder"
+"""The id of a ring begins so, and the row's number follows; a conversation keeps what rang under that id."""
 MOST_REMINDERS = 200
 """The most reminders of a user at a time."""
 
@@ -147,7 +151,7 @@ class Reminders(NoticeSource):
         """Return the reminders that are due until then."""
         values = until_ms, user, threads, without
         rows = await self._database.read(lambda connection: connection.execute(DUE, values).fetchall())
-        return [Due(f"reminder-{id}-{due_ms}", str(id), owner, thread, due_ms) for id, owner, thread, due_ms in rows]
+        return [Due(f"{RING}-{id}-{due_ms}", str(id), owner, thread, due_ms) for id, owner, thread, due_ms in rows]
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
         """Return the text of a reminder; None if it was moved or deleted, or has rung, in the meantime."""

@@ -9,9 +9,9 @@ import typer
 from agents.errors import UsageError
 from agents.memory import Memory
 from agents.memory.undo_log import ToolWrite
+from agents.plugin import Section
 from agents.toolkit.commands import CommandCall, CommandResult, SlashCommand, installation_of, services_of
 from agents.toolkit.services import Services
-from dialogs import Section
 from dialogs.recall.store import ITEMS, KeptEntry, Recall, owner_of
 from dialogs.recall.tools import lines_of, said
 

@@ -1,62 +1,26 @@
-"""A specialist is a folder: without it, its prompts and its tests, everything else works and nothing names it."""
+"""A dialog or a plug-in is a folder: without it, its prompts and its tests all else works, and nothing names it.
 
-import json
-import os
+`python -m tests.support.deletion NAME|--all` runs the quick tests of such a copy as well.
+"""
+
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.deletion import copy_without
-from tests.support.warm_python import run_python
-
-TOOLS = {
-    "orders": "handle_orders",
-    "player": "watch_things",
-    "planner": "plan_things",
-    "profile": "get_acquainted",
-    "recall": "look_back",
-    "research": "look_things_up",
-}
-"""Of each dialog, the tool that hands over to it; no other file may name it."""
-NAMING = ("agents", "app", "observers", "pyproject.toml", ".env.example")
+from tests.support.deletion import answers, copy_without, deletable, faults, naming, run_app
 
 
-@pytest.fixture(params=sorted(TOOLS))
-def without(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
-    """Copy the repository, and delete a dialog with its prompts and tests."""
-    name: str = request.param
+@pytest.mark.slow
+@pytest.mark.parametrize("name", deletable())
+def test_nothing_else_needs_it(name: str, tmp_path: Path) -> None:
+    """The check finds nothing, the assistant answers, its commands are gone, all other tests load, nothing names it."""
     copy_without(name, tmp_path)
-    return name, tmp_path
-
-
-def run(folder: Path, *arguments: str) -> str:
-    """Run the application in the copy, on a database of its own; return what it prints."""
-    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{folder}/try.db", "LLM_MODEL": "local:rules"}
-    done = run_python("app", *arguments, folder=folder, environment=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.slow
-def test_nothing_else_needs_a_dialog(without: tuple[str, Path]) -> None:
-    """The check finds nothing, the assistant answers, its commands are gone, and all other tests can be loaded."""
-    name, copy = without
-    report = json.loads(run(copy, "check", "--json"))
-    assert name not in [dialog["name"] for dialog in report["dialogs"]]
-    assert (report["faults"], report["warnings"]) == ([], [])
-    assert run(copy, "ask", "hello")
-    assert f"  {name} " not in run(copy, "--help")
+    assert faults(tmp_path) == []
+    assert answers(tmp_path)
+    assert naming(name, tmp_path) == []
+    assert f"  {name} " not in run_app(tmp_path, "--help").stdout
     collecting = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
-    collected = subprocess.run(collecting, cwd=copy, capture_output=True, check=False, text=True)
+    collected = subprocess.run(collecting, cwd=tmp_path, capture_output=True, check=False, text=True)
     assert collected.returncode == 0, collected.stdout[-2000:]
-
-
-@pytest.mark.slow
-def test_nothing_else_names_a_dialog(without: tuple[str, Path]) -> None:
-    """Neither the engine nor the application knows the tool that hands over to it."""
-    name, copy = without
-    files = [file for place in NAMING for file in [copy / place, *copy.glob(f"{place}/**/*")] if file.is_file()]
-    naming = [file for file in files if TOOLS[name] in file.read_text("utf-8", errors="ignore")]
-    assert [file.relative_to(copy).as_posix() for file in naming] == []

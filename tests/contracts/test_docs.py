@@ -11,10 +11,10 @@ from pydantic_settings import BaseSettings
 
 from agents.memory import feedback, forgettings, gate_log, notices, updates
 from app.cli import command_line
-from app.composition import dialogs_of
-from app.seat import seats
+from app.composition import plugins_found
 from app.settings import Settings
 from app.settings import read as read_settings_of
+from dialogs import Dialog
 from tests.support import pages, screenshots
 from tests.support.places import ROOT
 
@@ -72,7 +72,6 @@ def test_what_is_said_of_security_is_held() -> None:
         ("feedback", f"{feedback.KEPT_MS // DAY_MS} days"),
         ("gate log", f"{gate_log.KEPT:,} messages"),
         ("notices", f"{notices.KEPT_MS // DAY_MS} days"),
-        ("seat", f"{seats.KEPT_MS // DAY_MS} days"),
         ("forgettings", f"{forgettings.KEPT_MS // DAY_MS} day"),
     ],
 )
@@ -96,7 +95,9 @@ def test_the_reading_list_is_short() -> None:
 
 
 SETTINGS = [(".env.example", Settings)] + [
-    (f"dialogs/{name}/.env.example", dialog.settings) for name, dialog in dialogs_of().items() if dialog.settings
+    (f"{'dialogs' if isinstance(plugin, Dialog) else 'app/plugins'}/{name}/.env.example", plugin.settings)
+    for name, plugin in plugins_found().items()
+    if plugin.settings
 ]
 
 

@@ -40,7 +40,7 @@ FILES = {
     "observers/calm.py": OBSERVER,
     "prompts/en/clinic/prompt.md": "You speak for a clinic.",
     "prompts/en/clinic/cards/visit_the_clinic.md": "- I want to see a doctor\n",
-    "prompts/en/clinic/standin.toml": 'topic = ["clinic"]\n',
+    "prompts/en/clinic/standin.toml": '[ask]\nvisit_the_clinic.day = "Which day?"\n',
     "prompts/en/observers/calm.md": "Are they calm?\n---\n",
     "prompts/en/opening.md": "Greet the patient.",
     "prompts/en/texts.toml": 'yes = "Certainly"\n',
@@ -95,6 +95,69 @@ def test_a_mistake_in_it_is_named(own: Path) -> None:
     assert "own/dialogs/clinic/wording.py, line 1: ImportError: cannot import name 'pie'" in output
 
 
+TRIP = {
+    "dialogs/trip.py": """from langchain_core.tools import tool
+from pydantic import BaseModel
+
+from dialogs import Dialog
+
+
+class Trip(BaseModel):
+    city: str | None = None
+
+
+@tool
+async def book_trip(city: str) -> str:
+    \"\"\"Book a trip.\"\"\"
+    return city
+
+
+dialog = Dialog(tool="plan_a_trip", description="Used for planning a trip.", form=Trip, tools=[book_trip])
+""",
+    "prompts/en/trip/prompt.md": "You plan a trip.",
+    "prompts/en/trip/form.toml": '[city]\nlabel = "city"\nquestion = "Where to?"\nexamples = ["to {city}"]\n',
+    "prompts/en/trip/cards/plan_a_trip.md": "- I want to plan a trip\n",
+}
+FORM = "prompts/en/trip/form.toml"
+MISTAKES = [
+    (FORM, "[city\n", "own/prompts/en/trip/form.toml is no TOML: Expected"),
+    ("prompts/en/trip/prompt.md", "Gr\xfc\xdfe", "own/prompts/en/trip/prompt.md is not UTF-8"),
+    (FORM, TRIP[FORM] + "[town]\n", "own/prompts/en/trip/form.toml: there is no field 'town'; there are: city"),
+    (FORM, TRIP[FORM].replace("{city}", "{cty}"), "own/prompts/en/trip/form.toml: an example names {cty}, no field"),
+    (FORM, "", "form.toml: the field 'city' has no question"),
+    ("dialogs/trip.py", TRIP["dialogs/trip.py"].replace("book_trip", "add_todos"), "each have a tool called add_todos"),
+    ("dialogs/my-trip.py", TRIP["dialogs/trip.py"], "dialogs/my-trip.py: 'my-trip' is no name"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize(("name", "text", "line"), MISTAKES)
+def test_every_file_that_a_turn_reads_is_checked(tmp_path: Path, name: str, text: str, line: str) -> None:
+    """What is wrong with it is one line with the file and the rule, for `check` and for whatever starts."""
+    folder = tmp_path / "own"
+    for path, content in {**TRIP, name: text}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content, "latin-1")
+    assert line in run(folder, "check", code=2)
+    told = run(folder, "ask", "I want to plan a trip", code=2)
+    assert line in told
+    assert len(told.splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.needs("planner")
+def test_a_dialog_that_nobody_can_ask_for_is_told_first(tmp_path: Path) -> None:
+    """Its missing card stands above what else is missing."""
+    folder = tmp_path / "own"
+    for path, content in TRIP.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content, "utf-8")
+    (folder / "prompts/en/trip/cards/plan_a_trip.md").unlink()
+    first, *_ = json.loads(run(folder, "check", "--json"))["warnings"]
+    assert first == "own/prompts/en/trip/cards/plan_a_trip.md is missing: dialog trip has no examples of requests"
+
+
 @pytest.mark.slow
 def test_an_installed_package_brings_dialogs(own: Path) -> None:
     """The application searches installed packages, too; a wrong entry point is one line at the start."""
@@ -116,7 +179,7 @@ def test_an_installed_package_brings_dialogs(own: Path) -> None:
     ("settings", "fault"),
     [
         ({"EXTENSIONS": "own/nowhere"}, "EXTENSIONS: Value error, there is no folder"),
-        ({"SHIPPED_DIALOGS": "gardener"}, "SHIPPED_DIALOGS: Value error, there is no dialog 'gardener'"),
+        ({"SHIPPED_DIALOGS": "gardener"}, "SHIPPED_DIALOGS: there is no 'gardener'; there are: "),
         ({"EXTENSIONS": "own"}, "observers/finished is in"),
     ],
 )

@@ -19,6 +19,7 @@ PAGES = [
     pytest.param("docs/seat.md", marks=pytest.mark.slow),
     pytest.param("docs/translate.md", marks=pytest.mark.slow),
     pytest.param("docs/write-a-dialog.md", marks=pytest.mark.slow),
+    pytest.param("docs/write-a-plugin.md", marks=pytest.mark.slow),
     pytest.param("docs/write-a-specialist.md", marks=pytest.mark.slow),
     pytest.param("docs/write-a-tool.md", marks=pytest.mark.slow),
     pytest.param("docs/write-an-observer.md", marks=pytest.mark.slow),

@@ -13,19 +13,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.support import pages
 from tests.support.remote_files import free_port
+from tests.support.until import until_answered
 
 COMMAND = shutil.which("langgraph")
 GRAPH = "dialog-supervisor"
 KEY = "a1" * 32
-PATIENCE = 90
-"""Seconds until the server listens, at most."""
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(COMMAND is None, reason='no command `langgraph`: pip install "langgraph-cli[inmem]"'),
@@ -60,23 +58,13 @@ async def serving(copy: Path) -> AsyncIterator[LangGraphClient]:
         )
     try:
         url = f"http://127.0.0.1:{port}"
-        async with asyncio.timeout(PATIENCE), httpx.AsyncClient() as http:
-            while not await _answers(http, f"{url}/ok"):
-                assert process.returncode is None, log.read_text()
-                await asyncio.sleep(0.2)
+        await until_answered(f"{url}/ok", process)
         async with get_client(url=url) as client:
             yield client
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGINT)
         await process.wait()
-
-
-async def _answers(http: httpx.AsyncClient, url: str) -> bool:
-    try:
-        return (await http.get(url)).is_success
-    except httpx.TransportError:
-        return False
 
 
 class Talk:

@@ -7,7 +7,7 @@ import pytest
 from agents.errors import UsageError
 from app.lab.cases import Case
 from app.lab.folder import LabFolder
-from app.lab.runs import RunOrder, run_cases
+from app.lab.runs import RunOrder, run_cases, table_lines
 from app.lab.simulation import SimulatedUser, Talks, simulate
 from app.settings import Settings
 from prompts import prompt
@@ -29,16 +29,21 @@ def completion(text: str) -> bytes:
 async def test_a_model_judges(settings: Settings) -> None:
     """It is told the criterion and the talk as data; its verdict is kept with the reason, and no verdict is none."""
     case = Case.model_validate({"criterion": "The time is told.", "turns": [{"user": "what time is it?"}]})
-    answers = [completion("<think>well</think>Yes, it tells the time."), completion("No."), completion("Perhaps.")]
-    async with Provider.open(*answers) as provider:
+    said = ["<think>well</think>Yes, it tells the time.", "No.", "**Yes**\nIt does.", "no It lies.", "Perhaps."]
+    said += ["Yes and no.", "No idea", "Nobody asked.", "Criterion: yes"]
+    async with Provider.open(*map(completion, said), b"HTTP/1.1 401 Unauthorized\r\n\r\n") as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
-        run = await run_cases(own, {"x": case}, RunOrder(times=3, judge=MODEL))
+        run = await run_cases(own, {"x": case}, RunOrder(times=10, judge=MODEL))
     assert [(each.model, each.reason) for each in run.results] == [
         (True, "it tells the time."),
         (False, ""),
-        (None, ""),
+        (True, "It does."),
+        (False, "It lies."),
+        *((None, words) for words in said[4:]),
+        (None, f"{MODEL} does not answer (OpenAIAuthenticationError)"),
     ]
-    assert run.agreement()["checks", "model"] == (1, 2)
+    assert run.agreement()["checks", "model"] == (2, 4)
+    assert next(line for line in table_lines(run) if line.startswith("?")) == "? x (as set): not answered: Perhaps."
     system, asked = provider.bodies[0]["messages"]
     assert system["content"] == prompt("lab_judge", "en")
     assert "The time is told." in asked["content"]

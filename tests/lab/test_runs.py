@@ -9,6 +9,7 @@ import yaml
 
 from agents.errors import UsageError
 from agents.events import Error, Event, Message, ModelEnd, ToolEnd, TurnEnd
+from agents.models.prices import read_prices
 from app.assistant.recording import Answered, Record, RecordedReply
 from app.cli import command_line
 from app.composition import discover
@@ -19,7 +20,6 @@ from app.lab.variants import LabVariant
 from app.remote.yaml_file import parsed, validated
 from app.replay.stage import PlayedTurn
 from app.settings import Settings
-from app.usage import read_prices
 
 END = TurnEnd(is_active=False, dialog="planner")
 CALLED = ToolEnd(speaker="planner", tool="add_todos", args={"items": ["milk"]}, ok=True, object="1. milk")

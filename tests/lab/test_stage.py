@@ -16,6 +16,7 @@ from app.lab.live import OpenTalks
 from app.process.logs import log_on_stderr
 from app.replay.stage import play, staged
 from app.settings import Settings
+from tests.support.simulated_time import rounds
 
 LOG = logging.getLogger(__name__)
 
@@ -65,6 +66,6 @@ async def test_no_talk_is_opened_while_its_agent_is_deleted() -> None:
 
     async with talks.closed("clerk"):
         asking = asyncio.create_task(talks.of("clerk", open_talk))
-        await asyncio.sleep(0)
+        await rounds(5)
         assert opened == []
     assert await asking == "a talk"

@@ -9,10 +9,8 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-import httpx
+from tests.support.until import until_answered
 
-BEGINS = 60.0
-"""Seconds that the server may take to load the model."""
 TEMPLATE = "qwen2.5.jinja"
 """A chat template beside the server's program: SmolLM2's own knows no tools."""
 
@@ -63,21 +61,9 @@ async def serving(log: Path, slots: int = 2, window: int = 16_384) -> AsyncItera
             program, "-m", model, *options, stdout=output, stderr=asyncio.subprocess.STDOUT
         )
         try:
-            await _has_begun(f"http://127.0.0.1:{port}", log)
+            await until_answered(f"http://127.0.0.1:{port}/health", process, is_well=True)
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             if process.returncode is None:
                 process.terminate()
             await process.wait()
-
-
-async def _has_begun(address: str, log: Path) -> None:
-    async with httpx.AsyncClient() as client:
-        for _ in range(int(BEGINS * 4)):
-            try:
-                if (await client.get(f"{address}/health")).is_success:
-                    return
-            except httpx.HTTPError:
-                pass
-            await asyncio.sleep(0.25)
-    raise RuntimeError(f"llama-server has not begun; see {log}")

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -124,8 +125,7 @@ async def test_a_reminder_rings(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         async with Fleet(url).command("ring"):
             await until(lambda: desktop.shown)
             async with open_database(url, key=key) as memory:
-                while not await memory.transcript.lines("me"):  # noqa: ASYNC110  # another process writes it
-                    await asyncio.sleep(0.05)
+                await until(partial(memory.transcript.lines, "me"))
                 assert not has_word(path.parent)
     assert [WORD in text for text in desktop.shown.values()] == [True]
 
@@ -300,9 +300,7 @@ class TestRekey:
         journal = path.with_name(f"{path.name}-journal")
         for size in (1, 100_000, 1_000_000):
             process = await _rekeying(path)
-            while not journal.exists() or journal.stat().st_size < size:
-                assert process.returncode is None
-                await asyncio.sleep(0.001)
+            await until(partial(_has_grown, journal, size, process), pause=0.001)
             process.kill()
             assert await process.wait() == -signal.SIGKILL
             assert journal.exists()
@@ -312,6 +310,11 @@ class TestRekey:
         process = await _rekeying(path)
         assert await process.wait() == 0
         assert await rows(path, NEW) == before
+
+
+def _has_grown(journal: Path, size: int, process: asyncio.subprocess.Process) -> bool:
+    assert process.returncode is None
+    return journal.exists() and journal.stat().st_size >= size
 
 
 async def _rekeying(path: Path) -> asyncio.subprocess.Process:

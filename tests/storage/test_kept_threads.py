@@ -15,7 +15,7 @@ from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant, Turn
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.cli.command_line import main
-from app.composition import dialogs_of, open_assistant, tables_of
+from app.composition import open_assistant, plugins_found, tables_of
 from app.composition.databases import check_database, connected, open_database
 from app.settings import Settings
 from tests.conftest import Chat
@@ -58,7 +58,7 @@ async def test_a_talk_of_a_release_goes_on(tmp_path: Path, release: str) -> None
 @pytest.mark.parametrize("release", sorted(KEPT))
 async def test_check_opens_what_an_opening_would(tmp_path: Path, release: str) -> None:
     """It refuses in the same words what cannot be opened, before anybody talks, and leaves each file as it was."""
-    path, tables = tmp_path / "kept.db", tables_of(dialogs_of())
+    path, tables = tmp_path / "kept.db", tables_of(plugins_found())
     settings = made_by(release, path)
     for wrong, words in (
         ("", ""),
@@ -84,7 +84,7 @@ async def opened(settings: Settings, tables: Sequence[Tables]) -> None:
 @pytest.mark.slow
 async def test_check_opens_a_database_of_a_server(postgres_server: PostgresServer) -> None:
     """A new one is no fault; one that a newer version has made is refused as an opening refuses it."""
-    tables = tables_of(dialogs_of())
+    tables = tables_of(plugins_found())
     settings = without_file(Settings).model_copy(update={"database_url": postgres_server.fresh()})
     await check_database(settings.database_url, tables)
     await opened(settings, tables)

@@ -4,9 +4,10 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import cast
 
 import psycopg
 import pytest
@@ -17,7 +18,9 @@ from agents.memory.inbox import TranscriptLine
 from app.composition.databases import open_database
 from app.postgres import locks
 from tests.support.postgres_server import PostgresServer
+from tests.support.simulated_time import advance
 from tests.support.tiny_graph import letter, reply
+from tests.support.until import moment, until
 
 pytestmark = pytest.mark.slow
 HOLDER = """
@@ -97,13 +100,20 @@ async def test_a_lost_lock_stops_the_writing(url: str, memory: Memory) -> None:
     assert await ids(memory) == ["m1", "m3"]
 
 
-async def test_a_process_with_much_to_do_keeps_its_locks(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _has_answered(holder: locks._Holder, answers: int) -> bool:
+    return holder._answers > answers
+
+
+async def test_a_process_with_much_to_do_keeps_its_locks(memory: Memory) -> None:
     """Its event loop hears late what the server has said in time; the turn goes on."""
-    monkeypatch.setattr(locks, "BEAT", 0.01)
-    async with open_database(url) as memory, memory.locks.hold("t"):
+    async with memory.locks.hold("t"):
+        holder = cast(locks.AdvisoryLocks, memory.locks)._holder
+        assert holder is not None
         for _ in range(20):
-            time.sleep(0.06)  # noqa: ASYNC251  # this is the work that keeps the loop
-            await asyncio.sleep(0)
+            answers = holder._answers
+            # The loop is kept for longer than a server may be silent.
+            advance(2 * locks.SILENCE * locks.BEAT)
+            await until(partial(_has_answered, holder, answers))
         await memory.transcript.accept(letter("m1"))
         assert await ids(memory) == ["m1"]
 
@@ -185,10 +195,10 @@ async def test_a_cancelled_wait_keeps_no_lock(url: str) -> None:
 
             async def hold() -> None:
                 async with ours.locks.hold("t"):
-                    await asyncio.sleep(0.001)
+                    await moment(0.001)
 
             task = asyncio.create_task(hold())
-            await asyncio.sleep(wait / 5000)
+            await moment(wait / 5000, wait / 5000)
             task.cancel()
             async with asyncio.timeout(120), theirs.locks.hold("t"):
                 pass

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -14,13 +15,14 @@ import pytest
 from agents.errors import UsageError
 from agents.memory import Memory, open_memory
 from agents.memory.connection import Tables
-from app.composition import dialogs_of, tables_of
+from app.composition import plugins_found, tables_of
 from app.composition.databases import open_database
 from app.composition.migration import copy
 from app.doors.http.callbacks import TABLES
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer
 from tests.support.tiny_graph import letter, reply, say
+from tests.support.until import until
 
 THREADS = int(os.environ.get("MIGRATED_THREADS", "60"))
 """2,000 of them were moved, with two interruptions: docs/figures.md."""
@@ -59,7 +61,7 @@ def content(path: Path) -> dict[str, list[tuple[object, ...]]]:
 async def source(tmp_path: Path) -> Path:
     """Return a file with conversations."""
     path = tmp_path / "old.db"
-    async with open_memory(f"sqlite:///{path}", tables=[*tables_of(dialogs_of()), TABLES]) as memory:
+    async with open_memory(f"sqlite:///{path}", tables=[*tables_of(plugins_found()), TABLES]) as memory:
         await filled(memory)
     return path
 
@@ -119,15 +121,13 @@ async def test_a_move_that_was_killed_twice_is_whole(
 ) -> None:
     """The command goes on with the rows that are missing, and says how many of each table there are."""
     url = postgres_server.fresh()
-    async with open_database(url, tables=[*tables_of(dialogs_of()), TABLES]):
+    async with open_database(url, tables=[*tables_of(plugins_found()), TABLES]):
         pass
     for table in ("inbox", "store"):
         with psycopg.connect(url) as connection:
             connection.execute(f"LOCK TABLE {table} IN SHARE MODE".encode())
             process = await migrating(source, url)
-            while not connection.execute(WAITS, (table,)).fetchall():
-                assert process.returncode is None
-                await asyncio.sleep(0.05)
+            await until(partial(_waits, connection, table, process))
             process.kill()
             assert await process.wait() == -signal.SIGKILL
     process = await migrating(source, url)
@@ -139,6 +139,11 @@ async def test_a_move_that_was_killed_twice_is_whole(
     assert (process.returncode, faults.count(b"\n")) == (2, 1)
     await copy(url, f"sqlite:///{tmp_path}/back.db", [TABLES], untold)
     assert content(tmp_path / "back.db") == content(source)
+
+
+def _waits(connection: psycopg.Connection, table: str, process: asyncio.subprocess.Process) -> bool:
+    assert process.returncode is None
+    return bool(connection.execute(WAITS, (table,)).fetchall())
 
 
 async def migrating(source: Path, url: str) -> asyncio.subprocess.Process:

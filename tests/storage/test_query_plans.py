@@ -31,7 +31,7 @@ TALK = [
     "yes",
 ]
 FEW = (
-    *("forgettings", "newest", "seats", "seat_notes", "seat_words", "seat_watches"),
+    *("forgettings", "newest", "own", "seats", "seat_notes", "seat_words", "seat_watches"),
     *("worker_turns", "shop_customers", "shop_records", "media_viewers"),
 )
 """What has few rows however many people talk: wishes to be forgotten, a short result, calls for a person and the words
@@ -67,6 +67,8 @@ async def _act(assistant: Assistant) -> None:
     """Do once what a door or a command may ask for: read, go back, tell, rate, and forget in each way."""
     memory, forgetting = assistant.memory, assistant.forgetting
     await assistant.history("t")
+    await assistant.threads("ann")
+    await assistant.threads(prefix="shop:")
     await assistant.state("t")
     for export in [dialog.export for dialog in assistant.specialists if dialog.export]:
         await export(assistant.services, "ann", "en")
@@ -91,9 +93,12 @@ async def _act(assistant: Assistant) -> None:
     await forgetting.person("ann")
 
 
-async def _talk(url: str) -> None:
-    """Talk alone and in a group, and act, in a new database."""
+async def _talk(url: str, seen: set[str] | dict[str, Values]) -> None:
+    """Talk alone and in a group, and act, in a database whose tables are made; forget what was `seen` before."""
     settings = without_file(Settings).model_copy(update={"database_url": url})
+    async with open_assistant(settings):
+        pass
+    seen.clear()
     async with open_assistant(settings) as assistant:
         for place, text in enumerate(TALK):
             async for _ in assistant.play(Turn(thread="t", text=text, user="ann", id=str(place))):
@@ -108,7 +113,7 @@ async def _talk(url: str) -> None:
 async def test_every_statement_of_a_talk_uses_an_index(tmp_path: Path, statements: set[str]) -> None:
     """Turns with writes, an undo, memory and a deletion read no table whole."""
     path = tmp_path / "talk.db"
-    await _talk(f"sqlite:///{path}")
+    await _talk(f"sqlite:///{path}", statements)
     with closing(sqlite3.connect(path)) as database:
         plans = {
             statement: [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}")]
@@ -157,7 +162,7 @@ async def test_every_statement_uses_an_index_of_postgres(
 ) -> None:
     """The server, told of a million rows in each table, begins each search with the first column of an index."""
     url = postgres_server.fresh()
-    await _talk(url)
+    await _talk(url, sent)
     plans, reads = dict[str, dict[str, Any]](), [(sql, values) for sql, values in sent.items() if READ.match(sql)]
     session = PostgresSession(conninfo_of(url, "plans"), 0, lambda: None, parallel=True)
     with closing(session):

@@ -24,6 +24,7 @@ from agents.events import (
 )
 from agents.events.views import CardList, Document, Entry, Table
 from agents.sources.attachments import Contents
+from agents.toolkit.client_tools import ClientTool
 from app.assistant import Turn
 from app.assistant.turn import Exchange
 from app.cli.command_line import main
@@ -72,6 +73,7 @@ def test_a_turn_arrives_as_it_was() -> None:
         user="u",
         quoted=[{"kind": "file", "by": "a.txt", "text": "", "from_": "file"}],  # type: ignore[typeddict-item, typeddict-unknown-key]
         before=(Exchange("hi", "Hello."),),
+        tools=(ClientTool("clock", "Tells the time.", {"type": "object"}),),
         contents=Contents(texts={"f": "words \ud800"}, pictures=[{"type": "image", "base64": "eA=="}]),
     )
     assert turn_of(turn_as_json(turn)) == turn

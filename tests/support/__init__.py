@@ -1,11 +1,11 @@
 """What tests share: edges that are faked, and helpers. The map, by what a test needs:
 
 Conversations: an assistant, and what its models say: `scripted_assistant`, `fake_assistant`, `compiled`,
-    `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `wire_forms`, `refusing_server`, `small_window`,
-    `user_words`, `prompt_order`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`, `prompt_copy`,
-    `stops`.
+    `takeover`, `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `wire_forms`, `refusing_server`,
+    `small_window`, `user_words`, `prompt_order`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`,
+    `prompt_copy`, `stops`.
 
-The stand-in: its room and its tables: `rules_room`, `rules_tools`, `rules_outcome`, `standin_table`, `opening_table`,
+The stand-in: its room and its tables: `rules`, `rules_prompt`, `standin_table`, `standin_fresh`, `opening_table`,
     `standin_calls`, `sampling`, `made_inputs`.
 
 Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `remote_files`, `errands`; the forms in which providers take
@@ -18,9 +18,8 @@ Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_serve
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
     `telegram_limits`, `telegram_flood`, `telegram_pacing`, `telegram_chats`, `telegram_people`, `busy_chats`.
 
-Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`, `killable_seat`, `killable_graph`,
-    `killable_observer`, `killable_operators`, `killable_bot`,
-    `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
+Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`, `killable_graph`,
+    `killable_bot`, `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
     `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`.
 
 The repository itself: `pages`, `places`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,

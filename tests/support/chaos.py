@@ -16,6 +16,7 @@ import tempfile
 import time
 from asyncio import StreamReader, StreamWriter
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from agents.memory import Memory
 from app.composition.databases import open_database
 from tests.support.killable_worker import work
 from tests.support.postgres_server import PostgresServer, running
+from tests.support.until import moment
 
 FROZEN = 3.0
 """Seconds after which a process counts as frozen."""
@@ -158,7 +160,7 @@ class Chaos:
         faults = ["kill"] * self.plan.kills + ["server"] * self.plan.server_kills + ["freeze"] * self.plan.freezes
         self._random.shuffle(faults)
         for fault in faults:
-            await asyncio.sleep(self._random.uniform(0.2, 1.0))
+            await moment(1.0, 0.2, self._random)
             await self._there.wait()
             self.outcome.faults[fault] = self.outcome.faults.get(fault, 0) + 1
             if fault == "server":
@@ -203,13 +205,13 @@ def befall(plan: Plan) -> Outcome:
         return asyncio.run(Chaos(plan, server, Path(folder)).run())
 
 
-def main() -> None:
+def main(befall: Callable[[Plan], Outcome], about: str | None, usual: Plan) -> None:
     """Read a plan from the command line, and print its outcome."""
-    options = argparse.ArgumentParser(description=__doc__)
-    for name, default in asdict(Plan()).items():
+    options = argparse.ArgumentParser(description=about)
+    for name, default in asdict(usual).items():
         options.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
     sys.stdout.write(f"{json.dumps(asdict(befall(Plan(**vars(options.parse_args())))), indent=1)}\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(befall, __doc__, Plan())

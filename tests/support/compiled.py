@@ -2,10 +2,11 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
+from fastapi.dependencies.models import Dependant
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 
@@ -14,8 +15,7 @@ from agents.conversation.gate import Gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
 from agents.toolkit.speaker import Silence, Speaker, Speakers
-from app.composition import dialogs_of, discover
-from app.seat.observing import calling
+from app.composition import discover, plugins_found
 from observers import Observer
 from tests.support.prompt_copy import SHIPPED, is_unchanged
 
@@ -23,7 +23,8 @@ T = TypeVar("T")
 Find = Callable[..., list[str]]
 """Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
 
-MakeNode = Callable[[Speaker, Sequence[BaseTool], Sequence[str]], ToolNode]
+MakeNode = Callable[..., ToolNode]
+FindDependant = Callable[..., Dependant]
 
 
 class Cast:
@@ -60,8 +61,8 @@ def _identity(value: object) -> object:
 
 discovered = cache(discover)
 """The dialogs and observers of the application, found once."""
-specialists = cache(dialogs_of)
-"""The dialogs with what they declare, found once."""
+specialists = cache(plugins_found)
+"""The plug-ins and dialogs with what they declare, found once."""
 
 
 def compiled(
@@ -73,11 +74,9 @@ def compiled(
     return graph
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=24)
 def _compiled(staff: Cast, gate: Gate | None, direct_switch: bool) -> Graph:
-    return build_graph(
-        staff.speakers, calling(staff.observers), saver=None, store=None, gate=gate, direct_switch=direct_switch
-    )
+    return build_graph(staff.speakers, staff.observers, saver=None, store=None, gate=gate, direct_switch=direct_switch)
 
 
 def checked_once(faults: Find) -> Find:
@@ -98,7 +97,7 @@ def checked_once(faults: Find) -> Find:
 def built_once(
     speakers: Speakers, observers: Mapping[str, Observer], *, saver: Any, store: Any, **options: Any
 ) -> Graph:
-    """Take the place of `build_graph` where the observers come from `watching_once`."""
+    """Take the place of `build_graph` ."""
     if not _are_prompts_shipped():
         return build_graph(speakers, observers, saver=saver, store=store, **options)
     graph = copy.copy(_built(Cast(speakers, observers), tuple(options.items())))
@@ -115,25 +114,36 @@ def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
     return build_graph(staff.speakers, staff.observers, saver=None, store=None, **dict(options))
 
 
-def watching_once(observers: Mapping[str, Observer]) -> Mapping[str, Observer]:
-    """Take the place of `calling`: the same observers stay the same."""
-    return _watching(Cast(Speakers(Speaker(name="")), observers))
+def dependants_once(get_dependant: FindDependant) -> FindDependant:
+    """Return a replacement for FastAPI's `get_dependant` that reads the signature of the same function once.
 
+    Each application reads all routes anew: half of the time of its test. What closes over an application is not kept.
+    """
+    known: dict[tuple[object, ...], Dependant] = {}
 
-@lru_cache(maxsize=8)
-def _watching(staff: Cast) -> Mapping[str, Observer]:
-    return calling(staff.observers)
+    def dependant_of(*, path: str, call: Callable[..., Any], **options: Any) -> Dependant:
+        if getattr(call, "__closure__", None) is not None:
+            return get_dependant(path=path, call=call, **options)
+        key = path, call, repr(sorted(options.items()))
+        if key not in known:
+            known[key] = get_dependant(path=path, call=call, **options)
+        # Its application adds dependencies of its own.
+        return replace(known[key], dependencies=[*known[key].dependencies])
+
+    return dependant_of
 
 
 def nodes_once(tool_node: MakeNode) -> MakeNode:
     """Return a replacement for `tool_node` that makes the node of the same tools once."""
-    made: dict[tuple[object, ...], tuple[ToolNode, Sequence[BaseTool]]] = {}
+    made: dict[tuple[object, ...], tuple[ToolNode, Sequence[object]]] = {}
 
-    def node(speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = ()) -> ToolNode:
-        key = speaker.name, *map(id, tools), *further
+    def node(
+        speaker: Speaker, tools: Sequence[BaseTool], further: Sequence[str] = (), hooks: Sequence[object] = ()
+    ) -> ToolNode:
+        key = speaker.name, *map(id, (*tools, *hooks)), *further
         if key not in made:
             # The tools live as long as the node, so that no other one gets the id of one of them.
-            made[key] = tool_node(speaker, tools, further), tools
+            made[key] = tool_node(speaker, tools, further, hooks), (*tools, *hooks)
         return made[key][0]
 
     return node

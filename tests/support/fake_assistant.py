@@ -16,7 +16,6 @@ from agents.memory.preferences import Preferences
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
 from app.assistant.typed_file import TypedFile
-from app.security.audit import Action, Audit
 
 AT_MS = 1_760_000_000_000
 
@@ -46,18 +45,6 @@ class StandInForgetting:
         return {thread}
 
 
-class StandInAudit(Audit):
-    """Writes nothing down."""
-
-    def __init__(self) -> None:
-        return
-
-    @asynccontextmanager
-    async def deed(self, who: str, what: Action, thread: str = "", about: str = "") -> AsyncIterator[None]:
-        """Do what the block does."""
-        yield
-
-
 class StandIn:
     """Play one list of events a turn; `pace` is the wait before each, in seconds."""
 
@@ -74,7 +61,7 @@ class StandIn:
         self.typed = TypedFile(Path(os.devnull))
         """Where the REPL keeps what is typed."""
         self.forgetting = StandInForgetting(self.lines)
-        self.services = Services(StandInAudit())
+        self.services = Services()
         self.greets_with = ""
         """What a user is greeted with."""
         self.languages: dict[str, str] = {}
@@ -140,7 +127,7 @@ class StandIn:
         """Return the transcript of the test."""
         return self.lines
 
-    async def threads(self, user: str | None = None) -> list[ThreadInfo]:
+    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
         """Return one thread once something was said."""
         return [ThreadInfo("me", "ann", 2, AT_MS, self.lines[0].text)] if self.lines else []
 

@@ -10,9 +10,9 @@ import httpx
 
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
+from app.doors.http import service
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.server import make_server
-from app.doors.http.service import make_app
 from app.security.api_keys import Key, read_keys
 from app.settings import Settings
 from tests.support.until import until
@@ -33,19 +33,16 @@ async def served(
 ) -> AsyncIterator[str]:
     """Serve on a free port during the block, with the lab if there are settings; give the address."""
     held: tuple[Key, ...] = read_keys(keys)
-    app = make_app(assistant, held, callbacks, settings=settings, reader=reader)
+    app = service.make_app(assistant, held, callbacks, settings=settings, reader=reader)
     server = make_server(app, "127.0.0.1", 0, patience=1)
-    await app.state.streams.__aenter__()
-    serving = asyncio.create_task(server.serve())
-    try:
-        await until(lambda: server.started)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await serving
-        await app.state.streams.__aexit__()
-        for part in reversed(app.state.closing):
-            await part.close()
+    async with service.serving(app):
+        serving = asyncio.create_task(server.serve())
+        try:
+            await until(lambda: server.started)
+            yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await serving
 
 
 def by(key: str) -> dict[str, str]:

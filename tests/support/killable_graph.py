@@ -23,7 +23,7 @@ from agents.memory import open_memory
 from agents.models.script import Asked, Call, Line, Script, ScriptModel
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
-from app.composition import dialogs_of, discover, open_services, tables_of
+from app.composition import discover, open_services, plugins_found, tables_of
 from dialogs import Dialog
 from tests.conftest import compose
 from tests.support.killable_process import Request, serve
@@ -136,8 +136,8 @@ async def play(request: Request, pipe: int) -> None:
     count(steps)
     turn = Turn(thread=request.thread, text=request.text, id=request.id, source=request.source)
     async with (
-        open_memory(f"sqlite:///{till.path}", tables=tables_of(dialogs_of())) as memory,
-        open_services(dialogs_of(), memory) as services,
+        open_memory(f"sqlite:///{till.path}", tables=tables_of(plugins_found())) as memory,
+        open_services(plugins_found(), memory) as services,
     ):
         assistant = compose(memory, till.script, till.beside(speakers), watching, services=services)
         async for event in assistant.play(turn):

@@ -23,10 +23,12 @@ from langchain_core.tools import tool
 from agents.memory import open_memory
 from agents.memory.connection import PLAIN, Connection
 from agents.models.script import Asked, Call, Line, Script
+from agents.state.person import RESULT
 from agents.toolkit import Runtime, traits
+from agents.toolkit.client_tools import ClientTool
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
-from app.composition import dialogs_of, discover, open_services, tables_of
+from app.composition import discover, open_services, plugins_found, tables_of
 from observers import Observer
 from prompts import phrase
 from tests.conftest import compose
@@ -43,7 +45,10 @@ CALLS: dict[str, Call] = {
     "promise": Call("promise", {"text": "to ring"}),
     "milk": Call("add_todos", {"items": ["milk"]}),
     "drop": Call("delete_todos", {"numbers": [1]}),
+    "sky": Call("sky"),
 }
+SKY = (ClientTool("sky", "Looks at the sky.", {}),)
+"""The tools of a client that asks for the sky."""
 ASKING = (choose_order, ask_address)
 
 
@@ -151,9 +156,10 @@ async def play(request: Request, pipe: int) -> None:
     count(steps, finely=request.finely)
     desk.path, desk.step = Path(request.database), steps.pause
     turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
+    turn = replace(turn, tools=SKY if "sky" in request.text or request.source == RESULT else ())
     async with (
-        open_memory(f"sqlite:///{desk.path}", tables=tables_of(dialogs_of())) as memory,
-        open_services(dialogs_of(), memory) as services,
+        open_memory(f"sqlite:///{desk.path}", tables=tables_of(plugins_found())) as memory,
+        open_services(plugins_found(), memory) as services,
     ):
         assistant = compose(memory, Clerk(request.life), speakers, watching, services=services)
         async for event in assistant.play(turn):

@@ -1,6 +1,5 @@
 """A bot whose process is killed while people write to it."""
 
-import asyncio
 import random
 import signal
 import sqlite3
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 
 from tests.support.killable_bot import Bot
 from tests.support.telegram_server import BotApi
+from tests.support.until import moment
 
 OPEN = "SELECT count(*) FROM updates WHERE body IS NOT NULL"
 
@@ -56,7 +56,7 @@ class Kills:
                     doing()
                     await self._wait(self.chance.randint(0, 3))
                 await self._wait(self.chance.randint(0, 15))
-                await asyncio.sleep(self.chance.uniform(0, 0.02))
+                await moment(0.02, chance=self.chance)
                 await self._kill(bot, self.chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
             await bot.start()
             await self.world.until(self._is_idle)
@@ -95,8 +95,7 @@ class Kills:
         # A process that has just begun knows no signal yet.
         assert await bot.end(number) in ((0, -number) if number == signal.SIGTERM else (-number,))
         # What the process had sent when it ended arrives a moment later, and is read in some turns of the loop.
-        for _ in range(10):
-            await asyncio.sleep(0.005)
+        await moment(0.05, 0.05)
         last = {self._queue(message): message["message_id"] for message in self.world.sent}
         self.unsure.update(last.values())
 

@@ -41,7 +41,7 @@ CHANGES: Sequence[tuple[str, str, str]] = (
     ("app/assistant/turn.py", "    is_group: bool = False\n", '    is_group: bool = False\n    tone: str = "warm"\n'),
     # A table has a column more.
     (
-        "app/security/audit.py",
+        "app/plugins/audit/log.py",
         '(at_ms)""",\n    ),',
         '(at_ms)""",\n        "ALTER TABLE audit ADD COLUMN place TEXT",\n    ),',
     ),

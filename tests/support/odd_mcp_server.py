@@ -85,6 +85,15 @@ TOOLS = {
     "nullable_enum": taking({"a": None}, a={"type": ["string", "null"], "enum": ["x", None]}),
     "constants": taking({"a": 5, "b": "v1"}, a={"const": 5}, b={"const": "v1"}),
     "titled": taking({"a": 2}, a={"oneOf": [{"const": 1, "title": "One"}, {"const": 2, "title": "Two"}]}),
+    "remarks": taking(
+        {"a": None, "b": "1", "c": 1},
+        a={"type": "string", "nullable": True, "examples": ["x"], "deprecated": True, "x-order": 1},
+        b={
+            "anyOf": [{"enum": ["1"]}, {"anyOf": [{"enum": [1]}, {"enum": [2]}]}],
+            "discriminator": {"propertyName": "b"},
+        },
+        c={"anyOf": [{"enum": ["1"]}, {"anyOf": [{"enum": [1]}, {"enum": [2]}]}], "readOnly": False},
+    ),
     # Unions and types
     "top_of_two": Odd(
         {

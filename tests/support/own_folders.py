@@ -28,7 +28,7 @@ def overlay(root: Path) -> list[str]:
         for path in sorted((root / package).glob("[!_]*")):
             (OVERLAY / package / path.name).symlink_to(path)
             own.append(f"{package}/{path.name}")
-    if (root / "tests").is_dir():
+    if any((root / "tests").rglob("*.py")):
         (OVERLAY / "own_tests").symlink_to(root / "tests")
         own.append("own_tests")
     return own
@@ -37,14 +37,19 @@ def overlay(root: Path) -> list[str]:
 def check(root: Path) -> int:
     """Check a folder, and return the exit code of the first tool that finds something."""
     python = [sys.executable, "-m"]
+    own = overlay(root)
+    if not own:
+        sys.stdout.write(f"{root} has no dialogs, observers or tests yet: there is nothing to check\n")
+        return 0
+    tests = [*python, "pytest", "-q", "-c", CONFIG, "--rootdir", str(ROOT), str(root / "tests")]
     steps: Sequence[tuple[list[str], Path]] = (
         ([*python, "ruff", "format", "--check", "--config", CONFIG, str(root)], ROOT),
         ([*python, "ruff", "check", "--config", CONFIG, str(root)], ROOT),
         (
-            [*python, "mypy", "--config-file", CONFIG, "--cache-dir", str(OVERLAY.with_name("cache")), *overlay(root)],
+            [*python, "mypy", "--config-file", CONFIG, "--cache-dir", str(OVERLAY.with_name("cache")), *own],
             OVERLAY,
         ),
-        ([*python, "pytest", "-q", "-c", CONFIG, "--rootdir", str(ROOT), str(root / "tests")], ROOT),
+        *([(tests, ROOT)] if "own_tests" in own else []),
     )
     return next((code for command, folder in steps if (code := subprocess.run(command, cwd=folder).returncode)), 0)
 

@@ -17,6 +17,8 @@ from agents.conversation.scene import Observer, Scene
 from agents.events import Event, views
 from agents.language.identifiers import Opaque
 from agents.memory.connection import Connection, Tables
+from agents.models import ModelRequest
+from agents.plugin import Plugin, Section, TurnRequest
 from agents.state.verdict import Verdict
 from agents.toolkit import Option, Refused, Traits, choice, request, result, traits
 from agents.toolkit.commands import CommandCall, CommandResult, SlashCommand
@@ -29,9 +31,9 @@ from agents.toolkit.traits import Done, Items
 from agents.toolkit.undo import entered
 from app.assistant import Assistant, Turn
 from app.cli.command_line import application
-from app.composition import dialogs_of
+from app.composition import plugins_found
 from app.doors.slash_commands import commands
-from dialogs import Dialog, Section, tools_in
+from dialogs import Dialog, tools_in
 from prompts import FALLBACK, variables
 from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
@@ -45,7 +47,12 @@ How to use it: [first-hour.md](first-hour.md), [write-a-dialog.md](write-a-dialo
 """
 Documented = type | Callable[..., Any]
 PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
-    ("Dialogs", "from dialogs import Dialog, Section, tools_in", (Dialog, Silence, Section, tools_in)),
+    ("Dialogs", "from dialogs import Dialog, tools_in", (Dialog, Silence, tools_in)),
+    (
+        "Plug-ins",
+        "from agents.plugin import Plugin, Section, TurnRequest, around",
+        (Plugin, Section, TurnRequest, ModelRequest),
+    ),
     (
         "What a dialog brings",
         "Classes of `agents.toolkit.commands`, `agents.toolkit.services` and `agents.memory.connection`.",
@@ -236,11 +243,11 @@ def paragraph(text: str | None) -> str:
 
 
 def prompt_table() -> str:
-    """Return the files of `prompts/en/` of no dialog, each with its variables or with what it says of itself."""
+    """Return the files of `prompts/en/` of no plug-in or dialog, each with its variables or what it says of itself."""
     rows = []
     for path in sorted((prompts.FOLDER / FALLBACK).rglob("*")):
         name = path.relative_to(prompts.FOLDER / FALLBACK)
-        if path.is_dir() or "cards" in name.parts or name.parts[0] in dialogs_of():
+        if path.is_dir() or "cards" in name.parts or name.parts[0] in plugins_found():
             continue
         if path.suffix == ".md":
             given = variables(name.with_suffix("").as_posix(), FALLBACK)

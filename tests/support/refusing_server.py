@@ -24,6 +24,22 @@ BODIES: dict[str, Body] = {
         "error": {"message": "Provider returned error", "metadata": {"raw": json.dumps({"detail": f"{name}: no"})}}
     },
     "words": lambda name: {"detail": f"{name.replace('_', ' ')} are not allowed here"},
+    "problem": lambda name: {
+        "type": "about:blank",
+        "title": "Bad Request",
+        "invalid-params": [{"name": name, "reason": "not permitted"}],
+    },
+    "pointer": lambda name: {"errors": [{"status": "400", "source": {"pointer": f"/{name}"}, "title": "Invalid"}]},
+    "ajv": lambda name: [
+        {"instancePath": "", "keyword": "additionalProperties", "params": {"additionalProperty": name}, "message": "no"}
+    ],
+    "zod": lambda name: {"issues": [{"code": "unrecognized_keys", "keys": [name], "path": [], "message": "Bad keys"}]},
+    "keys": lambda name: {"errors": {name: ["is not permitted"]}},
+    "chinese": lambda name: {
+        "Message": f"不支持参数{name}，可用参数：model、messages、temperature、max_tokens、stream_options。"
+    },
+    "russian": lambda name: {"причина": f"Поле «{name}» неизвестно: есть model, messages, temperature, max_tokens"},
+    "sorted": lambda name: {"fehler": f"Unbekannt: {name}. Erlaubt: max_tokens, messages, model, temperature"},
 }
 
 

@@ -19,7 +19,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.run import config_of
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import open_services, tables_of
+from app.composition import open_services, tables_of, turn_hooks
 from app.composition.help_chain import make_help
 from app.settings import Settings
 from benchmarks.untrained_gate import untrained_gate
@@ -37,20 +37,23 @@ async def stage(
     models: Models,
     settings: Settings | None = None,
     change: Callable[[Speakers], Speakers] = lambda speakers: speakers,
+    given: Sequence[object] = (),
 ) -> AsyncIterator[Assistant]:
-    """Open the application as it is, or changed, with these models, on the database file at `path`."""
+    """Open the application as it is, or changed, with these models, on the database file at `path`.
+
+    `given` are settings and services that are found before those of the plug-ins.
+    """
     speakers, watching = discovered()
     speakers = change(speakers)
     async with (
         open_memory(f"sqlite:///{path}", tables=tables_of(specialists())) as memory,
-        open_services(specialists(), memory) as services,
+        open_services(specialists(), memory, *given) as services,
     ):
         graph = compiled(memory, speakers, watching, untrained_gate)
         help = await make_help(settings or without_file(Settings), memory)
         languages = Languages("en", ("en", "ru"))
-        yield Assistant(
-            TurnPlayer(graph, languages, memory=memory, models=models, help=help, services=services), speakers
-        )
+        parts: dict[str, Any] = {"memory": memory, "models": models, "help": help, "services": services}
+        yield Assistant(TurnPlayer(graph, languages, **parts, around_turn=turn_hooks(specialists())), speakers)
 
 
 async def play(assistant: Assistant, text: str | None, message_id: str | None = None) -> list[Event]:

@@ -15,16 +15,14 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-import httpx
 import yaml
 
 from tests.support.remote_files import free_port
+from tests.support.until import until_answered
 
 SEARX, AIMOCK, NODE = shutil.which("searx-run"), shutil.which("aimock"), shutil.which("node")
 SHARE = "/usr/share/python3-searx"
 COLUMNS = ("url", "title", "content", "img_src", "thumbnail_src", "img_format")
-WAIT = 60
-"""Seconds for a server to begin."""
 TAVILY = """
 const { LLMock } = require(process.argv[1]);
 const mock = new LLMock({ port: Number(process.argv[2]), host: "127.0.0.1" });
@@ -77,14 +75,7 @@ async def _running(*command: str, environment: Mapping[str, str], probe: str) ->
         *command, env=environment, stdout=asyncio.subprocess.DEVNULL, stderr=sys.stderr.fileno()
     )
     try:
-        async with asyncio.timeout(WAIT), httpx.AsyncClient(trust_env=False) as client:
-            while True:
-                try:
-                    await client.get(probe)
-                    break
-                except httpx.TransportError:
-                    assert process.returncode is None
-                    await asyncio.sleep(0.05)
+        await until_answered(probe, process)
         yield probe.rpartition("/")[0]
     finally:
         if process.returncode is None:

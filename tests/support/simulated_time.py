@@ -45,6 +45,12 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
+async def rounds(count: int) -> None:
+    """Let everything else that is ready in the running loop take so many steps."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
 def advance(seconds: float) -> None:
     """Let the clock of the running loop jump forward: timers that are due by then go off, and nobody has waited.
 

@@ -21,9 +21,10 @@ def lines_by_room(root: Path = ROOT) -> Counter[str]:
 
 
 def lines_by_package(rooms: Counter[str]) -> dict[str, int]:
-    """Return the lines of each package, and their sum as "total"."""
+    """Return the lines of each package, of the "core" (without dialogs and plug-ins), and of all as "total"."""
     packages = {name: sum(count for room, count in rooms.items() if room.split("/")[0] == name) for name in PACKAGES}
-    return {**packages, "total": sum(packages.values())}
+    core = packages["agents"] + packages["app"] - rooms["app/plugins"] + packages["observers"] + packages["prompts"]
+    return {**packages, "core": core, "total": sum(packages.values())}
 
 
 def main(arguments: list[str]) -> None:
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> None:
     for room, count in sorted(rooms.items()):
         print(f"{count:7,}  {room}")
     for package, count in packages.items():
-        print(f"{count:7,}  {package} (whole)" if package != "total" else f"{count:7,}  total")
+        print(f"{count:7,}  {package} (whole)" if package in PACKAGES else f"{count:7,}  {package}")
 
 
 if __name__ == "__main__":

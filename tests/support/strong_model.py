@@ -36,6 +36,7 @@ from tests.support.clocked_app import set_clock
 from tests.support.http_door import streamed
 from tests.support.odd_provider import Chunk, Provider, delta, end
 from tests.support.places import ROOT
+from tests.support.until import until_answered
 
 PAGE, TALKS = ROOT / "docs" / "strong-model.md", ROOT / "tests" / "doors" / "http" / "strong_model"
 BLOCK = re.compile(r"<!-- (\w+) -->\n```\n.*?\n```", re.DOTALL)
@@ -219,13 +220,7 @@ async def served(folder: Path, model: str) -> AsyncIterator[str]:
         *(sys.executable, *program), cwd=ROOT, env=environment, stderr=asyncio.subprocess.DEVNULL
     )
     try:
-        async with httpx.AsyncClient() as client:
-            while process.returncode is None:
-                try:
-                    await client.get(f"http://127.0.0.1:{port}/readyz")
-                    break
-                except httpx.TransportError:
-                    await asyncio.sleep(0.1)
+        await until_answered(f"http://127.0.0.1:{port}/readyz", process)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()

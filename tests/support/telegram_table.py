@@ -136,7 +136,8 @@ TYPES: dict[str, str] = {
     "ReactionTypeEmoji": "type!: String, emoji!: String",
     "File": "file_id!: String, file_unique_id!: String, file_size: Integer, file_path: String",
     "BotDescription": "description!: String",
-    "WebhookInfo": "url!: String, has_custom_certificate!: Boolean, pending_update_count!: Integer",
+    "WebhookInfo": "url!: String, has_custom_certificate!: Boolean, pending_update_count!: Integer, "
+    "allowed_updates: Array of String",
     "MessageGenerationStopped": "chat!: Chat, draft_id!: Integer, message_thread_id: Integer",
     "TextQuote": "text!: String, entities: Array of MessageEntity, position!: Integer, is_manual: Boolean",
     "User": (

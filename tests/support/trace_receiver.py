@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.support.loopback import listening
+from tests.support.until import until
 
 SPANS, RUNS = "/v1/traces", "/runs/batch"
 BATCHES = {"size_limit": 100, "size_limit_bytes": 20_000_000, "use_multipart_endpoint": False}
@@ -54,11 +54,12 @@ class TraceReceiver:
 
     async def until_turns(self, number: int) -> list[Span]:
         """Wait for the spans of so many turns, and return these."""
-        deadline = time.monotonic() + 60
-        while len(turns := [span for span in self.spans if not span.parent_span_id]) < number:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.05)
-        return turns
+
+        def turns() -> list[Span]:
+            return [span for span in self.spans if not span.parent_span_id]
+
+        await until(lambda: len(turns()) >= number)
+        return turns()
 
     def _spans(self) -> Iterator[Span]:
         for path, body in self.taken:

@@ -2,7 +2,11 @@
 
 import asyncio
 import inspect
+import random
+from asyncio.subprocess import Process
 from collections.abc import Callable
+
+import httpx
 
 PAUSE = 0.01
 """Seconds between two looks."""
@@ -10,7 +14,7 @@ MOST_LOOKS = 12_000
 """Two minutes: a wait that succeeds costs nothing, and on a busy machine everything comes late."""
 
 
-async def until(is_so: Callable[[], object]) -> None:
+async def until(is_so: Callable[[], object], pause: float = PAUSE) -> None:
     """Wait until a function, or a coroutine function, returns something true. Raises TimeoutError at last.
 
     Looks are counted, so a test that moves the clock of its loop does not shorten the wait.
@@ -19,5 +23,25 @@ async def until(is_so: Callable[[], object]) -> None:
         answer = is_so()
         if await answer if inspect.isawaitable(answer) else answer:
             return
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(pause)
     raise TimeoutError("what the test waits for did not happen")
+
+
+async def until_answered(url: str, process: Process, is_well: bool = False) -> None:
+    """Wait until a process answers at an address, anything or (`is_well`) that it is well; it must not end before."""
+
+    async def is_answered() -> bool:
+        assert process.returncode is None, f"it has ended with {process.returncode}"
+        try:
+            answer = await client.get(url)
+        except httpx.TransportError:
+            return False
+        return answer.is_success or not is_well
+
+    async with httpx.AsyncClient(trust_env=False) as client:
+        await until(is_answered)
+
+
+async def moment(most: float, least: float = 0.0, chance: random.Random | None = None) -> None:
+    """Let a part of a second pass in a slow test, so that a kill may come at any moment; nothing may depend on it."""
+    await asyncio.sleep((chance or random).uniform(least, most))

@@ -3,15 +3,11 @@
 `python -m tests.support.webhook_chaos --threads 20 --turns 10 --kills 40` runs it by hand and prints what came of it.
 """
 
-import argparse
 import asyncio
-import json
 import socket
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from typing import Any
 
 import httpx
@@ -26,7 +22,7 @@ from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.place import door_of
 from app.doors.telegram.updates import incoming
 from app.settings import Settings
-from tests.support.chaos import FORK, Plan
+from tests.support.chaos import FORK, Plan, main
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.telegram_server import BOT, TOKEN, BotApi
 from tests.support.worker_chaos import DoorOutcome, WorkerChaos, settings_of
@@ -146,13 +142,5 @@ def befall(plan: Plan) -> DoorOutcome:
         return asyncio.run(run(server))
 
 
-def main() -> None:
-    """Read a plan from the command line, and print its outcome."""
-    options = argparse.ArgumentParser(description=__doc__)
-    for name, default in asdict(Plan(server_kills=0, freezes=0)).items():
-        options.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
-    sys.stdout.write(f"{json.dumps(asdict(befall(Plan(**vars(options.parse_args())))), indent=1)}\n")
-
-
 if __name__ == "__main__":
-    main()
+    main(befall, __doc__, Plan(server_kills=0, freezes=0))

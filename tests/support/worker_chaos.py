@@ -4,16 +4,13 @@
 what came of it, as JSON.
 """
 
-import argparse
 import asyncio
-import json
 import os
 import random
 import signal
-import sys
 import time
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.process import BaseProcess
 
@@ -26,8 +23,9 @@ from app.postgres import locks
 from app.process.tasks import cancel
 from app.settings import Settings
 from app.worker import worker
-from tests.support.chaos import FORK, FROZEN, Chaos, Outcome, Plan
+from tests.support.chaos import FORK, FROZEN, Chaos, Outcome, Plan, main
 from tests.support.postgres_server import PostgresServer, running
+from tests.support.until import moment
 
 GONE = 4.0
 """Seconds after which a worker counts as dead."""
@@ -128,7 +126,7 @@ class WorkerChaos(Chaos):
             needed = self.outcome.turns * number // len(faults)
             async with self._progress:
                 await self._progress.wait_for(partial(self._has_answered, needed))
-            await asyncio.sleep(self._random.uniform(0, LATEST))
+            await moment(LATEST, chance=self._random)
             self.outcome.faults[fault] = self.outcome.faults.get(fault, 0) + 1
             if fault == "server":
                 await asyncio.to_thread(self._server.kill)
@@ -174,13 +172,5 @@ def befall(plan: Plan) -> DoorOutcome:
         return chaos._told
 
 
-def main() -> None:
-    """Read a plan from the command line, and print its outcome."""
-    options = argparse.ArgumentParser(description=__doc__)
-    for name, default in asdict(Plan()).items():
-        options.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
-    sys.stdout.write(f"{json.dumps(asdict(befall(Plan(**vars(options.parse_args())))), indent=1)}\n")
-
-
 if __name__ == "__main__":
-    main()
+    main(befall, __doc__, Plan())

@@ -9,13 +9,12 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import httpx
 
 from tests.support.places import ROOT
-from tests.support.until import until
+from tests.support.until import until_answered
 
 PATIENCE = 120.0
 
@@ -58,13 +57,9 @@ class Fleet:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         base = f"http://127.0.0.1:{port}"
-        async with self.command("serve", "--port", str(port)), httpx.AsyncClient(base_url=base, timeout=60) as client:
-            await until(partial(_is_there, client))
+        async with (
+            self.command("serve", "--port", str(port)) as process,
+            httpx.AsyncClient(base_url=base, timeout=60) as client,
+        ):
+            await until_answered(f"{base}/readyz", process, is_well=True)
             yield client
-
-
-async def _is_there(client: httpx.AsyncClient) -> bool:
-    try:
-        return (await client.get("/readyz")).status_code == 200
-    except httpx.TransportError:
-        return False

@@ -21,6 +21,8 @@ def written(given_: Any, schema: Mapping[str, Any]) -> Any:  # noqa: C901  # a l
         raise ValueError(f"{given_!r} has no branch")
     if "enum" in schema:
         text = given_ if isinstance(given_, str) and given_ else json.dumps(given_)
+        # A number whose digits are listed as a text, too, stands in brackets.
+        text = f"({text})" if text is not given_ and f"({text})" in schema["enum"] else text
         if text not in schema["enum"]:
             raise ValueError(f"{text} is not listed")
         return text

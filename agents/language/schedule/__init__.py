@@ -1,10 +1,11 @@
 """Moments: when something shall happen, once or again and again, in a person's time zone.
 
 Wall-clock times stay the same over a change of daylight saving time. A time that the change skips moves by as much
-as the clock jumps; of a time that comes twice the first is taken.
+as the clock jumps; of a time that comes twice the first one to come is taken, by a repetition the first.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -16,35 +17,61 @@ STEPS = {"SECONDLY": 1, "MINUTELY": 60, "HOURLY": 3600}
 
 @dataclass(frozen=True)
 class Repeat:
-    """A repetition: an RFC 5545 rule ("FREQ=WEEKLY;BYDAY=MO") and the wall-clock time of its first occurrence.
+    """A repetition: an RFC 5545 rule ("FREQ=WEEKLY;BYDAY=MO"), the wall-clock time of its beginning, its exceptions.
 
     `start` may be a time that daylight saving time skips on that day: the later occurrences need it.
     """
 
     rule: str
     start: datetime
+    skipped: frozenset[str] = frozenset()
+    """The occurrences that are left out: a day of the calendar ("20261130"), of elapsed time its instant in UTC."""
 
     @property
     def parts(self) -> dict[str, str]:
         """The rule, part by part."""
         return dict(part.split("=", 1) for part in self.rule.split(";"))
 
+    @property
+    def is_elapsed(self) -> bool:
+        """Whether it counts elapsed time instead of days."""
+        return self.parts["FREQ"] in STEPS
+
     def following(self, after: datetime) -> datetime:
-        """Return the first instant later than `after`. Raises OverflowError: the calendar ends before."""
-        parts, zone = self.parts, zone_of(self.start)
+        """Return the first instant later than `after`. Raises OverflowError: it ends before, or the calendar does."""
+        return next(instant for key, instant in self.occurrences(after) if key not in self.skipped)
+
+    def key_of(self, instant: datetime) -> str:
+        """Return the key under which an occurrence is skipped. Raises OverflowError: none comes then."""
+        before = instant.astimezone(UTC) - timedelta(seconds=1)
+        return next(key for key, _ in self.occurrences(before))
+
+    def without(self, instant: datetime, now: datetime) -> "Repeat":
+        """Return it with one more exception, and without those that are over."""
+        over = f"{now.astimezone(UTC) - timedelta(days=2):%Y%m%d}"
+        return replace(self, skipped=frozenset(key for key in {*self.skipped, self.key_of(instant)} if key >= over))
+
+    def occurrences(self, after: datetime) -> Iterator[tuple[str, datetime]]:
+        """Yield the keys and instants of what is later than `after`, skipped or not. Raises OverflowError: it ends."""
         # Two times of one zone are compared by their clocks, those of two zones as instants.
-        after = after.astimezone(UTC)
-        if after < (begun := self.start.astimezone(UTC)):
-            return begun.astimezone(zone)
-        if step := STEPS.get(parts["FREQ"], 0) * int(parts.get("INTERVAL", "1")):
-            elapsed = int((after - begun).total_seconds()) // step
-            return (begun + timedelta(seconds=(elapsed + 1) * step)).astimezone(zone)
+        zone, after = zone_of(self.start), after.astimezone(UTC)
+        if self.is_elapsed:
+            yield from self._elapsed(after, zone)
         dates = rrulestr(self.rule, dtstart=self.start.replace(tzinfo=None))
         # A day back: a time that daylight saving moved may lie behind its own place on the clock.
         for wall in dates.xafter(after.astimezone(zone).replace(tzinfo=None) - timedelta(days=1)):
             if (instant := on_the_clock(wall, zone)) > after:
-                return instant
+                yield f"{wall:%Y%m%d}", instant
         raise OverflowError(f"{self.rule} ends before it comes again")
+
+    def _elapsed(self, after: datetime, zone: ZoneInfo) -> Iterator[tuple[str, datetime]]:
+        parts, instant = self.parts, self.start.astimezone(UTC)
+        step = timedelta(seconds=STEPS[parts["FREQ"]] * int(parts.get("INTERVAL", "1")))
+        if after >= instant:
+            instant += ((after - instant) // step + 1) * step
+        while True:
+            yield f"{instant:%Y%m%dT%H%M%SZ}", instant.astimezone(zone)
+            instant += step
 
 
 @dataclass(frozen=True)
@@ -64,6 +91,13 @@ class Moment:
             except OverflowError:
                 return None
         return self.at if self.at > after.astimezone(UTC) else None
+
+
+def instants(wall: datetime, zone: ZoneInfo) -> list[datetime]:
+    """Return the instants at which the clocks of `zone` show a time without a zone: two where the clocks go back."""
+    first = on_the_clock(wall, zone)
+    second = wall.replace(tzinfo=zone, fold=1).astimezone(UTC).astimezone(zone)
+    return [first, second] if second.fold else [first]
 
 
 def on_the_clock(wall: datetime, zone: ZoneInfo) -> datetime:

@@ -1,17 +1,18 @@
 """The days, the times of day and the repetitions that a text may mean."""
 
+import re
 from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from dateutil.relativedelta import relativedelta
 
-from agents.language.schedule import STEPS, Moment, Repeat, later, on_the_clock
+from agents.language.schedule import STEPS, Moment, Repeat, instants, later
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, Values
 
-DAY_KINDS = ("day", "next_weekday", "next", "monthday", "date", "weekday")
+DAY_KINDS = ("day", "next_weekday", "next", "monthday", "date", "nth_weekday", "weekday")
 """The kinds of pieces that name a day; a weekday may stand beside another one."""
 A_LEAP_YEAR = date(2000, 1, 1)
 FAR = 24  # Months, and years, within which a day must come.
@@ -23,6 +24,7 @@ TIME_KINDS = {*NAMED, "part", "daily"}
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 REPEAT_KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
 ADDED = {"weekday", "monthday", "date"}  # Pieces that say on which day of its period a repetition comes.
+DAILY = "FREQ=DAILY;INTERVAL=1"
 SHORTEST = 60  # Seconds that must lie between two occurrences.
 
 
@@ -41,6 +43,10 @@ def days_of(kind: str, values: Values, today: date) -> Iterator[date]:
             months = (after(today.replace(day=1), Amount(months=ahead)) for ahead in range(FAR))
             day = int(values.get("nth") or values["monthday"])
             yield from (dated for month in months if (dated := _day_of(month, day)) and dated >= today)
+        case "nth_weekday":
+            months = (after(today.replace(day=1), Amount(months=ahead)) for ahead in range(FAR))
+            nth, weekday = int(values["nth"]), int(values["weekday"])
+            yield from (dated for month in months if (dated := _nth_of(month, nth, weekday)) and dated >= today)
         case "date":
             years = [int(values["year"])] if "year" in values else range(today.year, today.year + FAR)
             month, day = int(values.get("month") or values["month_number"]), int(values["monthday"])
@@ -76,6 +82,13 @@ def _day_of(month: date, day: int) -> date | None:
     return month.replace(day=day) if 1 <= day <= last else None
 
 
+def _nth_of(month: date, nth: int, weekday: int) -> date | None:
+    """Return the nth weekday of a month, or the last one for -1; None if it has none."""
+    days = [month + timedelta(days=ahead) for ahead in range(monthrange(month.year, month.month)[1])]
+    named = [day for day in days if day.isoweekday() == weekday]
+    return named[-1] if nth == -1 else named[nth - 1] if 1 <= nth <= len(named) else None
+
+
 @dataclass(frozen=True)
 class TimeOfDay:
     """A time of day. Hour 24 is midnight at the day's end."""
@@ -84,9 +97,17 @@ class TimeOfDay:
     minute: int = 0
     is_vague: bool = False  # Whether the hour may also mean twelve hours later.
 
-    def on(self, day: date, zone: ZoneInfo) -> datetime:
-        """Return the instant on a day."""
-        return on_the_clock(datetime.combine(day, time()) + timedelta(hours=self.hour, minutes=self.minute), zone)
+    @property
+    def clock(self) -> time:
+        """What a clock shows then."""
+        return time(self.hour % 24, self.minute)
+
+    def on(self, day: date, zone: ZoneInfo, after: datetime | None = None) -> datetime:
+        """Return the instant on a day; of a time that comes twice the first, or the first later than `after`."""
+        wall = datetime.combine(day, time()) + timedelta(hours=self.hour, minutes=self.minute)
+        first, *second = instants(wall, zone)
+        is_past = after is not None and first <= after.astimezone(UTC)
+        return second[0] if second and is_past else first
 
 
 def clock_of(pieces: Pieces) -> TimeOfDay | None:
@@ -147,6 +168,8 @@ def _in_part(hour: int, part: str) -> int:
 def repeated(pieces: Pieces, clock: TimeOfDay | None, now: datetime) -> Moment:
     """Return the moment of a repetition. Raises ValueError: the pieces name none, or one that is too quick."""
     period = _period(pieces)
+    if period == Amount():
+        raise ValueError("no time passes")
     if period.seconds:
         return _stepping(period, pieces, clock, now)
     rule = _rule(period, pieces, now)
@@ -157,9 +180,16 @@ def first(rule: str, clock: TimeOfDay, now: datetime) -> Moment:
     """Return the moment of a rule that goes by the calendar, from now on."""
     # Every week, month and year is searched for the first occurrence; only the later ones skip some.
     dense = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
-    wall = now.replace(hour=clock.hour % 24, minute=clock.minute, second=0, microsecond=0, fold=0)
+    wall = datetime.combine(now.date(), clock.clock, now.tzinfo)
     at = Repeat(dense, wall - timedelta(days=2)).following(now)
     return Moment(at, Repeat(rule, wall.replace(year=at.year, month=at.month, day=at.day)))
+
+
+def on_weekday(rule: str, weekday: int) -> str:
+    """Return a rule by weekdays for another one (Monday is 1); the last Friday becomes the last of those."""
+    place = re.search(r"BYDAY=(-?\d*)", rule)
+    assert place is not None  # the caller asked
+    return re.sub("BYDAY=[^;]*", f"BYDAY={place[1]}{WEEKDAYS[weekday - 1]}", rule)
 
 
 def daily(moment: Moment, now: datetime) -> Moment:
@@ -167,7 +197,7 @@ def daily(moment: Moment, now: datetime) -> Moment:
     if moment.repeat is not None:
         return moment
     clock = TimeOfDay(moment.at.hour, moment.at.minute)
-    return first("FREQ=DAILY;INTERVAL=1", clock, now.astimezone(moment.at.tzinfo))
+    return first(DAILY, clock, now.astimezone(moment.at.tzinfo))
 
 
 def _period(pieces: Pieces) -> Amount:
@@ -215,8 +245,10 @@ def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
     if "weekly" in pieces or "fortnightly" in pieces or "weekday" in pieces:
         raise ValueError("a weekday belongs to weeks")
     if "monthly_weekday" in pieces:
-        nth = pieces["monthly_weekday"]
-        return f"FREQ=MONTHLY;INTERVAL={months};BYDAY={int(nth['nth'])}{WEEKDAYS[int(nth['weekday']) - 1]}"
+        nth, weekday = int(pieces["monthly_weekday"]["nth"]), int(pieces["monthly_weekday"]["weekday"])
+        if nth not in (-1, 1, 2, 3, 4, 5):
+            raise ValueError(f"no month has {nth} of a weekday")
+        return f"FREQ=MONTHLY;INTERVAL={months};BYDAY={nth}{WEEKDAYS[weekday - 1]}"
     values: Values = pieces.get("monthly") or pieces.get("monthday") or pieces.get("date") or {}
     day = int(values.get("nth") or values.get("monthday") or now.day)
     if day != -1 and not 1 <= day <= 31:
@@ -224,6 +256,8 @@ def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
     days = _last_of(day)
     if months % 12 == 0:
         month = int(values.get("month") or values.get("month_number") or now.month)
+        if "date" in pieces and not exists("date", values):
+            raise ValueError("no year has that day")
         return f"FREQ=YEARLY;INTERVAL={months // 12};BYMONTH={month};{days}"
     if "date" in pieces:
         raise ValueError("a date belongs to years")

@@ -11,6 +11,10 @@ from prompts import language, table
 DIGITS = r"\d{1,2}(?!\d)"
 ALONE = r"(?<!\w)"
 OUTSIDE_A_NUMBER = r"(?<!\d(?=\d))"
+FEWEST_MINUTES = 5
+"""A smaller number behind a time counts something else ("at nine one more thing")."""
+WITH_A_CLOCK = ("after", "length", "clock", "past", "to", "into")
+"""The kinds of pieces behind which a number may be minutes, and a name a time zone."""
 LAST_WITH_OTHER_MEANINGS = 10
 """Words of numbers up to this one may have another meaning ("that one"), and stay as they are."""
 
@@ -52,7 +56,9 @@ class TimeWords:
     """The words of a language for time: their regular expressions and their values."""
 
     def __init__(self, lang: str) -> None:
-        self._words: dict[str, dict[str, list[str]]] = table("schedule", lang)["words"]
+        words: dict[str, dict[str, list[str]]] = table("schedule", lang)["words"]
+        several = {key: forms for key, forms in words["number"].items() if int(key) >= FEWEST_MINUTES}
+        self._words = {**words, "several": several}
         self._spaced = language(lang).spaced
         gap = " " if self._spaced else " ?"
         spelled = f"(?:{self._any('tens')}[ -]{self._any('number')}|{self._any('tens')}|{self._any('number')})"
@@ -65,7 +71,8 @@ class TimeWords:
         self._places = {
             "amount": f"{self._span}(?:(?:{joined}|{gap}){self._span})*",
             "hour": f"(?:{DIGITS}|{spelled})",
-            "minute": rf"(?:[0-5]\d(?!\d)|{spelled})",
+            # One digit, or a small number, counts something else ("at five two tickets").
+            "minute": rf"(?:[0-5]\d(?!\d)|{spelled.replace(self._any('number'), self._any('several'))})",
             "minutes": f"(?:{DIGITS}|{spelled})",
             "nth": nth,
             # "полдевятого" is one word, so this number may follow letters directly.
@@ -108,6 +115,14 @@ class TimeWords:
             return str(number) if number > LAST_WITH_OTHER_MEANINGS else spelled[0]
 
         return self._spelled.sub(figure, text)
+
+    def is_of_time(self, text: str) -> bool:
+        """Say whether words behind a time begin with more of it: a zone, or a number that may be minutes."""
+        if re.match(self._any("zone"), text.lower()):
+            return True
+        text = " ".join(word for word in text.lower().split() if not self.is_filler(word))
+        number = re.match(rf"(?:{DIGITS}(?!\w)|{self._places['hour']})", text)
+        return number is not None and FEWEST_MINUTES <= int(self._number(number[0], "number")) < 60
 
     def is_filler(self, word: str) -> bool:
         """Say whether a word means nothing beside a time."""
@@ -210,6 +225,9 @@ def read(text: str, lang: str) -> TimeReading | None:
     chosen.sort(key=lambda piece: piece.start)
     bounds = [0, *(bound for piece in chosen for bound in (piece.start, piece.end)), len(text)]
     gaps = [text[start:end].strip(" ,.;:!?") for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    if any(piece.kind in WITH_A_CLOCK and lexicon.is_of_time(gap) for piece, gap in zip(chosen, gaps[1:], strict=True)):
+        # What is left of a time must not become the text.
+        return None
     others = [gap for gap in gaps if not all(lexicon.is_filler(word.lower().strip(",.")) for word in gap.split())]
     return TimeReading(pieces, " ".join(others), tuple((piece.start, piece.end) for piece in chosen))
 

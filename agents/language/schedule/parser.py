@@ -78,9 +78,9 @@ def _after(amount: Amount, clock: TimeOfDay | None, now: datetime, zone: ZoneInf
 def _once(pieces: Pieces, days: list[str], clock: TimeOfDay | None, now: datetime, zone: ZoneInfo) -> Moment | None:
     time, today = clock or TimeOfDay(), now.date()
     if not days:
-        candidates = [time.on(calendar.after(today, Amount(days=ahead)), zone) for ahead in range(2)]
+        candidates = [time.on(calendar.after(today, Amount(days=ahead)), zone, now) for ahead in range(2)]
     else:
-        candidates = [time.on(day, zone) for day in calendar.days_of(days[0], pieces[days[0]], today)]
+        candidates = [time.on(day, zone, now) for day in calendar.days_of(days[0], pieces[days[0]], today)]
     if time.is_vague and days == ["day"]:
         # "Today at eight", said at ten, is in the evening.
         evening = TimeOfDay(time.hour + 12, time.minute)

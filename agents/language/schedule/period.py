@@ -6,7 +6,7 @@ from datetime import datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from agents.language.schedule import STEPS, Moment, on_the_clock
+from agents.language.schedule import Moment, on_the_clock
 from agents.language.schedule.calendar import DAY_KINDS, after, days_of
 from agents.language.schedule.grammar import Amount, only_pieces
 from prompts import table
@@ -31,7 +31,7 @@ class Period:
     def times(self, moment: Moment) -> Iterator[datetime]:
         """Yield the instants of a moment in the period; a repetition within a day counts once a day."""
         at: datetime | None = moment.at
-        is_quick = moment.repeat is not None and moment.repeat.parts["FREQ"] in STEPS
+        is_quick = moment.repeat is not None and moment.repeat.is_elapsed
         for _ in range(MOST_TIMES):
             if at is None or at >= self.end:
                 return

@@ -1,5 +1,6 @@
 """Moments in the words of a language, for people and models: "tomorrow at 6 pm", "in 12 minutes", "every Monday"."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from math import ceil
 from string import Template
@@ -30,7 +31,7 @@ def worded(moment: Moment, lang: str, now: datetime | None = None) -> str:
     if moment.repeat is None:
         return worded_instant(moment.at, lang, now)
     key, rule = _rule(moment.repeat, lang)
-    is_next = now is None or moment.at <= moment.repeat.following(now)
+    is_next = now is None or moment.at <= replace(moment.repeat, skipped=frozenset()).following(now)
     if key in ("days", "weeks", "workdays") and is_next:
         return _repeats("at", lang, rule=rule, time=clock(moment.at, lang))
     return _repeats("next", lang, rule=rule, when=worded_instant(moment.at, lang, now))

@@ -10,6 +10,8 @@ STEP, LONGEST = 64, 1000
 """Characters that stand twice before they are looked at; and of the longest text whose repetition is seen."""
 PART = 256
 """Characters of a line that is not waited for to its end."""
+_ROW = re.compile(r" {4}|\t|.*\||(?:[^,;\t]*[,;\t](?! )){2,}[^,;\t]*\n")
+"""A line of an indented block or of a table. In prose white space stands behind a comma."""
 _FENCE = re.compile(r"[\s>*-]*(`{3,}|~{3,})[^`]*$")
 _CODE = re.compile("`[^`]*`")
 
@@ -42,7 +44,7 @@ class Repetition:
         self._blank = self._blank + len(part) if is_blank else 0
         if not self._is_begun:
             fence = _FENCE.match(part)
-            self._is_skipped = bool(fence or self._fence) or (not is_blank and bool(re.match(r" {4}|\t|.*\|", part)))
+            self._is_skipped = bool(fence or self._fence) or (not is_blank and bool(_ROW.match(part)))
             if fence and fence[1].startswith(self._fence):
                 self._fence = "" if self._fence else fence[1]
         self._is_begun = not part.endswith("\n")

@@ -1,6 +1,6 @@
 """AG-UI: front ends of this protocol run the assistant as an agent; each turn is a run."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -14,6 +14,8 @@ from agents import events
 from agents.events.views import Notice
 from agents.language.text.clean import safe_json
 from agents.state import SUPERVISOR
+from agents.state.person import RESULT
+from agents.toolkit.client_tools import written_results
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.questions.options import CONFIRM
 from app.assistant import Assistant, Turn
@@ -21,19 +23,23 @@ from app.assistant.pictures import MOST_PICTURES
 from app.assistant.turn import Exchange
 from app.doors.http import exchange
 from app.doors.http.answers import Answer
+from app.doors.http.client_tools import bounded_results, described_tools
 from app.doors.http.delivery import ALIVE_EVERY, STILL_HERE, streamed
-from app.doors.http.histories import BETWEEN, Histories
+from app.doors.http.exchange import BETWEEN
+from app.doors.http.histories import Histories
 from app.doors.http.questions import answer_message, schema_of
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from prompts import FALLBACK, sentence
 
 File = core.ImagePart | core.AudioPart | core.VideoPart | core.DocumentPart
 PATH = "/agui"
+OF_CLIENT = "client-"
+"""Begins the ids of the calls that the front end makes itself."""
 router = APIRouter(responses=exchange.FAULTS)
 
 
 class NewRun(core.RunAgentInput):
-    """What a front end sends. Its state, tools and context are left alone, for the assistant has its own."""
+    """What a front end sends. Its state and context are left alone, for the assistant has its own."""
 
     thread_id: exchange.Name
     run_id: exchange.Name
@@ -53,7 +59,9 @@ async def run(
 ) -> StreamingResponse:
     """Play a turn as a run, whose id is the message's id; without any message the assistant speaks first."""
     thread, id = key.inside(body.thread_id), idempotency_key or body.run_id
+    tools = described_tools([tool.model_dump() for tool in body.tools or ()])
     turn = Turn(thread=thread, text=None, user=key.user(x_user_id), id=id, device=exchange.DEVICE, rings=False)
+    turn = replace(turn, tools=tools)
     call = await assistant.asked_call(thread, turn.owner) if body.resume else ""
     heard, before = await _heard(body, turn, Histories(assistant, key, turn.user, thread, resends=False), reader)
     answer = await answers.to(heard, key.holder) if heard else Answer.over(turn)
@@ -74,16 +82,15 @@ async def _heard(
     if not body.messages:
         return turn, ()
     last = body.messages[-1]
-    if not isinstance(last, core.UserMessage):
+    if not (isinstance(last, core.UserMessage) or _is_result(last)):
         raise HTTPException(422, exchange.LAST_IS_USERS)
-    text = _text(last)
-    files = [] if isinstance(last.content, str) else last.content
+    files = last.content if isinstance(last, core.UserMessage) and not isinstance(last.content, str) else []
     uploads = [_upload(part) for part in files if not isinstance(part, core.TextPart)]
-    if not text.strip() and not uploads:
+    if isinstance(last, core.UserMessage) and not _text(last).strip() and not uploads:
         raise HTTPException(422, exchange.EMPTY)
-    place = await histories.place(_exchanges(body.messages[:-1]), text, turn.id)
-    after = await _behind_answers(histories.assistant, turn.thread, place.after)
-    turn = replace(turn, text=text, after=after, before=place.before)
+    *said, message = exchanges(body.messages)
+    place = await histories.place(said, message, turn.id)
+    turn = replace(turn, text=message.text, source=message.source, after=place.after, before=place.before)
     reading = await with_uploads(reader, turn, uploads[:MOST_PICTURES], FALLBACK)
     return reading.turn, [events.Message(speaker=SUPERVISOR, text=remark) for remark in reading.remarks]
 
@@ -94,27 +101,27 @@ def _text(message: core.UserMessage) -> str:
     return "".join(part.text for part in message.content if isinstance(part, core.TextPart))
 
 
-def _exchanges(messages: Sequence[core.Message]) -> list[Exchange]:
-    """Return what was said on both sides."""
-    said = list[Exchange]()
+def _is_result(message: core.Message) -> bool:
+    """Tell whether a message has the result of a client's tool; a history also shows what ours gave."""
+    return isinstance(message, core.ToolMessage) and message.tool_call_id.startswith(OF_CLIENT)
+
+
+def exchanges(messages: Sequence[core.Message]) -> list[Exchange]:
+    """Return what was said on both sides, and what the client's tools gave."""
+    said, results = list[Exchange](), list[tuple[str, str]]()
     for message in messages:
-        if isinstance(message, core.UserMessage):
-            said.append(Exchange(_text(message), ""))
-        elif said and isinstance(message, core.AssistantMessage) and message.content:
-            said[-1] = Exchange(said[-1].text, BETWEEN.join(filter(None, (said[-1].answer, message.content))))
+        if isinstance(message, core.ToolMessage) and _is_result(message):
+            said = said[:-1] if results else said
+            results.append((message.tool_call_id.removeprefix(OF_CLIENT), str(message.content)))
+            said.append(Exchange(written_results(bounded_results(results)), "", RESULT))
+        elif isinstance(message, core.UserMessage):
+            results, said = [], [*said, Exchange(_text(message), "")]
+        elif isinstance(message, core.AssistantMessage):
+            results = []
+            if message.content:
+                said = said or [Exchange(None, "")]
+                said[-1] = replace(said[-1], answer=BETWEEN.join(filter(None, (said[-1].answer, message.content))))
     return said
-
-
-async def _behind_answers(assistant: Assistant, thread: str, after: str | None) -> str | None:
-    """Return the last of the answers to questions that follow a turn: a history does not show them."""
-    at = await assistant.branches.at(thread) if after else after
-    path = await assistant.branches.path(thread, at) if at and at != after else []
-    for id in path[path.index(after) + 1 :] if after in path else []:
-        entry = await assistant.message(thread, id)
-        if entry is None or entry.source != CHOICE:
-            break
-        after = id
-    return after
 
 
 async def _resumed(entry: core.ResumeEntry, turn: Turn, assistant: Assistant) -> Turn:
@@ -194,6 +201,8 @@ class RunWriter:
                 yield from self._fail(event)
             case events.ToolStart() | events.ToolEnd():
                 yield from self._call(event)
+            case events.ToolRequest():
+                yield from self._announce(f"{OF_CLIENT}{event.id}", event.name, event.args)
             case events.Interrupt():
                 self.interrupts.append(_interrupt(event, self._working[-1] if self._working else None))
             case events.ModelEnd(model=model):
@@ -246,14 +255,20 @@ class RunWriter:
         elif error.code != events.RETRY:
             self._end = core.RunErrorEvent(message=error.text, code=error.code)
 
+    def _announce(self, id: str, name: str, args: Mapping[str, object]) -> Iterator[core.BaseEvent]:
+        yield core.ToolCallStartEvent(tool_call_id=id, tool_call_name=name)
+        yield core.ToolCallArgsEvent(tool_call_id=id, delta=safe_json(args))
+        yield core.ToolCallEndEvent(tool_call_id=id)
+
     def _call(self, call: events.ToolStart | events.ToolEnd) -> Iterator[core.BaseEvent]:
         id = call.id or call.tool
+        if f"{OF_CLIENT}{id}" in self._called:
+            # Its result comes from the front end.
+            return
         if id not in self._called:
             self._called.add(id)
             self._working.append(id)
-            yield core.ToolCallStartEvent(tool_call_id=id, tool_call_name=call.tool)
-            yield core.ToolCallArgsEvent(tool_call_id=id, delta=safe_json(call.args))
-            yield core.ToolCallEndEvent(tool_call_id=id)
+            yield from self._announce(id, call.tool, call.args)
         if isinstance(call, events.ToolEnd):
             self._working = [other for other in self._working if other != id]
             yield self._result(id, call.object)

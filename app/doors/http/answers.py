@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Self
 
 from agents.errors import UsageError
@@ -11,6 +11,7 @@ from agents.memory.inbox import storable
 from app.assistant import Assistant, Turn
 from app.doors.visit import stop_when_begun
 from app.process.tasks import TaskSet, wait_for_event
+from app.security.audit import deed
 from app.security.rates import HourlyCount
 from prompts import FALLBACK, phrase
 
@@ -107,8 +108,10 @@ class Answer:
 class Answers:
     """The answers of this process, by thread and message."""
 
-    def __init__(self, assistant: Assistant) -> None:
-        self._assistant = assistant
+    def __init__(self, assistant: Assistant, operators: Collection[str] = ()) -> None:
+        """`operators` hold keys by which they may speak as anybody."""
+        self._assistant, self._operators = assistant, operators
+        self._noted = HourlyCount(1)
         self._answers: dict[tuple[str, str], Answer] = {}
         self._tasks = TaskSet()
         self._of_keys = HourlyCount(assistant.limits.key_turns_per_hour)
@@ -130,6 +133,7 @@ class Answers:
             Busy: no further turn of the user, or of the key (TooMany), is taken on now.
             UsageError: the message's id belongs to another text, or to somebody else's message.
         """
+        await self._note_speaker(turn, holder)
         stored = await self._assistant.message(turn.thread, turn.id)
         kept = self._answers.get((turn.thread, turn.id))
         if kept and kept.is_over and (kept.has_failed or stored is None):
@@ -176,6 +180,14 @@ class Answers:
     async def close(self) -> None:
         """Give the answers that run a while, then break them off: their messages are answered when they come again."""
         await self._tasks.close(DRAIN)
+
+    async def _note_speaker(self, turn: Turn, holder: str) -> None:
+        """Write down that an operator speaks as somebody else: for each person and thread once an hour."""
+        is_another = holder in self._operators and turn.owner != holder
+        if is_another and self._noted.admits(f"{holder}\0{turn.thread}\0{turn.owner}"):
+            services = self._assistant.services
+            async with deed(services, f"http:{holder}", "spoke_as", turn.thread, turn.owner):
+                pass
 
     def _begun(self, turn: Turn, holder: str) -> Answer:
         self.admit(turn, holder)

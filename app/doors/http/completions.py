@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Annotated, Any
@@ -15,21 +15,46 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.errors import ModelUnavailable
-from agents.events import CUT, RETRY, Error, Event, Images, Message, ModelEnd, PrivateMessage, Sources, Token, TurnEnd
+from agents.events import (
+    CUT,
+    RETRY,
+    Error,
+    Event,
+    Images,
+    Message,
+    ModelEnd,
+    PrivateMessage,
+    Sources,
+    Token,
+    ToolRequest,
+    TurnEnd,
+)
 from agents.events.views import Notice
 from agents.language.text.clean import safe_json
 from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR
-from agents.state.person import FORWARDED
+from agents.state.person import FORWARDED, RESULT
+from agents.toolkit.client_tools import written_results
+from agents.toolkit.services import Takeover
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.turn import Exchange
 from app.doors.http import exchange
 from app.doors.http.answers import Answer
+from app.doors.http.client_tools import (
+    CallId,
+    SentCall,
+    bounded_results,
+    described_tools,
+    said_and_called,
+    sent_call,
+)
 from app.doors.http.delivery import streamed, whole
+from app.doors.http.exchange import BETWEEN
 from app.doors.http.front_ends import unwrapped
-from app.doors.http.histories import BETWEEN, Histories
+from app.doors.http.histories import Histories
 from app.doors.http.openai_form import Bounds, FinishReason, error_of, failure_of, refuse_undone
+from app.doors.http.structured import FIELD, Written, answer_form
 from app.doors.http.uploads import Upload, decoded, with_uploads
 from app.presentation.inline_data import inline_data
 from app.presentation.texts import say
@@ -63,6 +88,13 @@ class ChatMessage(BaseModel):
     model_config = ConfigDict(extra="allow")
     role: Annotated[str, Field(max_length=40)]
     content: str | list[Part] | None = None
+    tool_calls: list[SentCall] | None = None
+    tool_call_id: CallId = ""
+
+    @property
+    def answer(self) -> str:
+        """What an assistant's message says, and calls."""
+        return said_and_called(self.text, self.tool_calls or [])
 
     @property
     def parts(self) -> list[Part]:
@@ -92,6 +124,7 @@ class Completion(BaseModel):
     model_config = ConfigDict(extra="allow")
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
     messages: Annotated[list[ChatMessage], Field(min_length=1)]
+    tools: list[dict[str, Any]] | None = None
     stream: bool = False
     stream_options: Mapping[str, bool] | None = None
     stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
@@ -109,6 +142,8 @@ class Completion(BaseModel):
 
 Keep = Callable[[str], Awaitable[None]]
 """Notes what was answered."""
+Write = Callable[[str], Awaitable[Written]]
+"""Writes an answer in the form that the client asks for."""
 ThreadId = Annotated[str | None, Header(alias="X-Thread-Id", max_length=exchange.LONGEST_NAME)]
 router = APIRouter(prefix="/v1", responses=exchange.FAULTS)
 
@@ -154,34 +189,43 @@ class Talking:
             Busy: no further turn is taken on now.
         """
         _require(body.model)
-        refuse_undone(body.model_extra or {})
-        spoken = [message for message in body.messages if message.role in ("user", "assistant")]
-        if not spoken or spoken[-1].role != "user":
+        others = body.model_extra or {}
+        refuse_undone(others)
+        tools = described_tools(body.tools or [], others.get("tool_choice"))
+        spoken = [message for message in body.messages if message.role in ("user", "assistant", "tool")]
+        if not spoken or spoken[-1].role == "assistant":
             raise exchange.HttpRefusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
         last = spoken[-1]
         if unread := {part.type for part in last.parts} - {*PARTS}:
             message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
             raise exchange.HttpRefusal(422, message, "unsupported_value", "messages")
-        if not last.text.strip() and not last.pictures:
+        if last.role == "user" and not last.text.strip() and not last.pictures:
             raise HTTPException(422, exchange.EMPTY)
         user = self.key.user(self.for_whom.user or body.user)
         if body.model == HELPER:
             return await self._helped(body, user or f"http:{self.key.name}"), {}
-        chat = self.key.inside(self.thread) if self.thread else _chat(self.for_whom, self.key)
-        histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
-        said, (words, foreign) = exchanges(spoken[:-1]), unwrapped(last.text)
-        place = await histories.place(said, words, self.idempotency_key, behind)
+        form = await answer_form(others.get(FIELD), self.assistant)
+        *said, heard = exchanges(spoken)
+        words, foreign = (heard.text or "", "") if heard.source == RESULT else unwrapped(last.text)
         is_typed = bool(words.strip()) or not foreign
+        # What nobody typed changes no chat's beginning: it is a front end's own call, about that chat.
+        named = _chat(self.for_whom, self.key) if is_typed or said else None
+        chat = self.key.inside(self.thread) if self.thread else named
+        histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
+        place = await histories.place(said, heard, self.idempotency_key, behind)
         beside = [Upload(foreign.encode("utf-8", "replace"), "context.txt", "file")] if is_typed and foreign else []
-        text, source = (words, "message") if is_typed else (foreign, FORWARDED)
-        turn = place.turn(text, source=source, user=user, device=exchange.DEVICE, rings=False)
+        text, source = (words, heard.source) if is_typed else (foreign, FORWARDED)
+        turn = place.turn(text, source=source, user=user, device=exchange.DEVICE, rings=False, tools=tools)
         reading = await with_uploads(self.reader, turn, [*last.pictures[:MOST_PICTURES], *beside], FALLBACK)
         answer = await self.answers.to(reading.turn, self.key.holder) if reading.turn else Answer.over(turn)
         # Nothing else tells such a client what a person has said since; it counts as shown.
-        remarks = BETWEEN.join([*await self.assistant.seats.unshown(turn.thread), *reading.remarks])
+        takeover = self.assistant.services.find(Takeover)
+        unshown = await takeover.unshown(turn.thread) if takeover else []
+        remarks = BETWEEN.join([*unshown, *reading.remarks])
         lang = (await self.assistant.state(turn.thread) or {}).get("lang") or FALLBACK
-        keep = partial(histories.keep, place, said, words)
-        reply = Reply(answer, remarks, lang, keep, body.bounds, id=place.id)
+        keep = partial(histories.keep, place, said, heard)
+        write = partial(form.written, self.assistant, turn.owner, text, lang) if form else None
+        reply = Reply(answer, remarks, lang, keep, body.bounds, id=place.id, write=write)
         return reply, {"X-Thread-Id": self.key.outside(turn.thread) or ""}
 
     async def _helped(self, body: Completion, user: str) -> "Reply":
@@ -210,12 +254,18 @@ def _chat(for_whom: exchange.Speaking, key: Key) -> str | None:
 
 def exchanges(messages: Sequence[ChatMessage]) -> list[Exchange]:
     """Return what was said as what a user typed and was answered."""
-    said = list[Exchange]()
-    for message in messages:
-        if message.role == "user":
-            said.append(Exchange(unwrapped(message.text)[0] or message.text, ""))
-        elif said:
-            said[-1] = Exchange(said[-1].text, BETWEEN.join(filter(None, (said[-1].answer, message.text))))
+    said, calls = list[Exchange](), list[str]()
+    for role, group in groupby(messages, lambda message: message.role):
+        together = [*group]
+        if role == "tool":
+            results = bounded_results([(message.tool_call_id, message.text) for message in together], calls)
+            said.append(Exchange(written_results(results), "", RESULT))
+        elif role == "user":
+            said += [Exchange(unwrapped(message.text)[0] or message.text, "") for message in together]
+        else:
+            said = said or [Exchange(None, "")]
+            said[-1] = replace(said[-1], answer=BETWEEN.join(filter(None, (message.answer for message in together))))
+        calls = [call.id for message in together for call in message.tool_calls or ()]
     return said
 
 
@@ -266,11 +316,13 @@ class Reply:
         bounds: Bounds | None = None,
         model: str = MODEL,
         id: str = "",
+        write: Write | None = None,
     ) -> None:
         self.id, self.model = id or uuid.uuid4().hex, model
         """The id of the message, and the model that answers."""
         self._answer, self._lang, self.keep = answer, lang, keep
-        self._bounds, self._said, self.text = bounds or Bounds(), "", ""
+        self._write, self._of_written = write, bounds or Bounds()
+        self._bounds, self._said, self.text = Bounds() if write else self._of_written, "", ""
         """What the answer says, and what of it is within its bounds."""
         self._remarks = remarks
         self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
@@ -278,11 +330,18 @@ class Reply:
         self._unfinished = ""
         self._reason: FinishReason = "stop"
         self.annotations: list[dict[str, Any]] = []
+        self.calls: list[SentCall] = []
+        """What the client is to call."""
 
     @property
     def reason(self) -> FinishReason:
         """Why the answer has ended."""
-        return self._bounds.reason or self._reason
+        return "tool_calls" if self.calls else self._bounds.reason or self._reason
+
+    @property
+    def answer(self) -> str:
+        """What it says and calls, as it stands in the history of the client."""
+        return said_and_called(self.text, self.calls)
 
     async def total(self) -> AsyncIterator[dict[str, Any]]:
         """Yield the answer when it is over. Raises HttpRefusal: it has failed, and what it said before that."""
@@ -291,10 +350,12 @@ class Reply:
         except exchange.HttpRefusal as failed:
             failed.detail = BETWEEN.join(filter(None, (self.text, failed.detail)))
             raise
-        await self.keep(self.text)
+        await self.keep(self.answer)
         inline = [delta["inline_data"] for delta in deltas if "inline_data" in delta]
-        extras = (("annotations", self.annotations), ("inline_data", inline))
-        message = {"role": "assistant", "content": self.text} | {name: extra for name, extra in extras if extra}
+        calls = [call.model_dump() for call in self.calls]
+        extras = (("annotations", self.annotations), ("inline_data", inline), ("tool_calls", calls))
+        content = self.text if self.text or not calls else None
+        message = {"role": "assistant", "content": content} | {name: extra for name, extra in extras if extra}
         choice = {"index": 0, "message": message, "finish_reason": self.reason}
         yield {**self._head, "object": "chat.completion", "choices": [choice], "usage": self.usage}
 
@@ -313,7 +374,7 @@ class Reply:
             error = error_of(failed.status_code, failed.detail, failed.code)
             yield format_sse_event(data_str=safe_json({"error": error}))
             return
-        await self.keep(self.text)
+        await self.keep(self.answer)
         if not is_begun:
             yield self._chunk(head)
         if self.annotations:
@@ -325,6 +386,23 @@ class Reply:
 
     async def deltas(self) -> AsyncIterator[dict[str, Any]]:
         """Yield what each event adds, and at the end know all of it. Raises HttpRefusal: the answer has failed."""
+        if self._write is None:
+            async for delta in self._in_words():
+                yield delta
+            return
+        held = [delta async for delta in self._in_words()]
+        if self.calls:
+            for delta in held:
+                yield delta
+            return
+        written = await self._write(self._said)
+        for call in written.calls:
+            self._count(call)
+        self._bounds, self.annotations = self._of_written, []
+        self.text = self._bounds.passes(written.text, is_last=True)
+        yield {"content": self.text}
+
+    async def _in_words(self) -> AsyncIterator[dict[str, Any]]:
         for delta in self._add(self._remarks):
             yield delta
         async for event in self._answer.read():
@@ -339,6 +417,9 @@ class Reply:
         match event:
             case Sources() | Images():
                 yield {"inline_data": inline_data(event)}
+            case ToolRequest():
+                self.calls.append(sent_call(event))
+                yield {"tool_calls": [{"index": len(self.calls) - 1, **self.calls[-1].model_dump()}]}
             case Token(text=text):
                 yield from self._add(text, is_new=not self._unfinished)
                 self._unfinished += text
@@ -348,18 +429,24 @@ class Reply:
                 self._unfinished = ""
                 if isinstance(event, Message):
                     self._cite(event, len(self._said) - len(text))
-            case Error(code=code, text=text) if code != RETRY:
-                if failed := failure_of(event):
-                    raise failed
-                if code in (*CUT, LOOP):
-                    self._reason = "content_filter" if code == FILTERED else "length"
-                yield from self._add(text)
+            case Error(code=code) if code != RETRY:
+                yield from self._fail(event)
             case TurnEnd(held_by=person) if person:
                 yield from self._add(say("held", self._lang, name=person))
             case ModelEnd():
-                self.usage["prompt_tokens"] += event.input_tokens
-                self.usage["completion_tokens"] += event.output_tokens
-                self.usage["total_tokens"] += event.input_tokens + event.output_tokens
+                self._count(event)
+
+    def _count(self, call: ModelEnd) -> None:
+        self.usage["prompt_tokens"] += call.input_tokens
+        self.usage["completion_tokens"] += call.output_tokens
+        self.usage["total_tokens"] += call.input_tokens + call.output_tokens
+
+    def _fail(self, error: Error) -> Iterator[dict[str, Any]]:
+        if failed := failure_of(error):
+            raise failed
+        if error.code in (*CUT, LOOP):
+            self._reason = "content_filter" if error.code == FILTERED else "length"
+        yield from self._add(error.text)
 
     def _add(self, text: str, *, is_new: bool = True, is_last: bool = False) -> Iterator[dict[str, Any]]:
         addition = BETWEEN + text if is_new and self._said and text else text

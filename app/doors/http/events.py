@@ -61,7 +61,7 @@ class EventStreams(Beside):
         self._assistant = assistant
         self._streams: dict[EventStream, None] = {}
         self._first = asyncio.Event()
-        sources = [source for source in assistant.sources if source is not assistant.seats.moved]
+        sources = [source for source in assistant.sources if not source.is_silent]
         self._clock = Clock(assistant.memory, sources, self._deliver, reaches=self._reaches)
         assistant.memory.erasers.append(self._erase)
 

@@ -13,12 +13,14 @@ from app.assistant.file_reader import FileReader
 from app.assistant.system_messages import SystemMessages
 from app.doors.http.answers import Answers
 from app.doors.http.front_ends import PASSING
-from app.security.api_keys import Key, Scope
-from app.security.audit import Action, Audit
+from app.security.api_keys import EVERYTHING, Key, Scope, holder_of
+from app.security.audit import Action, deed
 from prompts import languages
 
 DEVICE = "http"
 """The door, as tools and permissions know it."""
+BETWEEN = "\n\n"
+"""Stands between two messages of one answer."""
 LONGEST_NAME = 200
 """Characters of the name of a thread, a user or a message."""
 MOST_MESSAGES = 2_000
@@ -89,6 +91,20 @@ def having(key: Key | None, scope: Scope) -> Key:
     return key
 
 
+def allowed(scope: Scope) -> params.Depends:
+    """Return what lets only callers with a scope pass."""
+
+    async def check(request: Request) -> None:
+        keys = request.app.state.keys
+        kind, _, secret = request.headers.get("authorization", "").partition(" ")
+        holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
+        if secret and keys and holder is None:
+            raise HTTPException(401, "This key is not known here.")
+        request.state.key = having(holder if keys else EVERYTHING, scope)
+
+    return params.Depends(check)
+
+
 def operator(request: Request) -> Key:
     """Return who calls. Raises HTTPException: the key may not operate."""
     return having(caller(request), "operate")
@@ -109,7 +125,7 @@ def audited(what: Action) -> params.Depends:
             yield
             return
         thread, user = (request.path_params.get(name, "").replace(SLASH, "/") for name in ("thread", "user"))
-        async with request.app.state.assistant.services.get(Audit).deed(who(key), what, thread, user):
+        async with deed(request.app.state.assistant.services, who(key), what, thread, user):
             yield
 
     return params.Depends(note)

@@ -11,6 +11,12 @@ RESULT = re.compile(r"\nTool `[^`\n]{1,200}` Output: ")
 """Begins what Open WebUI adds behind the words of a tool's result."""
 UNKNOWN = "### Task:"
 TAG = re.compile(r"<(/?[A-Za-z][\w-]{0,100})")
+CLOSING = re.compile(r"</[A-Za-z][\w-]{0,100}>")
+MOST_BLOCKS = 20
+"""Elements before the words that are looked at."""
+OF_PERSON = re.compile("user|query|question|prompt|input|message|request", re.IGNORECASE)
+"""Is in the names of elements in which what a person typed may stand."""
+SPACE = re.compile(r"\s*")
 PASSING = "local:"
 """Begins the id that Open WebUI gives a chat that it does not keep; several such chats have the same one."""
 
@@ -20,6 +26,12 @@ def unwrapped(text: str) -> tuple[str, str]:
 
     Of an unknown wrapping nobody knows what was typed, so that all of it is the rest.
     """
+    begin = _behind_blocks(text)
+    if begin and text[begin:].lstrip().startswith(WRAPPED):
+        words, foreign = unwrapped(text[begin:].lstrip())
+        return (words, text[:begin] + foreign) if words else ("", text)
+    if begin and not CLOSING.search(text, begin):
+        return text[begin:].strip(), text[:begin]
     result = RESULT.search(text)
     if not text.startswith(WRAPPED):
         typed = text[: result.start()] if result else text
@@ -30,8 +42,31 @@ def unwrapped(text: str) -> tuple[str, str]:
         begin = whole.rfind(before) + len(before)
         # A tool's result may tell where the context ends, and a document may look like the result of a tool.
         if begin >= len(before) and whole.endswith(behind) and not result:
-            return whole[begin : len(whole) - len(behind)].strip(), text[:begin]
+            typed = whole[begin : len(whole) - len(behind)].strip()
+            start = _behind_blocks(typed)
+            # A list of files may stand within the template, before the words.
+            start = 0 if CLOSING.search(typed, start) else start
+            return typed[start:].strip(), text[:begin] + typed[:start]
     return "", text
+
+
+def _behind_blocks(text: str) -> int:
+    """Return where the elements of several lines end with which a text begins; 0 if words may stand in one of them.
+
+    An element ends with its last closing tag: what stands in it may have such a tag as well.
+    """
+    begin = 0
+    for _ in range(MOST_BLOCKS):
+        space = SPACE.match(text, begin)
+        opening = TAG.match(text, space.end() if space else begin)
+        if opening is None:
+            break
+        closing = f"</{opening[1]}>"
+        end = text.rfind(closing, begin)
+        if "\n" not in text[begin : max(end, begin)] or OF_PERSON.search(opening[1]):
+            return 0
+        begin = end + len(closing)
+    return begin if text[begin:].strip() else 0
 
 
 def _has_block(text: str) -> bool:

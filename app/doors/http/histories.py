@@ -15,15 +15,16 @@ from langgraph.store.base import BaseStore, PutOp, SearchItem
 
 from agents.memory.inbox import storable
 from agents.memory.store import LINKS, Namespace, namespace_of, namespace_of_thread
+from agents.state.person import RESULT
+from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant
 from app.assistant.branches import BEGINNING, parents_in
 from app.assistant.turn import Exchange, Turn
+from app.doors.http.exchange import BETWEEN
 from app.security.api_keys import Key
 
 MOST_EQUAL = 20
 """Talks with the same words that are looked at, the latest first."""
-BETWEEN = "\n\n"
-"""Stands between two messages of one answer."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Histories:
     """Whether the client always sends all that was said in a chat; else it may leave out what the chat has."""
 
     async def place(
-        self, said: Sequence[Exchange], text: str, id: str | None = None, behind: str | None = None
+        self, said: Sequence[Exchange], message: Exchange, id: str | None = None, behind: str | None = None
     ) -> Place:
         """Return where a message goes on that was said behind this, and note that it does.
 
@@ -65,16 +66,22 @@ class Histories:
         Raises:
             HTTPException: that message is not known, or is another person's (404).
         """
-        chains, spoken = self._chains([*said, Exchange(text, "")]), _digests(said)
+        greeting, said = _parted(said)
+        chains, spoken, text = self._chains([*said, message]), _digests(said), message.text or ""
         async with self.assistant.memory.locks.hold(f"\0histories {self.key.name} {self.user} {self.chat}"):
             if behind:
                 place, before = await self._behind(behind, said), None
             elif self.chat is not None:
                 place, before = await self._in_chat(self.chat, said, chains[-2], spoken[-1], text), None
+                place = replace(place, after=await self._behind_answers(self.chat, place.after, message.source))
             else:
                 place, before = await self._by_words(said, chains[:-1], spoken, text, id)
             most = self.assistant.limits.message_length
-            rest = [Exchange(each.text[:most], each.answer[:most]) for each in place.before]
+            if greeting and place.after == BEGINNING:
+                place = await self._behind_greeting(place, greeting)
+            rest = [
+                replace(each, text=each.text and each.text[:most], answer=each.answer[:most]) for each in place.before
+            ]
             place = replace(
                 place, before=rest, id=id or place.id or await self._unanswered(place, text) or uuid.uuid4().hex
             )
@@ -101,9 +108,9 @@ class Histories:
             return Place(thread, at, (), place.id)
         return place
 
-    async def keep(self, place: Place, said: Sequence[Exchange], text: str, answer: str) -> None:
+    async def keep(self, place: Place, said: Sequence[Exchange], message: Exchange, answer: str) -> None:
         """Note what was answered to a message at its place."""
-        said = [*said, Exchange(text, answer)]
+        said = [*_parted(said)[1], replace(message, answer=answer)]
         item = await self._store.aget(self._chains(said)[-1], place.id)
         if item:
             await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digests(said)[-1]})
@@ -132,7 +139,10 @@ class Histories:
         if not said and await self._is_new_alone(chat, at):
             return Place(chat, None)
         path, lines = await branches.path(chat, at), await self.assistant.memory.transcript.lines(chat)
-        texts = {line.message_id: line.text for line in lines if line.role == "user"}
+        # A client may leave out what its tools gave.
+        hidden = {CHOICE} if any(each.source == RESULT for each in said) else {CHOICE, RESULT}
+        asked = [line for line in lines if line.role == "user" and line.metadata.get("source") not in hidden]
+        texts = {line.message_id: line.text for line in asked}
         path = [id for id in path if id in texts]
         if not said:
             # A client may send a history once, and from then on the new words alone.
@@ -142,6 +152,31 @@ class Histories:
         if len(said) <= len(path):
             return Place(chat, path[len(said) - 1])
         return Place(chat, path[-1] if path else BEGINNING, said[len(path) :])
+
+    async def _behind_greeting(self, place: Place, greeting: Sequence[Exchange]) -> Place:
+        """Return the place behind the greeting of a thread, which is read in if it has none."""
+        branches = self.assistant.branches
+        at = await branches.at(place.thread)
+        [first, *_] = await branches.path(place.thread, at) if at else [""]
+        entry = await self.assistant.message(place.thread, first) if first else None
+        if entry and entry.text is None:
+            return replace(place, after=first)
+        return replace(place, before=[*greeting, *place.before])
+
+    async def _behind_answers(self, chat: str, after: str | None, source: str) -> str | None:
+        """Return the last of the messages behind a turn that histories do not show: they only answer what it asked.
+
+        A client may also leave out what its tools gave, but for a message of this kind itself.
+        """
+        answers = {CHOICE} if source == RESULT else {CHOICE, RESULT}
+        at = await self.assistant.branches.at(chat) if after else after
+        path = await self.assistant.branches.path(chat, at) if at and at != after else []
+        for id in path[path.index(after) + 1 :] if after in path else []:
+            entry = await self.assistant.message(chat, id)
+            if entry is None or entry.source not in answers:
+                break
+            after = id
+        return after
 
     async def _ends_with(self, chat: str, at: str, said: Sequence[Exchange]) -> bool:
         """Tell whether these are the last words up to a message of a chat, all of them noted as behind each other."""
@@ -217,7 +252,7 @@ class Histories:
         chain = hashlib.sha256(repr((self.chat, self.user if self.chat is None else "")).encode("utf-8", "replace"))
         chains = [self._kept(chain.hexdigest())]
         for exchange in said:
-            chain.update(hashlib.sha256(exchange.text.strip().encode("utf-8", "replace")).digest())
+            chain.update(hashlib.sha256((exchange.text or "").strip().encode("utf-8", "replace")).digest())
             chains.append(self._kept(chain.hexdigest()))
         return chains
 
@@ -237,12 +272,18 @@ class Histories:
         return self.assistant.memory.store
 
 
+def _parted(said: Sequence[Exchange]) -> tuple[Sequence[Exchange], Sequence[Exchange]]:
+    """Return the greeting at the head of a history, if it has one, and all that was said behind it."""
+    count = sum(exchange.text is None for exchange in said[:1])
+    return said[:count], said[count:]
+
+
 def _digests(said: Sequence[Exchange]) -> list[str]:
     """Return a digest of each beginning of what was said on both sides, the empty one first."""
     digest = hashlib.sha256()
     digests = [digest.hexdigest()]
     for exchange in said:
-        for words in (exchange.text, exchange.answer):
+        for words in (exchange.text or "", exchange.answer):
             digest.update(hashlib.sha256(words.strip().encode("utf-8", "replace")).digest())
         digests.append(digest.hexdigest())
     return digests

@@ -7,7 +7,7 @@ from agents.events import CUT, REBUILT, RETRY, Error
 from agents.models.window import Window
 from app.doors.http.exchange import HttpRefusal
 
-FinishReason = Literal["stop", "length", "content_filter"]
+FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]
 UNDONE: Mapping[str, Sequence[object]] = {
     "audio": (),
     "function_call": ("auto", "none"),
@@ -16,7 +16,6 @@ UNDONE: Mapping[str, Sequence[object]] = {
     "modalities": (["text"],),
     "moderation": (),
     "n": (1,),
-    "response_format": ({"type": "text"},),
     "tool_choice": ("auto", "none"),
     "top_logprobs": (0,),
     "web_search_options": (),

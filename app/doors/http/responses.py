@@ -1,7 +1,7 @@
 """OpenAI's Responses form, which its newer clients speak unless they are told otherwise."""
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Response
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.language.text.clean import safe_json
 from app.doors.http import exchange
+from app.doors.http.client_tools import CallId
 from app.doors.http.completions import Completion, Reply, Talking
 from app.doors.http.delivery import streamed, whole
 from app.doors.http.openai_form import error_of
@@ -29,20 +30,34 @@ class ResponseItem(BaseModel):
     type: str = "message"
     role: Annotated[str, Field(max_length=40)] = "user"
     content: str | list[dict[str, Any]] = ""
+    call_id: CallId = ""
+    name: str = ""
+    arguments: str = ""
+    output: str | list[dict[str, Any]] = ""
 
     def message(self) -> dict[str, Any]:
         """Return it as chat completions have it. Raises HttpRefusal: it is no message."""
+        if self.type == "function_call":
+            call = {"id": self.call_id, "function": {"name": self.name, "arguments": self.arguments}}
+            return {"role": "assistant", "tool_calls": [call]}
+        if self.type == "function_call_output":
+            return {"role": "tool", "tool_call_id": self.call_id, "content": _content(self.output)}
         if self.type != "message":
             raise exchange.HttpRefusal(
                 422, f"Items of the kind {self.type!r} are not read.", "unsupported_value", "input"
             )
-        if isinstance(self.content, str):
-            return {"role": self.role, "content": self.content}
-        parts = [{**part, "type": KINDS.get(str(part.get("type")), str(part.get("type")))} for part in self.content]
-        for part in parts:
-            if "image_url" in part:
-                part["image_url"] = {"url": str(part["image_url"])}
-        return {"role": self.role, "content": parts}
+        return {"role": self.role, "content": _content(self.content)}
+
+
+def _content(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """Return the content of an item as chat completions have it."""
+    if isinstance(content, str):
+        return content
+    parts = [{**part, "type": KINDS.get(str(part.get("type")), str(part.get("type")))} for part in content]
+    for part in parts:
+        if "image_url" in part:
+            part["image_url"] = {"url": str(part["image_url"])}
+    return parts
 
 
 class NewResponse(BaseModel):
@@ -99,43 +114,53 @@ class ResponseWriter:
         """Yield the response when it is over. Raises HttpRefusal: the answer has failed."""
         async for _ in self._reply.deltas():
             pass
-        await self._reply.keep(self._reply.text)
+        await self._reply.keep(self._reply.answer)
         yield self._response()
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Yield the events of the response. Raises HttpRefusal: it has failed before any word of it."""
-        place, is_begun = {"item_id": f"msg_{self._reply.id}", "output_index": 0}, False
-        in_part = {**place, "content_index": 0}
-        begun: list[tuple[str, Mapping[str, object]]] = [
-            ("response.created", {"response": {**self._head, "status": "in_progress", "output": []}}),
-            ("response.output_item.added", {"output_index": 0, "item": self._item("in_progress")}),
-            ("response.content_part.added", {**in_part, "part": self._part("")}),
-        ]
+        is_begun = False
         try:
             async for delta in self._reply.deltas():
                 if "content" in delta:
-                    for name, fields in [] if is_begun else begun:
-                        yield self._frame(name, fields)
+                    if not is_begun:
+                        yield b"".join(self._begin(has_words=True))
                     is_begun = True
-                    yield self._frame(
-                        "response.output_text.delta", {**in_part, "delta": delta["content"], "logprobs": []}
-                    )
+                    words = {**self._place, "content_index": 0, "delta": delta["content"], "logprobs": []}
+                    yield self._frame("response.output_text.delta", words)
         except exchange.HttpRefusal as failed:
             if not is_begun:
                 raise
             yield self._frame("error", error_of(failed.status_code, failed.detail, failed.code))
             return
-        await self._reply.keep(self._reply.text)
-        for name, fields in [] if is_begun else begun:
-            yield self._frame(name, fields)
-        response, text = self._response(), self._reply.text
-        yield self._frame("response.output_text.done", {**in_part, "text": text, "logprobs": []})
-        yield self._frame("response.content_part.done", {**in_part, "part": self._part(text)})
-        yield self._frame("response.output_item.done", {"output_index": 0, "item": response["output"][0]})
+        await self._reply.keep(self._reply.answer)
+        if not is_begun:
+            yield b"".join(self._begin(has_words=not self._reply.calls))
+        response = self._response()
+        for place, item in enumerate(response["output"]):
+            yield b"".join(self._call(place, item) if item["type"] == "function_call" else self._end(item))
         yield self._frame(f"response.{response['status']}", {"response": response})
 
+    @property
+    def _place(self) -> dict[str, object]:
+        return {"item_id": f"msg_{self._reply.id}", "output_index": 0}
+
+    def _begin(self, *, has_words: bool) -> Iterator[bytes]:
+        yield self._frame("response.created", {"response": {**self._head, "status": "in_progress", "output": []}})
+        if has_words:
+            added = {"output_index": 0, "item": self._item("in_progress")}
+            yield self._frame("response.output_item.added", added)
+            part = {**self._place, "content_index": 0, "part": self._part("")}
+            yield self._frame("response.content_part.added", part)
+
+    def _end(self, item: Mapping[str, object]) -> Iterator[bytes]:
+        in_part, text = {**self._place, "content_index": 0}, self._reply.text
+        yield self._frame("response.output_text.done", {**in_part, "text": text, "logprobs": []})
+        yield self._frame("response.content_part.done", {**in_part, "part": self._part(text)})
+        yield self._frame("response.output_item.done", {"output_index": 0, "item": item})
+
     def _response(self) -> dict[str, Any]:
-        usage, is_whole = self._reply.usage, self._reply.reason == "stop"
+        usage, is_whole = self._reply.usage, self._reply.reason in ("stop", "tool_calls")
         told = {
             "input_tokens": usage["prompt_tokens"],
             "input_tokens_details": {"cached_tokens": 0},
@@ -146,7 +171,29 @@ class ResponseWriter:
         why = "content_filter" if self._reply.reason == "content_filter" else "max_output_tokens"
         ended = {"incomplete_details": None if is_whole else {"reason": why}}
         status = "completed" if is_whole else "incomplete"
-        return {**self._head, "status": status, "output": [self._item(status)], "usage": told, **ended}
+        return {**self._head, "status": status, "output": self._output(status), "usage": told, **ended}
+
+    def _output(self, status: str) -> list[dict[str, Any]]:
+        calls = [
+            {
+                "id": f"fc_{call.id}",
+                "type": "function_call",
+                "call_id": call.id,
+                **call.function.model_dump(),
+                "status": "completed",
+            }
+            for call in self._reply.calls
+        ]
+        return [*([self._item(status)] if self._reply.text or not calls else []), *calls]
+
+    def _call(self, place: int, item: dict[str, Any]) -> Iterator[bytes]:
+        at, arguments = {"item_id": item["id"], "output_index": place}, item["arguments"]
+        begun = {**item, "arguments": "", "status": "in_progress"}
+        yield self._frame("response.output_item.added", {"output_index": place, "item": begun})
+        yield self._frame("response.function_call_arguments.delta", {**at, "delta": arguments})
+        done = {**at, "name": item["name"], "arguments": arguments}
+        yield self._frame("response.function_call_arguments.done", done)
+        yield self._frame("response.output_item.done", {"output_index": place, "item": item})
 
     def _item(self, status: str) -> dict[str, Any]:
         content = [] if status == "in_progress" else [self._part(self._reply.text)]

@@ -9,11 +9,12 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request, Response, params
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
@@ -26,8 +27,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
 from agents.events import EVENTS
 from app.assistant import Assistant
+from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
-from app.composition import make_file_reader
+from app.composition import make_file_reader, plugins_found
 from app.composition.workers import open_for_door
 from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
@@ -37,14 +39,11 @@ from app.doors.http.measures import Measures
 from app.doors.http.openai_form import error_of
 from app.doors.http.page import router as page
 from app.doors.http.page.guard import PageRoute, refused
-from app.doors.http.seat import page as seat_page
-from app.doors.http.seat import paths as seat_paths
 from app.doors.http.server import make_server
 from app.doors.visit import FAULTS
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
-from app.security.api_keys import EVERYTHING, Key, holder_of
-from app.security.api_keys import Scope as KeyScope
+from app.security.api_keys import Key
 from app.security.rates import HourlyCount
 from app.settings import Settings
 
@@ -55,6 +54,8 @@ MOST_WRONG_KEYS = 20
 """Wrong keys that may be tried on the page from one address within an hour."""
 MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
 """Bytes of a request's body, and of one of the page, which may bring files; one with a history has its setting."""
+UPLOADS, MARKS, MOST_MARKS = "/talk/", (b",", b"[", b"{"), 500_000
+"""How many of the marks between values a body of JSON may have: reading many values holds everybody up."""
 LABELS = ("method", "path", "status")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The methods that are counted by name; a client may send any word for one."""
@@ -84,7 +85,7 @@ class Gate:
         self, app: ASGIApp, measures: CollectorRegistry, *, most: int, is_local: bool, origins: Collection[str]
     ) -> None:
         self._app, self._is_local, self._origins = app, is_local, origins
-        self._most = {"/talk/": MOST_UPLOADED, "/v1/": most, agui.PATH: most}
+        self._most = {UPLOADS: MOST_UPLOADED, "/v1/": most, agui.PATH: most}
         self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
@@ -122,7 +123,7 @@ class Gate:
                 refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
             else:
-                await self._app(asked, _bounded(receive, most), answer)
+                await self._app(asked, _bounded(receive, most, is_json=not path.startswith(UPLOADS)), answer)
         finally:
             # The path of a route names nobody.
             path = getattr(asked.get("route"), "path", "other")
@@ -164,16 +165,20 @@ def _undivided(raw: bytes) -> str:
     return exchange.SLASH.join(unquote(part).replace(exchange.SLASH, "\0") for part in parts)
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """Count the bytes of a body whose length was not told."""
-    size = 0
+def _bounded(receive: Receive, most: int, *, is_json: bool) -> Receive:
+    """Count the bytes of a body whose length was not told, and the marks between values of JSON."""
+    size = marks = 0
 
     async def bounded() -> Message:
-        nonlocal size
+        nonlocal size, marks
         message = await receive()
-        size += len(message.get("body", b""))
+        body = message.get("body", b"")
+        size += len(body)
+        marks += sum(map(body.count, MARKS)) if is_json else 0
         if size > most:
             raise HTTPException(413, f"A body may have {most} bytes.")
+        if marks > MOST_MARKS:
+            raise HTTPException(413, f"A body may have {MOST_MARKS} commas and brackets.")
         return message
 
     return bounded
@@ -197,19 +202,6 @@ def _methods(request: Request) -> Iterator[str]:
         scope = {**request.scope, "method": "GET" if method == "HEAD" else method}
         if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
             yield method
-
-
-def allowed(scope: KeyScope, keys: Sequence[Key]) -> params.Depends:
-    """Return what lets only callers with a scope pass."""
-
-    async def check(request: Request) -> None:
-        kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
-        if secret and keys and holder is None:
-            raise HTTPException(401, "This key is not known here.")
-        request.state.key = exchange.having(holder if keys else EVERYTHING, scope)
-
-    return params.Depends(check)
 
 
 operations = APIRouter()
@@ -292,8 +284,8 @@ def make_app(
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> FastAPI:
-    """Return the application, with the lab if it is given the settings; the caller closes its `state.closing`."""
-    answers = Answers(assistant)
+    """Return the application, with the lab if it is given the settings; it works within `serving`."""
+    answers = Answers(assistant, [key.name for key in keys if key.allows("operate")])
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     for kind in (*FAULTY, *FAULTS, Exception):
@@ -304,11 +296,15 @@ def make_app(
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
-    for router in (turns.router, threads.router, seat_paths.router, completions.router, responses.router, agui.router):
-        app.include_router(router, dependencies=[allowed("talk", keys)])
-    app.include_router(peers.make_router(assistant, answers, allowed("talk", keys)))
-    for router in (event_paths.router, page.router, seat_page.router, operations):
+    for router in (turns.router, threads.router, completions.router, responses.router, agui.router):
+        app.include_router(router, dependencies=[exchange.allowed("talk")])
+    app.include_router(peers.make_router(assistant, answers, exchange.allowed("talk")))
+    for router in (event_paths.router, page.router, operations):
         app.include_router(router)
+    app.state.plugins = [import_module(name) for plugin in plugins_found().values() for name in plugin.routes]
+    for module in app.state.plugins:
+        if hasattr(module, "router"):
+            app.include_router(module.router)
     app.state.front_ends = settings.front_ends if settings else {}
     if settings:
         lab.add_to(app, settings)
@@ -320,6 +316,19 @@ def make_app(
 
 
 @asynccontextmanager
+async def serving(app: FastAPI) -> AsyncIterator[None]:
+    """Let an application work; at the end answers that run get some seconds to end."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(app.state.streams)
+        for part in app.state.closing:
+            stack.push_async_callback(part.close)
+        for module in app.state.plugins:
+            if hasattr(module, "serving"):
+                await stack.enter_async_context(module.serving(app))
+        yield
+
+
+@asynccontextmanager
 async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[FastAPI]:
     """Yield the application; at the end answers that run get some seconds to end."""
     async with open_for_door(settings) as assistant, AsyncExitStack() as stack:
@@ -328,12 +337,16 @@ async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[Fa
             callbacks = Callbacks(assistant.memory, str(url), settings.memory_callback_secret)
             await callbacks.prepare()
             await stack.enter_async_context(callbacks)
-        await stack.enter_async_context(seat_paths.clock_of(assistant))
+        # Nobody is told anything by them, so they need no stream of a user.
+        silent = [source for source in assistant.sources if source.is_silent]
+        await stack.enter_async_context(Clock(assistant.memory, silent, _nothing))
         app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
-        await stack.enter_async_context(app.state.streams)
-        for part in app.state.closing:
-            stack.push_async_callback(part.close)
+        await stack.enter_async_context(serving(app))
         yield app
+
+
+async def _nothing(ring: Ring) -> None:
+    pass
 
 
 async def serve(settings: Settings, host: str, port: int) -> int:

@@ -23,7 +23,7 @@ router = APIRouter(responses=FAULTS)
 @router.get("/threads")
 async def threads(key: Caller, assistant: Served, user: UserName = None) -> dict[str, list[dict[str, Any]]]:
     """List the threads, or those in which a user has written, the latest first."""
-    infos = await assistant.threads(key.user(user))
+    infos = await assistant.threads(key.user(user), key.prefix)
     named = [(key.outside(info.thread), info) for info in infos]
     return {"threads": [{**asdict(info), "thread": name} for name, info in named if name is not None]}
 

@@ -7,11 +7,12 @@ from functools import cache
 from typing import Literal
 
 from agents.toolkit.commands import CommandCall, SlashCommand
-from app.composition import dialogs_of
+from app.composition import plugins_found
 from app.doors.slash_commands import own_data, talk
 from app.doors.visit import Visit
 from app.presentation.listing import columns
 from app.presentation.texts import say
+from dialogs import Dialog
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
@@ -153,7 +154,6 @@ FIRST = (
 )
 
 LAST = (
-    Command("person", talk.person, is_at_once=True),
     Command("dialogs", talk.dialogs, is_at_once=True),
     Command("state", own_data.state, is_at_once=True),
     Command("history", own_data.history, doors=SMALL, is_at_once=True, picks=own_data.history_picks),
@@ -174,5 +174,7 @@ LAST = (
 @cache
 def commands() -> Mapping[str, Command]:
     """Return every command by its name, in the order of the menus: our own, and those of the dialogs."""
-    brought = [of_dialog(command) for dialog in dialogs_of().values() for command in dialog.commands]
+    # Those of the dialogs come first.
+    found = sorted(plugins_found().values(), key=lambda plugin: not isinstance(plugin, Dialog))
+    brought = [of_dialog(command) for plugin in found for command in plugin.commands]
     return {command.name: command for command in (*FIRST, *brought, *LAST)}

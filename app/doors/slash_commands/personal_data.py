@@ -7,11 +7,11 @@ from typing import Any
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from agents.memory.store import namespace_of
+from agents.plugin import Section
 from app.assistant import Assistant
 from app.assistant.short_term_memory import contents
 from app.presentation.listing import labelled_values, markdown_lines, moment
 from app.presentation.texts import say
-from dialogs import Section
 from prompts import language, table
 
 MOST_ITEMS = 10_000

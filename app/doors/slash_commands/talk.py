@@ -9,7 +9,6 @@ from app.composition.supervisor_tools import ability
 from app.doors.visit import Visit
 from app.presentation.listing import columns, first_line, moment, own_thread_lines
 from app.presentation.texts import say
-from prompts import sentence
 
 UNDO = "undo"
 """The message that takes back what was written last, in every language."""
@@ -79,23 +78,6 @@ async def retry(visit: Visit, argument: str, lang: str) -> str:
         turn = visit.turn(last.text, source=spoken_or_typed if last.text else "command", quoted=quoted)
     await visit.play(turn)
     return ""
-
-
-async def person(visit: Visit, argument: str, lang: str) -> str:
-    """Call a person to the conversation, or go back to the assistant."""
-    seats = visit.assistant.seats
-    seat = await seats.of(visit.thread)
-    if argument == BACK:
-        if await seats.leave(visit.thread):
-            # What the user is told of it comes as a notice.
-            return ""
-        return sentence("seat", "withdrawn" if await seats.withdraw(visit.thread) else "not_called", lang)
-    if seat and seat.holder:
-        return sentence("seat", "is_here", lang, name=seat.holder)
-    if not seats.wait:
-        return sentence("seat", "none", lang)
-    await seats.call(visit.thread, visit.owner, lang, "user", argument)
-    return sentence("seat", "called_by_user", lang)
 
 
 async def new(visit: Visit, argument: str, lang: str) -> str:

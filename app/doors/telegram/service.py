@@ -19,6 +19,7 @@ from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
 from app.composition import make_file_reader
 from app.composition.workers import open_for_door
+from app.doors.operators import OperatorChats
 from app.doors.telegram.access import link
 from app.doors.telegram.bot import ServiceBot, bot_of, connected, token_of
 from app.doors.telegram.delivery.posting import Posting
@@ -28,7 +29,6 @@ from app.doors.telegram.place import TelegramPlace, ThreadNames, read_names
 from app.doors.telegram.updates.commands import describe, offer_menus
 from app.doors.telegram.updates.inbox import Inbox
 from app.doors.telegram.updates.operator import Faults
-from app.doors.telegram.updates.operator_chat import OperatorChat
 from app.doors.telegram.updates.polling import Poller, remove_webhook
 from app.doors.telegram.updates.webhook import Hook, listening
 from app.presentation.listing import moment
@@ -81,9 +81,8 @@ async def open_door(
         faults = Faults()
         logging.getLogger().addHandler(faults)
         stack.callback(logging.getLogger().removeHandler, faults)
-        operators = None
-        if (chat := settings.operator_chat) is not None:
-            operators = OperatorChat(door, chat, settings.operator_users, lang)
+        chats = assistant.services.find(OperatorChats)
+        operators = chats.open(door, lang) if chats else None
         inbox = Inbox(door, faults, operators)
         stack.push_async_callback(door.chats.close, patience)
         await inbox.recover()

@@ -61,8 +61,9 @@ class TerminalDoor:
 
     async def begin(self, visit: Visit, name: str) -> str:
         """Return the thread of that name; without a name a new thread."""
-        taken = {info.thread for info in await visit.assistant.threads()} | {visit.thread}
-        free = (f"{visit.owner}-{number}" for number in range(2, len(taken) + 3))
+        prefix = f"{visit.owner}-"
+        taken = {visit.thread, *(info.thread for info in await visit.assistant.threads(prefix=prefix))}
+        free = (f"{prefix}{number}" for number in range(2, len(taken) + 3))
         return name or next(thread for thread in free if thread not in taken)
 
     def named(self, thread: str) -> str:

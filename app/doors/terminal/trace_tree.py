@@ -10,8 +10,8 @@ from rich.tree import Tree
 
 from agents import events
 from agents.events.views import View
+from agents.models import FREE
 from app.presentation.texts import one_line
-from app.usage import FREE
 
 LONGEST_LINE = 160
 

@@ -16,10 +16,12 @@ from pydantic import Field
 
 from agents.errors import UsageError
 from agents.language.schedule import Moment
-from agents.language.schedule.calendar import daily
+from agents.language.schedule.calendar import DAILY, daily
 from agents.language.schedule.parser import moment, problem
 from agents.language.schedule.period import period
+from agents.language.schedule.series import without_next
 from agents.language.schedule.wording import worded_instant
+from agents.language.text.stems import stems
 from agents.language.text.vocabulary import listening
 from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
@@ -28,7 +30,7 @@ from agents.toolkit.result import Page
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.records import Kind, Reminder, described, timing
 from dialogs.planner.reschedule import is_shift, moved, names_no_day, repeats
-from dialogs.planner.store import MOST_REMINDERS, Reminders
+from dialogs.planner.store import MOST_REMINDERS, RING, Reminders
 from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, When, asks
 from dialogs.planner.wording import said
 
@@ -65,13 +67,31 @@ class KeptReminders(KeptList):
 
     def compared(self, values: Json) -> tuple[object, ...]:
         """Return what is reminded of, and when."""
-        return values["text"], values["zone"], values["rule"], values["start"]
+        return values["text"], values["zone"], values["rule"], values["start"], values.get("skipped", "")
 
     def same(self, item: Json | None, other: Json | None) -> bool:
         """See `Items`; one that repeats moves on by itself when it rings."""
         if item is None or other is None or not super().same(item, other):
             return item is other
         return item["at_ms"] == other["at_ms"] or bool(item["rule"] and item["rung_ms"] != other["rung_ms"])
+
+    async def question(self, args: Json, runtime: Runtime) -> str | None:
+        """See `KeptList`. Raises as `refuse_other_kinds`."""
+        await self.refuse_other_kinds(args["numbers"], runtime)
+        return await super().question(args, runtime)
+
+    async def refuse_other_kinds(self, numbers: Collection[int], runtime: Runtime) -> None:
+        """Check what is to be deleted: "all timers" are timers and nothing else.
+
+        Raises:
+            Refused: the user has named a kind of which there are entries, and others are to be deleted.
+        """
+        lang, heard = runtime.state["lang"], {*stems(runtime.state["heard"]["text"] or "", runtime.state["lang"])}
+        live = await live_reminders(runtime)
+        named = {it.kind for it in live if heard.issuperset(stems(said(f"kind_{it.kind}", lang), lang))}
+        others = [line_of(it, runtime) for it in live if it.number in numbers and it.kind not in named]
+        if named and others and not runtime.context.is_shared:
+            raise Refused(said("reminders_other_kind", lang, items="; ".join(others)))
 
     def worded(self, value: Json, lang: str) -> str:
         """Return a reminder with its number, and whether it is over."""
@@ -237,8 +257,8 @@ async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str
     reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
     if reminder is None and not await begun(runtime, REMINDERS):
         return await REMINDERS.no_such(runtime, [number])
-    following = reminder.moment.following(reminder.moment.at) if reminder and reminder.rule else None
-    if reminder is None or following is None:
+    behind = without_next(reminder.moment, present(runtime)) if reminder and reminder.rule else None
+    if reminder is None or behind is None:
         [over] = await REMINDERS.taken_off(runtime, [number])
         line = line_of(Reminder(**over.values), runtime, hidden=hidden)
         return said("reminder_ticked_off", lang, reminder=line)
@@ -247,7 +267,6 @@ async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str
         if when and not (day and day.start <= reminder.moment.at < day.end):
             upcoming = worded_instant(reminder.moment.at, lang, present(runtime))
             raise Refused(said("reminder_skips_next", lang, when=when, next=upcoming))
-        behind = replace(reminder.moment, at=following)
         reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
     return said("reminder_set", lang, reminder=line_of(reminder, runtime, hidden=hidden))
 
@@ -267,6 +286,7 @@ async def delete_reminders(numbers: Numbers, runtime: Runtime) -> str:
 
     numbers: as listed.
     """
+    await REMINDERS.refuse_other_kinds(numbers, runtime)
     return await REMINDERS.delete(runtime, numbers)
 
 
@@ -321,9 +341,7 @@ async def _put_off_once(reminder: Reminder, when: str, runtime: Runtime, text: s
     has_rung = _has_just_rung(before, runtime)
     at_ms = (has_rung and before.rung_ms) or before.at_ms
     at = await _moved(replace(before, rule=None, start=None, at_ms=at_ms), when, runtime)
-    following = None if has_rung else before.moment.following(before.moment.at)
-    if following:
-        behind = replace(before.moment, at=following)
+    if behind := None if has_rung else without_next(before.moment, present(runtime)):
         reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
     call = runtime.tool_call_id or ""
     added = await stored(replace(at, repeat=None), runtime, call, text=text, kind=before.kind)
@@ -336,14 +354,13 @@ def _has_just_rung(reminder: Reminder, runtime: Runtime) -> bool:
 
 
 async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
-    """Return the reminder that was set or changed in the last turn, else the one that has just rung.
+    """Return the reminder of which this person was told last: it was set, was changed or rang.
 
     Raises:
         Refused: there is none.
     """
-    live, calls = await live_reminders(runtime), _recent_ids(runtime)
-    candidates = [it for it in live if calls & {it.added_by, it.changed_by}]
-    candidates = candidates or [it for it in live if _has_just_rung(it, runtime)]
+    live = await live_reminders(runtime)
+    candidates = _told_last(live, runtime) or [it for it in live if _has_just_rung(it, runtime)]
     if not candidates and when and is_shift(when, runtime.state["lang"]):
         candidates = live
     if not candidates:
@@ -351,12 +368,27 @@ async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
     return chosen_of(candidates, runtime)
 
 
-def _recent_calls(runtime: Runtime) -> list[ToolCall]:
-    """Return the other tool calls of this turn and the last one of the speaker."""
+def _told_last(live: Sequence[Reminder], runtime: Runtime) -> list[Reminder]:
+    """Return what rang since the last write of this turn or the last one; if nothing did, what was written then."""
+    rang: list[Reminder] = []
+    for reply in reversed(_recent_replies(runtime)):
+        calls = {call["id"] for call in reply.tool_calls} - {runtime.tool_call_id}
+        rang += [it for it in live if (reply.id or "").startswith(f"{RING}-{it.id}-")]
+        if written := [it for it in live if calls & {it.added_by, it.changed_by}]:
+            return rang or written
+    return rang
+
+
+def _recent_replies(runtime: Runtime) -> list[AIMessage]:
+    """Return what was said in this turn and the last one of the speaker, what was said unasked since included."""
     talk = runtime.state.get("talk", [])
     heard = [place for place, message in enumerate(talk) if isinstance(message, HumanMessage)]
-    replies = talk[heard[-2] if len(heard) > 1 else 0 :]
-    calls = [call for reply in replies if isinstance(reply, AIMessage) for call in reply.tool_calls]
+    return [it for it in talk[heard[-2] if len(heard) > 1 else 0 :] if isinstance(it, AIMessage)]
+
+
+def _recent_calls(runtime: Runtime) -> list[ToolCall]:
+    """Return the other tool calls of this turn and the last one of the speaker."""
+    calls = [call for reply in _recent_replies(runtime) for call in reply.tool_calls]
     return [call for call in calls if call["id"] != runtime.tool_call_id]
 
 
@@ -370,7 +402,9 @@ async def _moved(reminder: Reminder, when: str, runtime: Runtime) -> Moment:
     calls = reversed(_recent_calls(runtime))
     set_by = next((call for call in calls if call["name"] in SETTING and call["args"]), None)
     words = set_by["args"].get("when") if set_by and set_by["id"] == reminder.added_by else None
-    day_named = not (words and names_no_day(words, listening(words, lang)))
+    # Of each day none is named.
+    is_daily = reminder.rule == DAILY
+    day_named = not words or not (is_daily or names_no_day(words, listening(words, lang)))
     new = moved(when, lang, now, zone, reminder.moment, day_named=day_named)
     if new is None:
         raise await no_time(when, runtime)

@@ -19,10 +19,8 @@ from dialogs.player.store import MediaStore, PlaybackRow
 OTHER = "other"
 """The id of a video that is not in the library."""
 KINDS = {"movie": "film", "episode": "episode"}
-PATIENCE = 15
-"""Seconds in which a title must begin or stop."""
-STEP = 0.2
-"""Seconds between two looks at the screen."""
+LOOKS, STEP = 75, 0.2
+"""How often the screen is looked at until a title has begun or stopped, and the seconds between two looks."""
 PROFILE = "kodi"
 """The owner of the wish to stop after a film. The wish is kept here, because Kodi has no place for it."""
 FOLLOWING = 100
@@ -191,8 +189,8 @@ class KodiPlayer(KodiLibrary):
             raise
 
     async def until(self, is_so: Callable[[KodiScreen | None], bool]) -> KodiScreen | None:
-        """Wait at most `PATIENCE` seconds until the screen shows something; return what it shows then."""
-        for _ in range(round(PATIENCE / STEP)):
+        """Wait a while until the screen shows something; return what it shows then."""
+        for _ in range(LOOKS):
             if is_so(screen := await self.shown()):
                 break
             await asyncio.sleep(STEP)

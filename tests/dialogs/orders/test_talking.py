@@ -9,7 +9,7 @@ from agents.events import ToolEnd
 from agents.memory import open_memory
 from agents.models.script import Call, Line
 from app.assistant.clocks import Ring
-from app.composition import dialogs_of, tables_of
+from app.composition import plugins_found, tables_of
 from app.security.permissions import Permissions
 from dialogs.orders.store import SERVE, Shop
 from dialogs.orders.tools.price_watches import tell_watchers
@@ -187,7 +187,7 @@ async def test_everybody_at_a_terminal_is_the_shops_customer(chat: Chat, ann: An
     chat.expects(orders=look)
     assert "view: cards Order D1001" in await ann.says("What about D1001 and the rest?", thread="other")
 
-    async with open_memory(f"sqlite:///{chat.path}", tables=tables_of(dialogs_of())) as memory:
+    async with open_memory(f"sqlite:///{chat.path}", tables=tables_of(plugins_found())) as memory:
         await Shop(memory.database, memory.ledger).match("boris", "boris_orlov_1002")
     chat.expects(supervisor=BEGIN, orders=look)
     trace = await ann.says("What about D1001 and the rest?", thread="boris")

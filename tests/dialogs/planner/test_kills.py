@@ -1,6 +1,5 @@
 """Reminders ring once each, however often the processes that ring them are killed."""
 
-import asyncio
 import random
 import re
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 
 from app.assistant.clocks import GRACE_MS
 from tests.dialogs.planner.room import BERLIN, open_reminders, set_reminder
-from tests.support.until import until
+from tests.support.until import moment, until
 
 MISSED = re.compile(r"⏰ (\d+)( \(missed: .*\))?")
 REMINDERS, APART = 200, 6
@@ -86,7 +85,7 @@ async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
                 at += ringing.chance.uniform(1, 5 * APART)
                 ringing.set_time(at)
                 if is_kill and not nobody_is_left:
-                    await asyncio.sleep(ringing.chance.uniform(0, 0.1))
+                    await moment(0.1, chance=ringing.chance)
                     ringing.kill(1)
                 await until(all_rang)
         finally:

@@ -33,7 +33,7 @@ async def answers(
     """Let the planner make these calls, a list a turn; return what the tools of the last turn answer."""
     lines = [line for turn in turns for line in (*turn, "Noted.")]
     chat.expects(supervisor=[Call("plan_things", {"brief": "reminders"})], planner=lines, observer=["stay"] * 9)
-    await chat.says(*["and here is one thing more"] * len(turns), lang=lang)
+    await chat.says(*[said] * len(turns), lang=lang)
     chat.script.queues.clear()
     return [event.plain()["object"] for event in chat.events if event.type == "tool.end"][-len(turns[-1]) :]
 
@@ -102,6 +102,20 @@ async def test_what_is_no_choice_stops_nothing(friday: Chat) -> None:
     await friday.says("stop that timer now please, will you", "my sister came by yesterday with the children")
     friday.script.queues.clear()
     assert len(await kept(friday)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"), [("delete all of the timers", "en"), ("удали все таймеры", "ru"), ("删除所有计时器", "zh")]
+)
+async def test_all_is_of_the_kind_that_was_named(friday: Chat, text: str, lang: str) -> None:
+    """A model that would delete more is refused before anybody is asked, and told what is of another kind."""
+    everything = Call("delete_reminders", {"numbers": [1, 2, 3]})
+    await answers(friday, [MUM, PASTA, ALARM], lang=lang)
+    [refused] = await answers(friday, [everything], said=text, lang=lang)
+    assert "1. call mum" in refused
+    assert "3. " in refused
+    assert "pasta" not in refused
+    assert len(await kept(friday)) == 3
 
 
 CORRECTIONS = [

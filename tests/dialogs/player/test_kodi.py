@@ -165,8 +165,7 @@ async def test_a_title_that_does_not_start_is_told_and_not_waited_for_without_en
     store: MediaStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kodi answers OK before it has opened a file."""
-    monkeypatch.setattr(player, "STEP", 0.01)
-    monkeypatch.setattr(player, "PATIENCE", 0.05)
+    monkeypatch.setattr(player, "STEP", 0)
     stage = ServerStage(store)
     stage.server.starts = False
     own = stage.player()

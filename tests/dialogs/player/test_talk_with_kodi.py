@@ -4,10 +4,10 @@ import pytest
 
 from agents.models import Model, Models
 from agents.models.script import Call, Line
-from app.standin import RulesModel
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat
 from tests.dialogs.player.support.kodi_server import KodiServer
+from tests.support.rules import RulesModel
 
 BEGIN: list[Line] = [Call("watch_things", {"brief": "films"})]
 
@@ -74,7 +74,7 @@ async def test_what_may_not_be_played_is_told_with_a_code(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, lang: str, film: str, code: str
 ) -> None:
     """Kodi's rating of a film by a board counts for a viewer with a limit; one without it is refused."""
-    monkeypatch.setattr("dialogs.player.kodi.player.PATIENCE", 0.4)
+    monkeypatch.setattr("dialogs.player.kodi.player.STEP", 0)
     words = film if film in ("metropolis", "nosferatu") else "metropolis"
     limit = 7 if film == words else None
     async with KodiServer.open() as server:

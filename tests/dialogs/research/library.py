@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from agents.language.text.stems import stems
 from dialogs.research.retrievers import FoundDocument, Image, Results, SearchFailed
+from tests.support.simulated_time import rounds
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Library:
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
         try:
-            await asyncio.sleep(0)
+            await rounds(1)
             if gate := self.gates.get(query):
                 await gate.wait()
             if self.failure:

@@ -53,6 +53,8 @@ def test_check_tells_faults(
         "tools": [],
         "sources": [],
         "models": {"x": "m"},
+        "plugins": ["clock"],
+        "uninstalled": {"spans": "pip install spans"},
         "faults": faults,
         "warnings": [],
     }
@@ -97,14 +99,16 @@ def test_a_name_brings_no_escapes_to_the_terminal(stage: Stage, capsys: Captured
 def test_check_names_the_setting_that_a_slip_meant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
-    """A name in `.env` that is nearly one of ours, or of a dialog's, is told; what is for others is not."""
+    """A name in `.env` that is nearly one of ours, or of a dialog's, is a fault; what is for others is not."""
     (tmp_path / ".env").write_text("LLM_MODEL=local:rules\nREPLY_LENGHT=90\nSEARCH_TIMEOUTS=3\nOTEL_SERVICE_NAME=us\n")
     monkeypatch.chdir(tmp_path)
-    assert command_line.main(["check", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["warnings"] == [
+    assert command_line.main(["check", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["faults"] == [
         ".env: REPLY_LENGHT is no setting; REPLY_LENGTH is",
         ".env: SEARCH_TIMEOUTS is no setting; SEARCH_TIMEOUT is",
     ]
+    assert command_line.main(["ask", "hello"]) == 2
+    assert capsys.readouterr().err == "python -m app: .env: REPLY_LENGHT is no setting; REPLY_LENGTH is\n"
 
 
 def said_here(path: Path, *turns: tuple[str, str]) -> None:

@@ -223,11 +223,8 @@ async def test_a_stop_and_a_failure(client: httpx.AsyncClient, script: Script) -
     assert (failed[-1].type, bool(failed[-1].message)) == ("RUN_ERROR", True)
 
 
-async def test_whoever_leaves_a_run_stops_it(
-    client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whoever_leaves_a_run_stops_it(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
     """A run that nobody reads any more ends with what was shown."""
-    monkeypatch.setattr("app.doors.http.answers.RECONNECT", 0.05)
     script.gates["supervisor"] = Gate(1)
     script.add(supervisor=["One two three four"])
     async with client.stream("POST", "/agui", json=asked("r1", "count")) as response:

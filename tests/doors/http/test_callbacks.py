@@ -68,6 +68,27 @@ async def test_memory_is_pushed_once(assistant: Assistant, script: Script, monke
         assert last.headers["x-signature-256"] == f"sha256={signed}"
 
 
+class ReadClock:
+    """A clock that a test moves; it counts how often it is read, in milliseconds."""
+
+    def __init__(self) -> None:
+        self.times, self.reads = [1_000_000], 0
+
+    def __call__(self) -> int:
+        """Read it."""
+        self.reads += 1
+        return self.times[-1]
+
+    def go_on(self, milliseconds: int) -> None:
+        """Move it forward."""
+        self.times.append(self.times[-1] + milliseconds)
+
+    async def is_looked_at(self) -> None:
+        """Wait until whoever pushes has looked again for what is due."""
+        reads = self.reads
+        await until(lambda: self.reads > reads + 4)
+
+
 async def due(memory: Memory) -> list[int]:
     """Return when the pushes that wait are tried next, Unix time in milliseconds."""
     rows = await memory.database.execute("SELECT due_ms FROM callbacks WHERE name IS NOT NULL ORDER BY id")
@@ -87,8 +108,8 @@ async def test_a_receiver_is_down_for_ten_minutes(
     assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A push is tried after 2, 4, 8 … seconds, by a process that starts meanwhile as well, until it arrives, once."""
-    clock, waits = [1_000_000], [2, 4, 8, 16, 32, 64, 128, 256, 512]
-    monkeypatch.setattr(module, "now_ms", lambda: clock[-1])
+    clock, waits = ReadClock(), [2, 4, 8, 16, 32, 64, 128, 256, 512]
+    monkeypatch.setattr(module, "now_ms", clock)
     monkeypatch.setattr(module, "LOOK_EVERY", 0.01)
     script.add(supervisor=["Hello."])
     down = [Answer(status=503)] * len(waits)
@@ -97,16 +118,16 @@ async def test_a_receiver_is_down_for_ten_minutes(
             await client.post("/threads/ann/turns", json=HELLO)
             await client.post("/threads/ann/stop")
             for wait in waits[:5]:
-                await due_becomes(assistant.memory, [clock[-1] + wait * 1000])
-                clock.append(clock[-1] + wait * 1000)
+                await due_becomes(assistant.memory, [clock.times[-1] + wait * 1000])
+                clock.go_on(wait * 1000)
         async with pushing(assistant, receiver):
             for wait in waits[5:]:
-                await due_becomes(assistant.memory, [clock[-1] + wait * 1000])
-                clock.append(clock[-1] + wait * 1000)
+                await due_becomes(assistant.memory, [clock.times[-1] + wait * 1000])
+                clock.go_on(wait * 1000)
             await due_becomes(assistant.memory, [])
-            clock.append(clock[-1] + module.LASTS_MS)
-            await asyncio.sleep(0.1)
-    assert clock[-3] - clock[0] < 600_000 < clock[-2] - clock[0]
+            clock.go_on(module.LASTS_MS)
+            await clock.is_looked_at()
+    assert clock.times[-3] - clock.times[0] < 600_000 < clock.times[-2] - clock.times[0]
     assert [asked.headers["x-delivery-id"] for asked in receiver.asked] == ["1"] * (len(waits) + 1)
     assert [asked.body["thread"] for asked in receiver.asked] == ["ann"] * (len(waits) + 1)
 
@@ -136,8 +157,8 @@ async def test_a_push_of_a_process_that_died(
     assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process that runs already tries it when the time of the first one is over."""
-    clock = [1_000_000]
-    monkeypatch.setattr(module, "now_ms", lambda: clock[-1])
+    clock = ReadClock()
+    monkeypatch.setattr(module, "now_ms", clock)
     monkeypatch.setattr(module, "LOOK_EVERY", 0.01)
     script.add(supervisor=["Hello."])
     async with Service.open(Answer(pace=600), Answer({})) as receiver, AsyncExitStack() as other:
@@ -146,9 +167,9 @@ async def test_a_push_of_a_process_that_died(
             await client.post("/threads/ann/stop")
             await taken(receiver, 1)
             await other.enter_async_context(pushing(assistant, receiver))
-        await asyncio.sleep(0.1)
+        await clock.is_looked_at()
         assert len(receiver.asked) == 1
-        clock.append(clock[-1] + module.LEASE_MS)
+        clock.go_on(module.LEASE_MS)
         await due_becomes(assistant.memory, [])
     assert [asked.headers["x-delivery-id"] for asked in receiver.asked] == ["1", "1"]
 

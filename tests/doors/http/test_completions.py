@@ -25,18 +25,17 @@ from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
 from app.doors.http.completions import Reply
-from app.seat import Operator
-from app.standin import make_chat
 from prompts import sentence
+from tests.support import takeover
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
 from tests.support.odd_provider import Chunk, Provider, delta, end, words
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.user_words import user_words
 
 MODEL, HELPER = "dialog-supervisor", "dialog-supervisor-helper"
 PIXEL = f"data:image/png;base64,{base64.b64encode(bytes.fromhex('89504e470d0a1a0a') + b'dot').decode()}"
-ANNA = Operator("Anna", "desk Anna")
 SYSTEM = {"role": "system", "content": "You are a pirate."}
 
 
@@ -222,7 +221,7 @@ async def test_a_front_ends_own_calls_are_counted(
 
 async def test_a_model_that_reads_no_prompts(tmp_path: Path) -> None:
     """The model by rules gives no titles, and says so; a document that looks like such a call is only read."""
-    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     async with (
         stage(tmp_path / "rules.db", models) as assistant,
         served(assistant) as url,
@@ -275,7 +274,7 @@ async def test_the_synchronous_client(assistant: Assistant, script: Script) -> N
 
 
 async def test_langchains_client(assistant: Assistant, script: Script) -> None:
-    """A program on LangChain streams, asks another model where ours fails, and reads why there is no structure."""
+    """A program on LangChain streams, asks another model where ours fails, and gets its answer in a form."""
     script.add(supervisor=["One two three.", ModelUnavailable("busy", "openai:gpt", "503")])
     async with served(assistant) as url, httpx.AsyncClient(trust_env=False, timeout=60) as transport:
         model = ChatOpenAI(
@@ -286,8 +285,9 @@ async def test_langchains_client(assistant: Assistant, script: Script) -> None:
         other = FakeListChatModel(responses=["Another model."])
         assert (await model.with_fallbacks([other]).ainvoke("hello")).text == "Another model."
         schema = {"title": "Weather", "type": "object", "properties": {"sun": {"type": "boolean"}}}
-        with pytest.raises(UnprocessableEntityError, match="response_format"):
-            await model.with_structured_output(schema, method="json_schema").ainvoke("the weather")
+        script.add(supervisor=["Sunny.", Call("write_answer", {"sun": True})])
+        structured = model.with_structured_output(schema, method="json_schema")
+        assert await structured.ainvoke("the weather") == {"sun": True}
         with pytest.raises(UnprocessableEntityError, match="tool_choice"):
             await model.with_structured_output(schema, method="function_calling").ainvoke("the weather")
 
@@ -355,6 +355,7 @@ async def test_new_words_alone_go_on_behind_a_history(openai_client: AsyncOpenAI
     assert user_words(script.asked[-1].messages) == ["hello", "my cat is Miso", "and she hates tuna", "good night"]
 
 
+@pytest.mark.needs("seat")
 async def test_a_person_in_the_assistants_place(
     openai_client: AsyncOpenAI, assistant: Assistant, script: Script
 ) -> None:
@@ -367,10 +368,29 @@ async def test_a_person_in_the_assistants_place(
         return str(reply.choices[0].message.content)
 
     await answer_to("hello")
-    await assistant.take_seat("t", ANNA)
+    await takeover.take(assistant, "t")
     held = "Anna reads this; the assistant is silent."
-    assert await answer_to("my lamp is broken") == f"{sentence('seat', 'taken', 'en', name='Anna')}\n\n{held}"
-    await assistant.seats.say("t", ANNA, "A new one comes.", "1")
+    assert await answer_to("my lamp is broken") == f"{sentence('seat/phrases', 'taken', 'en', name='Anna')}\n\n{held}"
+    await takeover.say(assistant, "t", "A new one comes.")
     assert await answer_to("thanks") == f"Anna: A new one comes.\n\n{held}"
-    await assistant.seats.hand_back("t", ANNA)
-    assert await answer_to("when?") == f"{sentence('seat', 'back', 'en')}\n\nOn Monday."
+    await takeover.hand_back(assistant, "t")
+    assert await answer_to("when?") == f"{sentence('seat/phrases', 'back', 'en')}\n\nOn Monday."
+
+
+@pytest.mark.parametrize("named", [{}, {"X-Thread-Id": "ann"}])
+async def test_a_greeting_at_the_head(
+    openai_client: AsyncOpenAI, assistant: Assistant, script: Script, named: dict[str, str]
+) -> None:
+    """What a front end lets the assistant say first is read in once; the first message said anew stands behind it."""
+    script.add(supervisor=["One.", "Two.", "Three."])
+    greeting: Any = {"role": "assistant", "content": "Welcome to the shop."}
+    hi, more = ({"role": "user", "content": text} for text in ("hi", "more"))
+    for said in ([greeting, hi], [greeting, hi, {"role": "assistant", "content": "One."}, more], [greeting, hi]):
+        messages: Any = said
+        answer = await openai_client.chat.completions.with_raw_response.create(
+            model=MODEL, messages=messages, extra_headers=named
+        )
+        assert script.asked[-1].prefix.count("Welcome to the shop.") == 1
+        assert ("more" in user_words(script.asked[-1].messages)) is (said[-1] is more)
+    lines = [line.text for line in await assistant.history(answer.headers["x-thread-id"])]
+    assert lines[:1] == ["Welcome to the shop."]

@@ -11,8 +11,10 @@ import pytest
 from agents.errors import ModelUnavailable
 from agents.models.script import Call, Script
 from app.assistant import Assistant
+from app.doors.http import answers
 from tests.support.http_door import events_of, served, streamed
 from tests.support.scripted_assistant import Gate, script_lines
+from tests.support.simulated_time import advance
 from tests.support.until import until
 
 JSON = {"content-type": "application/json"}
@@ -23,6 +25,8 @@ async def stopped_lines(assistant: Assistant) -> list[str]:
     """Wait until the last answer of the thread was stopped; return the transcript."""
 
     async def is_stopped() -> bool:
+        # Nobody comes back in time.
+        advance(answers.RECONNECT)
         lines = await script_lines(assistant, "ann")
         return bool(lines) and lines[-1].endswith("^C")
 
@@ -153,10 +157,10 @@ async def test_a_client_that_comes_back_gets_the_rest(client: httpx.AsyncClient,
             seen = event["seq"]
             if event["type"] == "token":
                 break
-    coming = asyncio.create_task(streamed(client, TURNS, body, last_event_id=str(seen)))
-    await asyncio.sleep(0.05)
-    gate.set()
-    rest = await coming
+    again = {"accept": "text/event-stream", "last-event-id": str(seen)}
+    async with client.stream("POST", TURNS, json=body, headers=again) as response:
+        gate.set()
+        rest = [event async for event in events_of(response)]
     assert next(event["seq"] for event in rest) == seen + 1
     assert [event["text"] for event in rest if event["type"] == "message"] == ["One two three four"]
 
@@ -175,11 +179,8 @@ async def test_a_client_that_comes_back_after_a_restart(
     assert end == rest[-1:]
 
 
-async def test_whoever_goes_stops_the_answer(
-    client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whoever_goes_stops_the_answer(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
     """An answer that nobody reads any more ends with what was shown."""
-    monkeypatch.setattr("app.doors.http.answers.RECONNECT", 0.05)
     script.gates["supervisor"] = Gate(1)
     script.add(supervisor=["One two three four"])
     async with client.stream(
@@ -192,10 +193,9 @@ async def test_whoever_goes_stops_the_answer(
 
 
 async def test_whoever_goes_before_a_whole_answer_stops_it(
-    client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+    client: httpx.AsyncClient, assistant: Assistant, script: Script
 ) -> None:
     """An answer that is given whole is stopped like a stream when its client goes."""
-    monkeypatch.setattr("app.doors.http.answers.RECONNECT", 0.05)
     script.gates["supervisor"] = Gate(1)
     script.add(supervisor=["One two three four"])
     asking = asyncio.create_task(client.post(TURNS, json={"text": "count"}))

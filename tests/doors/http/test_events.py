@@ -16,6 +16,7 @@ from app.assistant import Assistant
 from app.doors.http import events as event_routes
 from app.doors.http.page.guard import COOKIE
 from prompts import sentence
+from tests.support import takeover
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.until import until
@@ -98,6 +99,7 @@ async def test_nothing_is_lost_or_doubled_at_any_cut(assistant: Assistant, scrip
             assert rest == whole[place + 1 :]
 
 
+@pytest.mark.needs("seat")
 async def test_a_person_and_an_end(assistant: Assistant, script: Script) -> None:
     """An operator's words come with their name; the stream ends when the thread is forgotten."""
     script.add(supervisor=["Hello."])
@@ -106,11 +108,11 @@ async def test_a_person_and_an_end(assistant: Assistant, script: Script) -> None
         async with listening(client, **by(SHOP)) as events:
             await client.put("/threads/shop:ann/seat", json={}, headers=by(OPERATOR))
             await client.post("/threads/shop:ann/seat/messages", json={"text": "I am here."}, headers=by(OPERATOR))
-            taken = sentence("seat", "taken", "en", name="ops")
+            taken = sentence("seat/phrases", "taken", "en", name="ops")
             assert await next_of(events, 2) == [f"message {taken}", "message I am here."]
             await client.delete("/threads/ann", headers=by(SHOP))
             assert [event async for event in events] == []
-        assert await assistant.seats.due(10**15, None, "*") == []
+        assert await takeover.seats(assistant).due(10**15, None, "*") == []
 
 
 async def test_another_process_forgets_the_thread(

@@ -23,7 +23,7 @@ from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, read_request, words
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import script_lines
-from tests.support.until import until
+from tests.support.until import until, until_answered
 
 pytestmark = pytest.mark.slow
 STREAMS = 500
@@ -81,13 +81,7 @@ async def serving(folder: Path, model: str) -> AsyncIterator[tuple[str, int]]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        async with httpx.AsyncClient() as client:
-            for _ in range(600):
-                try:
-                    await client.get(f"{url}/readyz")
-                    break
-                except httpx.TransportError:
-                    await asyncio.sleep(0.1)
+        await until_answered(f"{url}/readyz", process)
         yield url, process.pid
     finally:
         process.send_signal(signal.SIGTERM)

@@ -15,16 +15,16 @@ from agents.models.script import Call, Script
 from agents.models.window import PLAIN
 from app.assistant import Assistant
 from app.doors.http.openai_form import UNDONE, Bounds
-from app.seat import Operator
-from app.usage.usage import OverBudget
+from tests.support import takeover
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.places import ROOT
 
 MODEL = "dialog-supervisor"
-ANNA = Operator("Anna", "desk Anna")
 HELLO = [{"role": "user", "content": "hello"}]
-SCHEMA = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}}
-DONE = {"messages", "model", "stream", "stream_options", "stop", "max_tokens", "max_completion_tokens", "user"}
+DONE = {
+    *("messages", "model", "stream", "stream_options", "stop", "max_tokens", "max_completion_tokens", "user"),
+    *("response_format", "tools"),
+}
 ASKED: dict[str, list[object]] = {
     "audio": [{"voice": "alloy", "format": "mp3"}],
     "function_call": ["required", {"name": "add"}],
@@ -33,7 +33,6 @@ ASKED: dict[str, list[object]] = {
     "modalities": [["text", "audio"], ["audio"]],
     "moderation": [{"model": "omni-moderation-latest"}],
     "n": [0, 2, "two"],
-    "response_format": [{"type": "json_object"}, SCHEMA, "json"],
     "tool_choice": ["required", {"type": "function", "function": {"name": "add"}}, "any"],
     "top_logprobs": [3],
     "web_search_options": [{}],
@@ -186,7 +185,7 @@ async def test_a_failed_model_is_a_fault(
     stream: bool,
 ) -> None:
     """A client that has others to fall back on sees a status, and the sentence for its user; then all goes on."""
-    failure = OverBudget("tokens", "10:00") if trouble == "spent" else ModelUnavailable(trouble, "m")
+    failure = ModelUnavailable(trouble, "m", until="10:00" if trouble == "spent" else "")
     script.add(supervisor=[failure, "Hello."])
     messages: Any = HELLO
     named = {"X-Thread-Id": "ann"}
@@ -214,20 +213,23 @@ async def test_a_failure_after_a_write(client: httpx.AsyncClient, script: Script
         return await client.post("/v1/chat/completions", json=body, headers={"X-Thread-Id": "ann"})
 
     failed = await said("add milk", stream=stream)
-    assert (failed.status_code, '"code":"busy"' in failed.text.replace(" ", "")) == (503, True)
+    # What was done is told at once, so that a stream has begun.
+    assert (failed.status_code, '"code":"busy"' in failed.text.replace(" ", "")) == (200 if stream else 503, True)
+    assert "Already done" in failed.text
     assert (await said("add milk", stream=False)).json()["choices"][0]["message"]["content"].endswith("Noted.")
     assert (await said("show the list please", stream=False)).json()["choices"][0]["message"]["content"] == "1. milk"
 
 
+@pytest.mark.needs("seat")
 async def test_a_failure_in_the_middle_of_a_stream(sdk: AsyncOpenAI, assistant: Assistant, script: Script) -> None:
     """What was shown stays, and an error ends the stream; nothing says that the answer is whole."""
     script.add(supervisor=["Hello.", ModelUnavailable("busy", "m")])
     messages: Any = HELLO
     named = {"X-Thread-Id": "t"}
     await sdk.chat.completions.create(model=MODEL, messages=messages, extra_headers=named)
-    await assistant.take_seat("t", ANNA)
-    await assistant.seats.say("t", ANNA, "A new one comes.", "1")
-    await assistant.seats.hand_back("t", ANNA)
+    await takeover.take(assistant, "t")
+    await takeover.say(assistant, "t", "A new one comes.")
+    await takeover.hand_back(assistant, "t")
     stream = await sdk.chat.completions.create(model=MODEL, messages=messages, stream=True, extra_headers=named)
     chunks: list[ChatCompletionChunk] = []
 
@@ -241,6 +243,7 @@ async def test_a_failure_in_the_middle_of_a_stream(sdk: AsyncOpenAI, assistant: 
     assert {chunk.choices[0].finish_reason for chunk in chunks} == {None}
 
 
+@pytest.mark.needs("seat")
 async def test_a_refusal_loses_no_words_of_a_person(
     client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,9 +252,9 @@ async def test_a_refusal_loses_no_words_of_a_person(
     headers = {"X-Thread-Id": "t"}
     body = {"model": MODEL, "messages": HELLO}
     await client.post("/v1/chat/completions", json=body, headers=headers)
-    await assistant.take_seat("t", ANNA)
-    await assistant.seats.say("t", ANNA, "A new one comes.", "1")
-    await assistant.seats.hand_back("t", ANNA)
+    await takeover.take(assistant, "t")
+    await takeover.say(assistant, "t", "A new one comes.")
+    await takeover.hand_back(assistant, "t")
     with monkeypatch.context() as crowded:
         crowded.setattr(assistant, "is_crowded", lambda _: True)
         assert (await client.post("/v1/chat/completions", json=body, headers=headers)).status_code == 503

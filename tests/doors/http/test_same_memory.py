@@ -44,7 +44,7 @@ async def test_every_door_keeps_the_same_memory(
     monkeypatch.setattr(flood_control, "PRIVATE", (1000.0, 1000.0))
     monkeypatch.setattr(incoming, "WINDOW", 0)
     monkeypatch.setattr(Preferences, "busy", "queue")
-    for name, value in {"DATABASE_URL": f"sqlite:///{tmp_path / 'http.db'}", "LLM_MODEL": "local:rules"}.items():
+    for name, value in {"DATABASE_URL": f"sqlite:///{tmp_path / 'dialogs.db'}", "LLM_MODEL": "local:rules"}.items():
         monkeypatch.setenv(name, value)
     for _ in range(2):
         script.add(

@@ -1,6 +1,5 @@
 """`ring`: reminders become notifications of the desktop, each once, and say so if they are late."""
 
-import asyncio
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from app.cli.ring import Desktop, ring_for
 from app.settings import Settings
 from tests.support.notification_server import notification_server
 from tests.support.ringing import all_rang, remind, ring_service, told
+from tests.support.simulated_time import rounds
 from tests.support.until import until
 
 Captured = pytest.CaptureFixture[str]
@@ -47,12 +47,12 @@ async def test_a_server_without_markup_gets_plain_words(bus: str, tmp_path: Path
     """Nothing is escaped for a server that shows text as it is; chats of Telegram are left to the bot."""
     path = tmp_path / "dialogs.db"
     await remind(path, "a < b", ago=0)
-    await remind(path, "of a chat", ago=0, user="telegram-11", thread="telegram-11")
+    # It would be the first: what is due longest rings first.
+    await remind(path, "of a chat", ago=5, user="telegram-11", thread="telegram-11")
     async with notification_server(bus) as server:
         server.capabilities = ("body",)
         async with ring_service(path):
             await until(lambda: server.calls)
-            await asyncio.sleep(0.1)
     assert [text for _, text in server.calls] == ["⏰ a < b"]
 
 
@@ -96,7 +96,7 @@ async def test_two_doors_tell_a_reminder_once(bus: str, tmp_path: Path) -> None:
     at_the_prompt: list[str] = []
 
     async def deliver(given: Ring) -> None:
-        await asyncio.sleep(0.005)
+        await rounds(5)
         at_the_prompt.append(given.text)
 
     async with (

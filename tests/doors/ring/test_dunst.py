@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.ringing import remind, ring_service, told
+from tests.support.until import until
 
 PROGRAMS = ("Xvfb", "dunst", "dunstctl")
 SCREEN = "Xvfb_screen0"
@@ -59,9 +60,11 @@ async def dunstctl(*words: str) -> str:
 
 async def until_displayed(count: int) -> None:
     """Wait until so many notifications are on the screen."""
-    async with asyncio.timeout(60):
-        while await dunstctl("count", "displayed") != str(count):  # noqa: ASYNC110  # dunst is another process
-            await asyncio.sleep(0.05)
+
+    async def are_displayed() -> bool:
+        return await dunstctl("count", "displayed") == str(count)
+
+    await until(are_displayed)
 
 
 async def test_dunst_shows_a_reminder_until_it_is_closed(bus: str, tmp_path: Path) -> None:

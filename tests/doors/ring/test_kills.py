@@ -17,7 +17,7 @@ from agents.memory import Memory, open_memory
 from tests.support.notification_server import Notifications, notification_server
 from tests.support.places import ROOT
 from tests.support.ringing import all_rang, remind, told
-from tests.support.until import until
+from tests.support.until import moment, until
 
 pytestmark = pytest.mark.slow
 REMINDERS = 200
@@ -51,7 +51,7 @@ async def test_each_is_shown_once_over_kills(bus: str, tmp_path: Path) -> None:
         while not await all_rang(memory):
             calls = len(server.calls)
             await until(partial(has_gone_on, server, memory, calls + KILL_EVERY))
-            await asyncio.sleep(chance.uniform(0, 0.05))
+            await moment(0.05, chance=chance)
             victim = services.pop(chance.randrange(2))
             victim.send_signal(chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)))
             await victim.wait()

@@ -38,12 +38,6 @@ async def world() -> AsyncIterator[BotApi]:
 
 
 @pytest.fixture
-def script() -> Script:
-    """Lay out what the models say."""
-    return Script()
-
-
-@pytest.fixture
 def menus() -> None:
     """Let the door set the menus of commands and the bot's description: twenty requests that few tests look at."""
 
@@ -58,8 +52,8 @@ def door(
 ) -> Open:
     """Open the door on a database file that stays; `allowed` are the ids of those who may talk, None: everybody.
 
-    `api` is the server of another bot, `more` are other settings. With `is_killed` the block's end is that of a process
-    that is killed: nothing that runs is waited for.
+    `api` is the server of another bot, `more` are other settings, `given` those of plug-ins. With `is_killed` the
+    block's end is that of a process that is killed: nothing that runs is waited for.
     Messages are not put together, and wait for the answer before them. Telegram takes all that is sent.
     """
     for paced in ("BOT", "PRIVATE", "GROUP"):
@@ -82,6 +76,7 @@ def door(
         change: Callable[[Speakers], Speakers] = unchanged,
         api: BotApi = world,
         is_killed: bool = False,
+        given: Sequence[object] = (),
         **more: Any,
     ) -> AsyncIterator[TelegramDoor]:
         users = "*" if allowed is None else frozenset(allowed)
@@ -90,7 +85,7 @@ def door(
             settings = Settings.model_validate({"_env_file": None, "telegram_allowed_users": users, **more})
         bot = ServiceBot(api.issued, api.url)
         async with (
-            stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change) as assistant,
+            stage(tmp_path / "telegram.db", models or script.models(ROLES), change=change, given=given) as assistant,
             service.open_door(assistant, bot, settings, 0 if is_killed else PATIENT) as telegram,
         ):
             yield telegram

@@ -1,8 +1,7 @@
 """The REPL: keys in, a conversation out."""
 
-import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -51,12 +50,9 @@ async def talk(
     stand_in.dialogs = dict.fromkeys(dialogs, "gets to know you")
     place = (console, history or InMemoryHistory(), (keys, DummyOutput()))
     repl, visit = repl_for(stand_in.assistant, "me", *place)
-    running = asyncio.ensure_future(repl.run())
-    for text in typed:
-        keys.send_text(text)
-        # A lone Escape would be taken for the beginning of what follows.
-        await asyncio.sleep(0.05)
-    assert await running == 0
+    # What is typed ahead waits for the next prompt.
+    keys.send_text("".join(typed))
+    assert await repl.run() == 0
     return screen.getvalue(), visit
 
 
@@ -101,13 +97,27 @@ async def test_ctrl_c_clears_the_line_and_twice_leaves(keys: PipeInput) -> None:
     assert "See you" in shown
 
 
+class Reminded(Typed):
+    """The history of somebody who types each text when a prompt knows what was typed before."""
+
+    def __init__(self, file: TypedFile, keys: PipeInput, *texts: str) -> None:
+        super().__init__(file, lambda: "me")
+        self._keys, self._texts = keys, [*texts]
+
+    async def load(self) -> AsyncGenerator[str, None]:
+        """Yield the entries, and type."""
+        async for text in super().load():
+            yield text
+        self._keys.send_text(self._texts.pop(0) if self._texts else "")
+
+
 async def test_what_was_typed_comes_back_in_the_next_visit(keys: PipeInput, tmp_path: Path) -> None:
     """The arrow up brings back messages and commands of earlier visits, several lines at once."""
     history = Typed(TypedFile(tmp_path / "typed"), lambda: "me")
     await talk(StandIn(says("Ok"), lines=SAID), keys, "one", ALT_ENTER, "two" + ENTER, CTRL_D, history=history)
+    later = Reminded(TypedFile(tmp_path / "typed"), keys, "/state" + ENTER, UP + UP + UP + ENTER + CTRL_D)
     stand_in = StandIn(says("Fine"), lines=SAID)
-    later = Typed(TypedFile(tmp_path / "typed"), lambda: "me")
-    await talk(stand_in, keys, "/state" + ENTER, UP, UP, UP + ENTER, CTRL_D, history=later)
+    await talk(stand_in, keys, history=later)
     assert [turn.text for turn in stand_in.heard] == ["one\ntwo"]
 
 
@@ -205,7 +215,6 @@ async def test_a_question_waits_for_the_next_visit(chat: Chat, keys: PipeInput) 
         async with chat.assistant() as assistant:
             place = (Console(file=screen), InMemoryHistory(), (keys, DummyOutput()))
             repl, _ = repl_for(assistant, "me", *place)
-            # What is typed ahead waits for the prompt behind the answer.
             keys.send_text(typed + ENTER + CTRL_D)
             assert await repl.run() == 0
     assert "Which order?" in before.getvalue()

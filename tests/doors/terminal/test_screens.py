@@ -2,10 +2,9 @@
 
 import asyncio
 import re
-import time
 from collections.abc import Sequence
-from functools import partial
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -15,7 +14,7 @@ from app.doors.terminal import screens
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.tty import Canvas
 from tests.support.fake_assistant import says
-from tests.support.until import until
+from tests.support.simulated_time import now, simulated
 
 
 def painted(events: Sequence[Event], *, height: int = 20, closed: bool = True) -> str:
@@ -104,25 +103,30 @@ def ends_with(stream: StringIO, sign: str) -> bool:
     return seen(stream.getvalue()).strip().endswith(sign)
 
 
-async def test_waiting_shows_life(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_shows_life(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a second the sign says for how long and how to stop; it moves by itself, and the answer takes its place."""
-    monkeypatch.setattr(screens, "TICK", 0.01)
+    monkeypatch.setattr(screens, "time", SimpleNamespace(monotonic=now))
     stream = StringIO()
-    screen = LiveMarkdown(Console(file=stream, force_terminal=True, width=60, color_system=None), "en")
-    screen.show(TurnStart(text="hi"))
-    assert seen(stream.getvalue()).strip() == "…"
-    for second in (7, 8):
-        screen._begun = time.monotonic() - second
-        await until(partial(ends_with, stream, f"… · {second} s · Ctrl-C stops"))
-    for event in says("Right"):
-        screen.show(event)
-    screen.close()
-    await asyncio.sleep(0.05)
-    assert seen(stream.getvalue()) == "Right\n\n"
-    # The next turn is waited for anew.
-    screen.show(TurnStart(text="hi"))
-    assert seen(stream.getvalue()).strip().endswith("…")
-    screen.close()
+
+    async def wait() -> None:
+        screen = LiveMarkdown(Console(file=stream, force_terminal=True, width=60, color_system=None), "en")
+        screen.show(TurnStart(text="hi"))
+        assert seen(stream.getvalue()).strip() == "…"
+        await asyncio.sleep(7.5)
+        assert ends_with(stream, "… · 7 s · Ctrl-C stops")
+        await asyncio.sleep(1)
+        assert ends_with(stream, "… · 8 s · Ctrl-C stops")
+        for event in says("Right"):
+            screen.show(event)
+        screen.close()
+        await asyncio.sleep(60)
+        assert seen(stream.getvalue()) == "Right\n\n"
+        # The next turn is waited for anew.
+        screen.show(TurnStart(text="hi"))
+        assert ends_with(stream, "…")
+        screen.close()
+
+    simulated(wait())
 
 
 async def test_an_answer_longer_than_the_screen_is_shown_whole() -> None:

@@ -14,6 +14,7 @@ from app.doors.terminal.tty import incoming_lines
 from app.presentation.texts import say
 from app.process.logs import log_on_stderr
 from prompts import PromptError, table
+from tests.support.simulated_time import rounds
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ async def test_lines_come_as_they_are_written() -> None:
         source.write(b"\xef\xbb\xbfone\nt")
         assert await anext(lines) == "one"
         waiting = asyncio.ensure_future(anext(lines))
-        await asyncio.sleep(0)
+        await rounds(1)
         source.write("wö\nthr\xff".encode("latin-1"))
         assert await waiting == "tw�"
         source.close()

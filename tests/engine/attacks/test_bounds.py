@@ -24,11 +24,11 @@ from app.assistant.transcriber import Transcriber
 from app.remote.files import HttpFile
 from app.remote.yaml_file import read_files
 from app.settings import Settings
-from app.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
-from tests.support.rules_room import rules_prompt
+from tests.support.rules import RulesModel
+from tests.support.rules_prompt import rules_prompt
 from tests.support.sampling import sample
 
 pytestmark = pytest.mark.needs("profile")

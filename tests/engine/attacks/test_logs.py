@@ -103,3 +103,16 @@ def test_a_secret_is_in_no_log(as_json: bool, capsys: pytest.CaptureFixture[str]
     assert TOKEN not in logged
     assert logged.count("<secret>") == 2
     assert not as_json or all(json.loads(line)["level"] == "ERROR" for line in logged.splitlines())
+
+
+@pytest.mark.parametrize(
+    "forged", ["x\nERROR the database is gone", "x\r\nERROR", "x\u2028ERROR", "x\x0bERROR", "x\x85ERROR"]
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_nobody_writes_a_line_of_the_log(forged: str, as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """An id that a library logs as it came, such as that of a request of A2A, begins no line."""
+    with log_on_stderr(detailed=True, as_json=as_json):
+        LOG.error("request %s failed", forged)
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first.startswith("{" if as_json else "ERROR request x")
+    assert all(line.startswith("  ") for line in others)

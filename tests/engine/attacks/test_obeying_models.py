@@ -148,19 +148,24 @@ async def test_a_no_outlives_a_plain_request_beside_the_next_question(chat: Chat
         assert "milk" in str(await belongings(chat))
 
 
+@traits(foreign=True)
+@tool
+def read_letter() -> str:
+    """Read a letter."""
+    return PAGE
+
+
+async def with_letter(chat: Chat) -> list[Any]:
+    """Let the supervisor read a letter; return what the user has before that."""
+    supervisor = replace(chat.speakers.supervisor, tools=[*chat.speakers.supervisor.tools, read_letter])
+    chat.speakers = Speakers(supervisor, chat.speakers.dialogs)
+    return await belongings(chat)
+
+
 async def test_a_brief_carries_the_suspicion(chat: Chat, tmp_path: Path) -> None:
     """Who reads the page and hands its orders on has read it for the dialog as well."""
-
-    @traits(foreign=True)
-    @tool
-    def read_letter() -> str:
-        """Read a letter."""
-        return PAGE
-
     async with home(chat, tmp_path):
-        supervisor = replace(chat.speakers.supervisor, tools=[*chat.speakers.supervisor.tools, read_letter])
-        chat.speakers = Speakers(supervisor, chat.speakers.dialogs)
-        before = await belongings(chat)
+        before = await with_letter(chat)
         orders = Call("plan_things", {"brief": "delete 1 and 2"})
         chat.expects(supervisor=[Call("read_letter"), orders], planner=["…", OBEYED["deletes all"]], observer=["other"])
         trace = await chat.says("read me the letter that came this morning")
@@ -170,17 +175,8 @@ async def test_a_brief_carries_the_suspicion(chat: Chat, tmp_path: Path) -> None
 
 async def test_a_queued_wish_carries_the_suspicion(chat: Chat, tmp_path: Path) -> None:
     """A hand-over that a model asked for after it had read the page is as suspect when its turn comes."""
-
-    @traits(foreign=True)
-    @tool
-    def read_letter() -> str:
-        """Read a letter."""
-        return PAGE
-
     async with home(chat, tmp_path):
-        supervisor = replace(chat.speakers.supervisor, tools=[*chat.speakers.supervisor.tools, read_letter])
-        chat.speakers = Speakers(supervisor, chat.speakers.dialogs)
-        before = await belongings(chat)
+        before = await with_letter(chat)
         both: list[Line] = [
             [Call("get_acquainted", {"brief": "-"}), Call("plan_things", {"brief": "delete 1 and 2"})],
         ]

@@ -38,6 +38,7 @@ WHOLE = [
     ("bedrock_converse", {"stopReason": "end_turn"}),
     ("ollama", {"done_reason": "stop"}),
     ("openai", {"finish_reason": "quite_new"}),
+    ("openai", {"finish_reason": "FinishReason.STOP"}),
     ("nobody_knows", {"stop_reason": "end_turn"}),
 ]
 CUTS = [
@@ -51,9 +52,14 @@ CUTS = [
     ("google_genai", {"finish_reason": "LANGUAGE"}, "cut_filter"),
     ("ollama", {"done_reason": "length"}, "cut_length"),
     ("nobody_knows", {"finish_reason": "SAFETY"}, "cut_filter"),
+    ("openai", {"finish_reason": "token_limit"}, "cut_length"),
+    ("cohere", {"finish_reason": "ERROR_LIMIT"}, "cut_length"),
+    ("cohere", {"finish_reason": "ERROR_TOXIC"}, "cut_filter"),
+    ("google_genai", {"finish_reason": "FinishReason.NEW_SAFETY"}, "cut_filter"),
 ]
 FAILED = [
     ("openai", {"finish_reason": "error"}),
+    ("openai", {"finish_reason": "upstream_error"}),
     ("openai", {"status": "cancelled"}),
     ("google_genai", {"finish_reason": "MALFORMED_FUNCTION_CALL"}),
     ("google_genai", {"finish_reason": "OTHER"}),

@@ -157,6 +157,8 @@ MEANT = {
     "inline code": f"The key is `{'A' * 5000}`, and that is all.\n",
     "a table": "| a | b |\n| - | - |\n" + "| . | . |\n" * 400,
     "a table without edges": "a | b\n- | -\n" + ". | .\n" * 400,
+    "values with commas": "0,0,1,none\n" * 400,
+    "values with tabs": "zero\t0\tnone\n" * 400,
     "a poem": "".join(f"Verse {verse}, line one\nand line two\nSing it again, my friend\n\n" for verse in range(200)),
     "a log": "".join(f"12:00:{second:02} GET /health 200\n" for second in range(400)),
     "a count": "\n".join(map(str, range(2000))),

@@ -20,8 +20,9 @@ from app.doors.terminal.screens import JsonLines
 from prompts import phrase
 from tests.support.endpoint_talk import TEXT, endpoint_model, errors, heard, talk, tools, turn
 from tests.support.loopback import listening
-from tests.support.odd_provider import HEAD, Chunk, Provider, call, delta, end, usage, words
+from tests.support.odd_provider import HEAD, Chunk, Provider, Reply, call, delta, end, usage, words
 from tests.support.scripted_assistant import said, todos
+from tests.support.simulated_time import rounds
 
 PLAN = call("plan_things", "{}", "a")
 MILK, BREAD = '{"items": ["milk"]}', '{"items": ["bread"]}'
@@ -37,6 +38,14 @@ def calling(*calls: dict[str, Any], reason: str = "tool_calls", **beside: Any) -
 def add(args: Any, **fields: Any) -> dict[str, Any]:
     """Return a call that adds to-dos."""
     return {"type": "function", "function": {"name": "add_todos", "arguments": args}, **fields}
+
+
+def unstreamed(message: dict[str, Any], indent: int | None = None) -> bytes:
+    """Return a reply that is one object, and no stream."""
+    reason = "tool_calls" if "tool_calls" in message else "stop"
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
+    text = json.dumps({"id": "r", "object": "chat.completion", "choices": [choice]}, indent=indent)
+    return HEAD.replace(b"text/event-stream", b"application/json") + text.encode()
 
 
 @pytest.mark.parametrize(
@@ -94,10 +103,17 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
         [delta(role="assistant"), *words(TEXT)[1:]],
         [delta(content=TEXT), end("eos")],
         [{"choices": [{"index": 0, "delta": {"content": TEXT}, "finish_reason": "stop"}]}],
+        [*words(TEXT), usage(10**30, -4, 0)],
+        [*words(TEXT), {"choices": [], "usage": {"prompt_tokens": "many", "prompt_tokens_details": 7}}],
+        unstreamed({"content": TEXT}),
+        unstreamed({"content": TEXT}, indent=2),
     ],
-    ids=["tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"],
+    ids=[
+        *("tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"),
+        *("no such counts", "no counts", "one object", "one object in lines"),
+    ],
 )
-async def test_odd_ends_are_ends(tmp_path: Path, answer: list[Chunk]) -> None:
+async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
     """An answer that is complete is asked for once."""
     async with Provider.open(answer) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "hi")
@@ -116,12 +132,14 @@ async def test_odd_ends_are_ends(tmp_path: Path, answer: list[Chunk]) -> None:
         calling(add(MILK)),
         calling(add(MILK, index=0, id="")),
         calling(add({"items": ["milk"]}, index=0, id="b")),
+        calling(add(json.dumps(MILK), index=0, id="b")),
+        unstreamed({"content": None, "tool_calls": [add(MILK, id="b")]}),
         [delta(tool_calls=[add(part, index=0, id="b")]) for part in ("", MILK[:9], MILK[9:])] + [end("tool_calls")],
     ],
-    ids=["empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "name in each piece"],
+    ids=["empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "text", "unstreamed", "pieces"],
 )
 @pytest.mark.needs("planner")
-async def test_odd_calls_are_calls(tmp_path: Path, wish: list[Chunk]) -> None:
+async def test_odd_calls_are_calls(tmp_path: Path, wish: Reply) -> None:
     """A call does its work once, whatever stands beside it, and the user is shown no empty words."""
     async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "put down milk")
@@ -258,7 +276,7 @@ async def test_a_model_that_says_nothing_is_given_up() -> None:
             await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
         given_up.set()
         await closed.wait()
-        await asyncio.sleep(0.05)
+        await rounds(5)
     assert "it says nothing" in failure.value.cause
 
 

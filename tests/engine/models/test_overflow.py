@@ -48,6 +48,11 @@ SAID = [
     ("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 258048]", 258048, None),
     ("Please reduce the length of the messages. Current length is 9000 while limit is 8192", 8192, 9000),
     ("the input length exceeds the context length", None, None),
+    ("Der Kontext ist zu lang.", None, None),
+    ("Le contexte dépasse la taille permise.", None, None),
+    ("Слишком много токенов в запросе", None, None),
+    ("输入内容过长，请缩短后重试", None, None),
+    ("El mensaje supera el máximo de tokens", None, None),
 ]
 
 

@@ -1,6 +1,7 @@
 """Refusals of what a request can do without: it is left out, remembered for the address, and told to the operator."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from types import ModuleType
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.content import create_image_block
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import BaseModel, Field, SecretStr
 
@@ -16,11 +18,12 @@ from agents.models import Model, Models
 from agents.models.factory import OBSERVER, Endpoint, Parameters, make_model, make_models
 from agents.models.local_chat import LocalChat
 from agents.models.reply import Listener, reply
+from agents.state.message_notes import with_notes
 from app.composition.breaker import Breaker
 from app.composition.windows import fitting
 from tests.support.compiled import discovered
 from tests.support.loopback import listening
-from tests.support.odd_provider import Provider, read_request, refuse, words
+from tests.support.odd_provider import HEAD, Provider, Reply, read_request, refuse, words
 from tests.support.refusing_server import BODIES, refused, refusing, wanting_content
 from tests.support.simulated_time import now, simulated
 
@@ -59,6 +62,84 @@ async def test_what_a_server_refuses_is_left_out(kind: str) -> None:
         assert await said(models(server.url).default) == "Hello there"
         bodies = server.bodies
     assert [extras(body) for body in bodies] == [EXTRAS, *[EXTRAS - {"parallel_tool_calls"}] * 2]
+
+
+@pytest.mark.parametrize("status", [403, 404, 406, 500, 501])
+async def test_a_refusal_may_have_any_status(status: int) -> None:
+    """What it names is left out of the next request; the same request is not made again."""
+    async with Provider.open(refusing("stream_options", body=BODIES["chinese"], status=status)) as server:
+        assert await said(models(server.url).default) == "Hello there"
+        assert [extras(body) for body in server.bodies] == [EXTRAS, EXTRAS - {"stream_options"}]
+
+
+@pytest.mark.parametrize("event", ["", "event: error\n"])
+async def test_a_refusal_may_come_in_mid_stream(event: str) -> None:
+    """An error in place of a piece teaches as much as one in place of the stream."""
+    problem = json.dumps({"message": "Unknown parameter: 'stream_options'."})
+    problem = problem if event else json.dumps({"error": json.loads(problem)})
+    broken = HEAD + f"{event}data: {problem}\n\n".encode()
+
+    def answer(request: dict[str, Any]) -> Reply:
+        return broken if "stream_options" in request else words("Hello there")
+
+    async with Provider.open(answer) as server:
+        assert await said(models(server.url).default) == "Hello there"
+        assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "requests"),
+    [
+        (refused(404, {"error": {"message": "No endpoints found that support image input"}}), 2),
+        (refused(500, {"error": {"message": "image input is not supported - hint: provide the mmproj"}}), 2),
+        (refused(403, {"msg": "该模型不支持图片"}), 2),
+        (HEAD + b'data: {"error": {"message": "vision is off"}}\n\n', 2),
+        (HEAD + b'event: error\ndata: {"message": "no"}\n\n', 3),
+    ],
+)
+async def test_a_refused_picture_is_not_sent_again(reply: bytes, requests: int) -> None:
+    """Whatever tells that it is not taken; an error in mid-stream that says nothing of it comes twice."""
+    seen = with_notes(HumanMessage("look"), pictures=[create_image_block(base64="aGk=", mime_type="image/png")])
+
+    def answer(request: dict[str, Any]) -> Reply:
+        return reply if "image_url" in str(request["messages"]) else words("Hello there")
+
+    async with Provider.open(answer) as server:
+        assert await said(models(server.url, images=True).default, [PROMPT[0], seen]) == "Hello there"
+        assert len(server.bodies) == requests
+
+
+async def test_who_cannot_stream_is_not_asked_to() -> None:
+    """A server that refuses to stream is asked for the whole reply, and nothing else changes."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hello there"}, "finish_reason": "stop"}
+
+    def answer(request: dict[str, Any]) -> Reply:
+        return refused(400, "streaming is off") if request["stream"] else refused(200, {"choices": [choice]})
+
+    async with Provider.open(answer) as server:
+        model = models(server.url).default
+        assert [await said(model), await said(model)] == ["Hello there"] * 2
+        assert [body["stream"] for body in server.bodies] == [True, False, False]
+
+
+async def test_a_word_in_an_error_of_the_server_is_no_name() -> None:
+    """ "While streaming" in an error that passes teaches nothing; nor does it cost the reply."""
+    for broken in (refused(500, {"error": "failed to stream"}), HEAD + b'data: {"error": "broke while streaming"}\n\n'):
+        async with Provider.open(broken, words("Hello there")) as server:
+            assert await said(models(server.url).default) == "Hello there"
+            assert server.bodies[0] == server.bodies[1]
+
+
+async def test_thinking_may_be_wanted_in_any_language() -> None:
+    """A field of thinking that no reply had is one that the server wants."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        lacks = any("reasoning_content" not in each for each in request["messages"] if each["role"] == "assistant")
+        return refused(400, {"error": "缺少参数 reasoning_content"}) if lacks else words("Hello there")
+
+    async with Provider.open(answer) as server:
+        assert await said(models(server.url).default, CALLED) == "Hello there"
+        assert len(server.bodies) == 2
 
 
 async def test_each_refusal_teaches_one_thing() -> None:
@@ -126,6 +207,8 @@ async def test_what_is_written_down_is_not_learnt_again() -> None:
         "The content field is a required field.",
         "messages[2].content must be a non-empty string: got an empty text",
         "Assistant message must have either content or tool_calls, but not none.",
+        "消息内容不能为空",
+        "Содержимое сообщения не может быть пустым",
     ],
 )
 async def test_a_content_that_is_empty_is_filled(message: str) -> None:

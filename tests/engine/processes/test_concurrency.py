@@ -18,7 +18,19 @@ from agents.models.script import Line, Script
 from app.assistant import Assistant, Turn
 from tests.support.command_line import ask
 from tests.support.killable_process import Driver, Outcome, Request
-from tests.support.scripted_assistant import ROLES, THREAD, open_calls, play, said, script_lines, stage, todos, values
+from tests.support.scripted_assistant import (
+    ROLES,
+    THREAD,
+    Gate,
+    open_calls,
+    play,
+    said,
+    script_lines,
+    stage,
+    todos,
+    values,
+)
+from tests.support.until import until
 from tests.support.user_words import user_words
 
 TALK = (
@@ -110,11 +122,14 @@ async def test_messages_left_behind_are_answered_in_the_order_they_came(assistan
     assert [line.turn for line in await assistant.history(THREAD)][::2] == [1, 2, 3, 4]
 
 
-async def test_whoever_waits_can_leave(assistant: Assistant) -> None:
+async def test_whoever_waits_can_leave(assistant: Assistant, echo: Echo) -> None:
     """A caller that is cancelled while it waits for the thread leaves the others their turn."""
+    echo.gates["supervisor"] = gate = Gate(0)
     waiting = [asyncio.ensure_future(play(assistant, name, name)) for name in ("one", "two", "three")]
-    await asyncio.sleep(0.01)
+    # All take the same way; where the first one is asked, the others have come as far as the thread.
+    await until(lambda: echo.asked)
     waiting[1].cancel()
+    gate.set()
     await asyncio.gather(*waiting, return_exceptions=True)
     assert waiting[1].cancelled()
     events = waiting[2].result()

@@ -23,7 +23,7 @@ from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import BOT, BotApi
 
 SEED = int(os.environ.get("BOT_SEED", "14"))
-KILLS, EACH = int(os.environ.get("BOT_KILLS", "60")), int(os.environ.get("BOT_UPDATES", "30"))
+KILLS, EACH = int(os.environ.get("BOT_KILLS", "30")), int(os.environ.get("BOT_UPDATES", "15"))
 """How often the slow run kills, and how many updates each person brings."""
 HINT, EDITED = sentence("telegram", "only_text", "en"), sentence("telegram", "edited", "en")
 HELLO = sentence("telegram", "group_hello", "en", name="sue_bot")
@@ -129,7 +129,7 @@ async def killed_bot(path: Path, kills: int, each: int) -> Outcome:
 
 @pytest.mark.slow
 async def test_a_bot_that_is_killed_often(tmp_path: Path) -> None:
-    """Sixty kills, thirty updates each; `BOT_KILLS` and `BOT_UPDATES` ask for other numbers."""
+    """Thirty kills, fifteen updates each; `BOT_KILLS` and `BOT_UPDATES` ask for other numbers."""
     begun = asyncio.get_running_loop().time()
     outcome = await killed_bot(tmp_path / "bot.db", KILLS, EACH)
     seconds = asyncio.get_running_loop().time() - begun

@@ -16,6 +16,7 @@ import pytest
 from agents.models.script import Script
 from tests.support.killable_server import KillableServer
 from tests.support.scripted_assistant import ROLES, script_lines, stage
+from tests.support.until import moment
 
 SEED, KILLS, NOTICES = 23, 12, 30
 APART_MS = 150
@@ -51,7 +52,7 @@ class Listener:
                                 self.reads.set()
                                 if len(self.seen) >= NOTICES:
                                     return
-                await asyncio.sleep(0.02)
+                await moment(0.02)
 
 
 @pytest.mark.slow
@@ -80,7 +81,7 @@ async def test_notices_ring_once(tmp_path: Path) -> None:
             if not listening.done():
                 with suppress(TimeoutError):
                     await asyncio.wait_for(reads.wait(), 5)
-            await asyncio.sleep(chance.uniform(0.0, 0.1))
+            await moment(0.1, chance=chance)
             await server.end(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
         await server.start()
         await asyncio.wait_for(listening, 60)

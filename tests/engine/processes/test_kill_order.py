@@ -22,8 +22,8 @@ from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import BotApi
 
 SEED = int(os.environ.get("BOT_SEED", "14"))
-KILLS, EACH = 60, 67
-"""How often the process is killed, and how many updates each of six people brings: 402 in all."""
+KILLS, EACH = 30, 34
+"""How often the process is killed, and how many updates each of six people brings: 204 in all."""
 ADMIN = next(person.user for person in PEOPLE if person.chat == GROUP)
 COMMANDS = ("/go", "/undo", "/new")
 STOPPED = sentence("telegram", "stopped", "en")

@@ -6,6 +6,7 @@ import random
 import signal
 import socket
 import sys
+from functools import partial
 from itertools import chain, cycle
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from agents.models.script import Script
 from tests.support.http_door import events_of
 from tests.support.killable_server import KillableServer
 from tests.support.scripted_assistant import ROLES, script_lines, stage
+from tests.support.until import moment, until
 
-SEED, KILLS, THREADS = 22, 90, ("ann", "bob")
+SEED, KILLS, THREADS = 22, 45, ("ann", "bob")
 AMID_STREAMS = 0.7
 """The share of kills that wait until a client reads an answer."""
 
@@ -37,10 +39,7 @@ class Client:
         async with httpx.AsyncClient(base_url=self.url, timeout=60) as client:
             while not over.is_set() or not self.seen:
                 self.sent.append(f"w{len(self.sent):04}")
-                for _ in range(1000):
-                    if await self._answered(client, self.sent[-1]):
-                        break
-                    await asyncio.sleep(0.05)
+                await until(partial(self._answered, client, self.sent[-1]), pause=0.05)
 
     async def _answered(self, client: httpx.AsyncClient, word: str) -> bool:
         body, headers = {"text": word, "id": word}, {"accept": "text/event-stream"}
@@ -99,7 +98,7 @@ class CompletionsClient(Client):
 
 @pytest.mark.slow
 async def test_a_server_that_is_killed_often(tmp_path: Path) -> None:
-    """Five clients, ninety kills: nothing is lost, nothing is answered twice, nobody sees what is not stored.
+    """Five clients, 45 kills: nothing is lost, nothing is answered twice, nobody sees what is not stored.
 
     Three of them send what was said, in the same words: one names a person, one a chat, one nobody.
     """
@@ -123,7 +122,7 @@ async def test_a_server_that_is_killed_often(tmp_path: Path) -> None:
             await server.start()
             if chance.random() < AMID_STREAMS:
                 await asyncio.wait_for(reads.wait(), 60)
-            await asyncio.sleep(chance.uniform(0.0, 0.3))
+            await moment(0.3, chance=chance)
             await server.end(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
         over.set()
         await server.start()

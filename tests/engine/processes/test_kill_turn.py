@@ -45,7 +45,7 @@ class Plan:
     """How many kills hit a `python -m app ask`."""
 
 
-PLAN = Plan(kills=int(os.environ.get("TURN_KILLS", "40")), messages=5 * len(TALK), by_command=6)
+PLAN = Plan(kills=int(os.environ.get("TURN_KILLS", "20")), messages=5 * len(TALK), by_command=6)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 
 from agents.models.script import Call, Line
@@ -14,6 +13,7 @@ from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.places import ROOT
 from tests.support.remote_files import EMMA, free_port, library, library_at, opened
+from tests.support.until import until_answered
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("shelf")]
 
@@ -25,13 +25,7 @@ async def listening(port: int) -> AsyncIterator[None]:
         sys.executable, "-m", "tests.support.mcp_server", "http", str(port), cwd=ROOT
     )
     try:
-        async with asyncio.timeout(60), httpx.AsyncClient() as client:
-            while True:
-                try:
-                    await client.get(f"http://127.0.0.1:{port}/")
-                    break
-                except httpx.ConnectError:
-                    await asyncio.sleep(0.05)
+        await until_answered(f"http://127.0.0.1:{port}/", process)
         yield
     finally:
         process.kill()

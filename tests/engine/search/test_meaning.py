@@ -119,8 +119,15 @@ async def test_a_folder_is_watched(
     await until_found("walrus", ["https://docs.example/en/news.md#news"])
     (folder / "en" / "news.md").unlink()
     await until_found("walrus", [])
+    printed = list[str]()
+
+    def are_told() -> bool:
+        printed.append(capsys.readouterr().out)
+        return "".join(printed).count("read, ") >= 3
+
+    await until(are_told)
     watching.cancel()
     with pytest.raises(asyncio.CancelledError):
         await watching
-    assert capsys.readouterr().out.count("read, ") == 3
+    assert "".join(printed).count("read, ") == 3
     assert HELP not in [place.path for place in index.folders()]

@@ -15,6 +15,7 @@ from agents.models.script import Call, Script
 from agents.toolkit import traits
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
+from prompts import phrase
 from tests.support.scripted_assistant import ROLES, THREAD, open_calls, play, said, stage
 from tests.support.stops import PLAN, messages, play_until
 
@@ -62,7 +63,8 @@ async def test_a_stop_lands_after_what_cannot_be_taken_back(assistant: Assistant
     RELEASED.set()
     events = await playing
     assert SENT == ["dear aunt"]
-    assert [event.message[:22] for event in events if isinstance(event, Notice)] == ["What I am doing now ca"]
+    done = phrase("done_until_then", "en", what="post (text: “dear aunt”)")
+    assert [event.message for event in events if isinstance(event, Notice)] == [phrase("stop_waits", "en"), done]
     assert [event.object for event in events if isinstance(event, ToolEnd)] == ["Posted."]
     assert messages(events) == [("planner", "", True)]
     assert await open_calls(assistant) == []

@@ -21,6 +21,7 @@ from tests.support.scripted_assistant import (
     stage,
     todos,
 )
+from tests.support.simulated_time import rounds
 from tests.support.stops import word
 
 
@@ -86,6 +87,6 @@ class Reluctant(Gate):
         try:
             return await super().wait()
         except asyncio.CancelledError:
-            await asyncio.sleep(0.01)
+            await rounds(50)
             self.over = True
             raise

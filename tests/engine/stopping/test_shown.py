@@ -13,6 +13,7 @@ from agents.models.script import Call, Script
 from app.assistant import Assistant, Turn
 from prompts import phrase
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
+from tests.support.simulated_time import rounds
 from tests.support.stops import PLAN, messages, play_until, word
 from tests.support.user_words import spoken, user_words
 
@@ -231,7 +232,7 @@ async def test_what_is_shown_is_stored(assistant: Assistant, script: Script, mon
     put = assistant.memory.saver.aput
 
     async def slow(*parts: Any) -> Any:
-        await asyncio.sleep(0.02)
+        await rounds(50)
         return await put(*parts)
 
     monkeypatch.setattr(assistant.memory.saver, "aput", slow)

@@ -233,7 +233,7 @@ async def test_a_run_costs_so_many_calls(chat: Chat) -> None:
     """A graph stops where the turn may ask no model any more; the user is told, and "go on" goes on at that node."""
     seat(chat, create_agent(model(), [pay]))
     chat.limits = replace(chat.limits, turn_calls=3)
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], observer=["stay"])
+    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 1.0}), Call("pay", {"to": "Eve", "amount": 2.0}), "Paid."])
     assert (await chat.says("Pay Bob 1 and Eve 2")).endswith(f"desk: {phrase('turn_spent', 'en', most=3)}")
     assert chat.events[-1].plain()["model_calls"] == 3

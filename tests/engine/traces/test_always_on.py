@@ -7,11 +7,9 @@ import pytest
 
 from agents.conversation.gate import Guess
 from agents.conversation.scene import Scene
-from agents.events.views import Notice
 from agents.models.script import Call
 from agents.state.verdict import STAY, Verdict
 from observers import Observer, watched
-from prompts import sentence
 from tests.conftest import Chat, told
 from tests.support.shop_tools import with_shop
 
@@ -124,7 +122,6 @@ async def test_it_takes_the_supervisors_draft_back(chat: Chat, seen: list[tuple[
 async def test_what_a_tool_alone_would_hear(chat: Chat, seen: list[tuple[str, str]]) -> None:
     """Where its own test holds, words are no answer to a tool's question, so that it sees them; ways out stay free."""
     watching(chat, seen, lambda text: Verdict("person", reason="in danger"), when=lambda scene: "hurt" in scene.text)
-    chat.settings = chat.settings.model_copy(update={"seat_wait": 60})
     chat.speakers = watched(with_shop(chat.speakers), chat.observers)
     ask = Call("ask_address", {})
     chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[ask, "Please call for help.", ask])
@@ -132,25 +129,3 @@ async def test_what_a_tool_alone_would_hear(chat: Chat, seen: list[tuple[str, st
     assert [text for _, text in seen] == ["street: I will hurt myself"]
     assert "safety (observer): person" in trace
     assert "planner: Please call for help." in trace
-    async with chat.assistant() as assistant:
-        [call] = await assistant.seats.all()
-        assert call.reason == "in danger"
-
-
-async def test_an_observer_calls_a_person(chat: Chat, seen: list[tuple[str, str]]) -> None:
-    """By its verdict a person is called once, the user is told, and the dialog answers all the same."""
-    watching(chat, seen, lambda text: Verdict("person", reason="the user is angry") if "!" in text else STAY)
-    chat.settings = chat.settings.model_copy(update={"seat_wait": 60})
-    chat.expects(supervisor=["I am sorry.", "I see."])
-    assert await chat.says("this is useless!", "and that!") == told("""
-        user: this is useless!
-        safety (observer): person
-        view: notice
-        supervisor: I am sorry.
-        user: and that!
-        safety (observer): person
-        supervisor: I see.""")
-    assert [event.message for event in chat.events if isinstance(event, Notice)] == [sentence("seat", "called", "en")]
-    async with chat.assistant() as assistant:
-        [call] = await assistant.seats.all()
-        assert (call.caller, call.reason, call.holder) == ("observer", "the user is angry", "")

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.branches import Branches
 from app.assistant.turn import Exchange
-from app.standin import make_chat
 from tests.conftest import Chat
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, THREAD, stage, todos
 
 pytestmark = pytest.mark.needs("planner")
@@ -99,7 +98,7 @@ async def test_a_process_that_ends_on_its_way_to_a_branch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     """Whichever write it was that is missing, the same message sent again finds all that stands, once."""
-    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     said = ("hello", ""), ("add milk to my list", "h"), ("add tea to my list", "m")
 
     async def play(assistant: Assistant, text: str, after: str, id: str) -> None:
@@ -145,14 +144,49 @@ async def send_letter(text: str, runtime: Runtime) -> str:
     return "It is sent."
 
 
+def with_letters(speakers: Speakers) -> Speakers:
+    """Return speakers of whom the planner can send letters."""
+    return speakers.each(
+        lambda speaker: replace(speaker, tools=[send_letter]) if speaker.name == "planner" else speaker
+    )
+
+
+@pytest.mark.parametrize("step", range(1, 16))
+async def test_a_remark_outlives_who_was_to_tell_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Whichever write was missing: what stays is told once, and what was said elsewhere stands once."""
+    script, before = Script(), [Exchange("and so on", "Yes.")]
+    script.add(supervisor=[LIST], planner=["Well?", Call("send_letter", {"text": "A"}), "Done.", "Fine."])
+    count, write = 0, Connection.write
+
+    async def counted(self: Connection, work: Work[object]) -> object:
+        nonlocal count
+        count += 1
+        if count == step:
+            raise Killed
+        return await write(self, work)
+
+    async def play(assistant: Assistant, text: str, after: str, *rest: Exchange) -> list[str]:
+        turn = Turn(thread=THREAD, text=text, id=text, after=after, before=rest)
+        return [event.text async for event in assistant.play(turn) if isinstance(event, Message)]
+
+    async with stage(tmp_path / "killed.db", script.models(ROLES), change=with_letters) as assistant:
+        await play(assistant, "hi", "")
+        await play(assistant, "send A", "hi")
+        monkeypatch.setattr(Connection, "write", counted)
+        texts = list[str]()
+        with suppress(Killed):
+            texts = await play(assistant, "well", "hi", *before)
+        monkeypatch.undo()
+    async with stage(tmp_path / "killed.db", script.models(ROLES), change=with_letters) as assistant:
+        texts = texts or await play(assistant, "well", "hi", *before)
+        assert any("cannot be taken back" in text for text in texts)
+        lines = [line.text for line in await assistant.history(THREAD)]
+        assert len([text for text in lines if "cannot be taken back" in text]) == 1
+        assert lines.count("and so on") == 1
+
+
 async def test_what_cannot_be_taken_back_is_told_and_not_done_twice(tmp_path: Path) -> None:
     """The same call in the same message again has its answer; another one is made."""
-
-    def with_letters(speakers: Speakers) -> Speakers:
-        return speakers.each(
-            lambda speaker: replace(speaker, tools=[send_letter]) if speaker.name == "planner" else speaker
-        )
-
     SENT.clear()
     script, letters = Script(), [Call("send_letter", {"text": text}) for text in ("A", "A", "B")]
     script.add(supervisor=[LIST], planner=["Well?", *(line for letter in letters for line in (letter, "Done."))])

@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agents.errors import ContractError
-from agents.events import Message, Token
-from agents.events.views import CardList, Document, Entry, Link, View
+from agents.events import Error, Message, Token, ToolEnd
+from agents.events.views import CardList, Document, Entry, Link, Notice, View
 from agents.models.script import Call, Line
 from agents.state.message_notes import notes_of
 from agents.toolkit.context import Runtime
@@ -22,7 +22,9 @@ from tests.conftest import Chat, told
 from tests.support.scripted_assistant import Gate
 
 pytestmark = pytest.mark.needs("planner")
-BEGIN: list[Line] = [Call("plan_things", {"brief": "see below"})]
+PLAN = Call("plan_things", {"brief": "see below"})
+BEGIN: list[Line] = [PLAN]
+HAND_BACK = Call("hand_back")
 
 
 @traits(view="cards")
@@ -54,13 +56,20 @@ async def hand_out(runtime: Runtime) -> Answer:
     return result(message="It is handed out.", view=Document(title="prices.txt", content="hat 1\ncoat 2"))
 
 
+@traits(effect="write")
+@tool
+async def jot(thing: str) -> str:
+    """Jot a thing down."""
+    return f"{thing} is noted"
+
+
 @tool
 async def weigh(thing: str) -> str:
     """Weigh a thing."""
     return "one pound"
 
 
-TOOLS: Sequence[BaseTool] = [find, book, move, hand_out, weigh]
+TOOLS: Sequence[BaseTool] = [find, book, move, hand_out, jot, weigh]
 
 
 @pytest.fixture(autouse=True)
@@ -172,6 +181,54 @@ async def test_silence_after_a_result_that_nobody_saw_is_broken(chat: Chat) -> N
     chat.expects(supervisor=BEGIN, planner=calls)
     await chat.says("book a hat; what does it weigh?")
     assert screen(chat)[1:] == ["A pound."]
+
+
+async def test_a_promised_view_outlives_further_calls(chat: Chat) -> None:
+    """A model that was told that the user sees a card is right, whatever it calls next; its words stand below."""
+    chat.expects(supervisor=BEGIN, planner=[Call("hand_out"), Call("weigh", {"thing": "hat"}), "It weighs a pound."])
+    await chat.says("the prices, and what does a hat weigh?")
+    assert screen(chat) == ["hat 1\ncoat 2", "It weighs a pound."]
+
+
+async def test_what_was_done_is_shown_where_the_model_fails(chat: Chat) -> None:
+    """The view of a write and, in words, a write without a view stand above the apology, and in the transcript."""
+    planner: list[Line] = [[Call("book", {"thing": "hat"}), Call("jot", {"thing": "milk"})], ConnectionRefusedError()]
+    chat.expects(supervisor=BEGIN, planner=planner)
+    await chat.says("book a hat, and jot down milk", id="m")
+    booked, done = "hat: https://shop.example/1", phrase("done_until_then", "en", what="jot (thing: “milk”)")
+    ends = [event for event in chat.events if isinstance(event, View | Message | Error)]
+    assert [event.type for event in ends] == ["view", "message", "view", "error"]
+    assert (screen(chat), [event.message for event in ends if isinstance(event, Notice)]) == ([booked], [done])
+
+    chat.expects(planner=["Both are done."])
+    await chat.says("book a hat, and jot down milk", id="m")
+    assert screen(chat) == [booked, "Both are done."]
+    async with chat.assistant() as assistant:
+        lines = [line.text for line in await assistant.history("ann") if line.role == "assistant"]
+    assert lines.count(booked) == 1
+
+
+async def test_what_was_done_is_told_where_the_user_stops(chat: Chat) -> None:
+    """A write whose result no model has read is known as done to the user, and to the model that goes on."""
+    chat.expects(supervisor=BEGIN, planner=[Call("jot", {"thing": "milk"}), "Good."], observer=["stay"])
+    async with chat.assistant() as assistant:
+        events = []
+        async for event in assistant.play(Turn(thread="ann", text="jot down milk")):
+            if isinstance(event, ToolEnd):
+                await assistant.stop("ann")
+            events.append(event)
+    done = phrase("done_until_then", "en", what="jot (thing: “milk”)")
+    assert [event.message for event in events if isinstance(event, Notice)] == [done]
+    await chat.says("well?")
+    results = [message.text for message in chat.script.asked[-1].messages if isinstance(message, ToolMessage)]
+    assert results[-1].splitlines()[0] in ("milk is noted", phrase("call_done", "en"))
+
+
+async def test_a_dialog_that_leaves_without_a_word_is_answered_for(chat: Chat) -> None:
+    """What the supervisor said before it handed over is no answer to what the dialog was asked."""
+    chat.expects(supervisor=[["One moment.", PLAN], "Noted."], planner=[[Call("jot", {"thing": "milk"}), HAND_BACK]])
+    await chat.says("jot down milk")
+    assert screen(chat) == ["One moment.", "Noted."]
 
 
 async def test_two_lists_never_share_numbers(chat: Chat) -> None:

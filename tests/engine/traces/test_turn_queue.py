@@ -12,6 +12,7 @@ from app.assistant import Assistant, Turn, turn_player
 from app.assistant.turn_queue import TurnQueue
 from prompts import phrase
 from tests.conftest import Chat
+from tests.support.simulated_time import rounds
 from tests.support.until import until
 
 
@@ -131,14 +132,13 @@ async def test_places_are_never_lost() -> None:
         with queue.place(user) as place:
             await asyncio.wait([place])
             most = max(most, queue.running)
-            for _ in range(chance.randrange(4)):
-                await asyncio.sleep(0)
+            await rounds(chance.randrange(4))
             if chance.random() < 0.2:
                 raise ZeroDivisionError
 
     for _ in range(30):
         tasks = [asyncio.create_task(turn(chance.choice("abc"))) for _ in range(20)]
-        await asyncio.sleep(0)
+        await rounds(1)
         for task in tasks:
             if chance.random() < 0.3:
                 task.cancel()

@@ -408,7 +408,7 @@ async def test_a_tool_names_what_takes_it_back(chat: Chat) -> None:
     """The function runs once; then the same write is a new one again, though it has a key."""
     await noted(chat, Call("book", {"room": "7"}), Call("book", {"room": "7"}))
     assert ROOMS == ["7"]
-    assert "planner: Room 7 is free again." in await undone(chat)
+    assert "planner: Room 7 is free again." in await undone(chat, "undo", "yes")
     assert ROOMS == []
     chat.expects(planner=[Call("book", {"room": "7"}), "Booked."], observer=["stay"])
     await chat.says("and now that same room once more please")

@@ -26,7 +26,7 @@ from app.lab.forms import form_data
 from app.lab.kinds import KINDS
 from app.lab.live import OpenTalks, Works
 from app.security.api_keys import Key
-from app.security.audit import Action, Audit
+from app.security.audit import Action, deed
 from app.settings import Settings
 from prompts import FALLBACK, languages, sentence, table
 
@@ -73,7 +73,7 @@ class LabVisit:
 
     def deed(self, what: Action, thread: str = "", about: str = "") -> AbstractAsyncContextManager[None]:
         """Write down what the visitor does that others notice."""
-        return self.assistant.services.get(Audit).deed(who(self.visitor), what, thread, about)
+        return deed(self.assistant.services, who(self.visitor), what, thread, about)
 
     def draw(self, name: str, /, **values: object) -> Markup:
         """Return a template of the lab as HTML."""

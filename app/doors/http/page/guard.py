@@ -78,7 +78,7 @@ class PageRoute(APIRoute):
 
     own_words: tuple[type[Exception], ...] = ()
     """The failures that say themselves what is to be put right."""
-    conflict = "409"
+    conflict = "page", "409"
     """The sentence for what cannot be done any more."""
 
 
@@ -106,7 +106,8 @@ def refused(request: Request, status: int, failure: Exception) -> Response:
         return RedirectResponse(SIGN_IN, 303)
     sentences = table("page", lang)["refused"]
     route = request.scope.get("route")
-    text = sentences.get(getattr(route, "conflict", "") if status == 409 else str(status), sentences["rest"])
+    file, key = getattr(route, "conflict", ("page", "409")) if status == 409 else ("page", str(status))
+    text = (sentences | table(file, lang)["refused"]).get(key, sentences["rest"])
     if isinstance(failure, getattr(route, "own_words", ())):
         status, text = 409, str(failure)
     if is_of_page:

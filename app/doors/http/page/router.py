@@ -97,11 +97,12 @@ async def new() -> Response:
 
 
 @router.get("/talk/{thread}")
-async def page(talk: Talk, visitor: Visiting, reader: Reader) -> str:
+async def page(talk: Talk, visitor: Visiting, reader: Reader, request: Request) -> str:
     """Return the page with a conversation."""
     log, row = await talk.log()
-    listed, operates = await _listed(talk, visitor), visitor.allows("operate")
-    facts = {"name": visitor.name, "operates": operates, "takes": reader.kinds, "version": VERSION}
+    listed, modules = await _listed(talk, visitor), request.app.state.plugins if visitor.allows("operate") else []
+    links = [module.link(talk.lang) for module in modules if hasattr(module, "link")]
+    facts = {"name": visitor.name, "links": links, "takes": reader.kinds, "version": VERSION}
     facts |= {"openings": openings(talk.assistant.speakers, talk.lang)}
     return draw("page", talk.lang, log=log, row=row, listed=listed, address=talk.address, **facts)
 

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from telegram import Message, Update, User
 from telegram.constants import ChatType
@@ -24,7 +25,6 @@ from app.doors.telegram.place import TelegramPlace, move
 from app.doors.telegram.updates.commands import offer_menus
 from app.doors.telegram.updates.dispatch import Dispatch
 from app.doors.telegram.updates.operator import Faults
-from app.doors.telegram.updates.operator_chat import OperatorChat
 from app.doors.telegram.updates.polling import STOPPED
 from app.doors.telegram.updates.row import UpdateRow
 from app.doors.telegram.updates.taps import settle
@@ -42,7 +42,7 @@ class Inbox:
     answer is sent. The id of a message is the same whenever its update comes.
     """
 
-    def __init__(self, door: TelegramDoor, faults: Faults, operators: OperatorChat | None = None) -> None:
+    def __init__(self, door: TelegramDoor, faults: Faults, operators: Any = None) -> None:
         self._door, self._operators = door, operators
         self._admission = Admission(door)
         self._dispatch = Dispatch(door, faults)

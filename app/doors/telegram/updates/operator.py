@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from pydantic import ValidationError
 
 from agents.memory.inbox import now_ms
+from agents.toolkit.context import Budgets
 from app.assistant.system_messages import LONGEST, SystemMessages
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import TelegramPlace, chat_of
 from app.doors.telegram.updates.row import ReplyWithButtons
-from app.security.audit import Audit
-from app.usage.usage import Usage
+from app.security.audit import deed
 from prompts import sentence
 
 WEEK_MS = 7 * 24 * 3600 * 1000
@@ -55,19 +55,10 @@ async def statistics(door: TelegramDoor, faults: Faults, place: TelegramPlace, a
         "good": sum(count for sign, count in signs.items() if sign in GOOD),
         "bad": sum(count for sign, count in signs.items() if sign in BAD),
     }
-    usage, lang = door.assistant.services.get(Usage), await door.lang(place)
-    models = await usage.by_day()
-    used = {
-        "tokens": sum(model.input_tokens + model.output_tokens for model in models),
-        "most": usage.limits.tokens_per_day or "-",
-        "money": round(sum(model.money for model in models), 4),
-        "most_money": usage.limits.money_per_day or "-",
-        "largest": max((model.largest for model in models), default=0),
-        "turn": door.assistant.limits.turn_tokens or "-",
-    }
-    return ReplyWithButtons(
-        f"{sentence('telegram', STATS, lang, **facts)} {sentence('telegram', 'stats_models', lang, **used)}"
-    )
+    lang = await door.lang(place)
+    budgets = door.assistant.services.every(Budgets)
+    used = [await each.today(lang, door.assistant.limits) for each in budgets]
+    return ReplyWithButtons(" ".join([sentence("telegram", STATS, lang, **facts), *used]))
 
 
 async def instruct(door: TelegramDoor, faults: Faults, place: TelegramPlace, argument: str) -> ReplyWithButtons:
@@ -79,8 +70,8 @@ async def instruct(door: TelegramDoor, faults: Faults, place: TelegramPlace, arg
             messages = SystemMessages.model_validate({"system_messages": texts})
         except ValidationError:
             return ReplyWithButtons(sentence("telegram", "prompt_too_long", lang, most=LONGEST))
-        audit = door.assistant.services.get(Audit)
-        async with audit.deed(f"telegram:{chat_of(place.owner)}", "system_messages", place.thread):
+        services = door.assistant.services
+        async with deed(services, f"telegram:{chat_of(place.owner)}", "system_messages", place.thread):
             await messages.save(store, place.thread)
     kept = (await SystemMessages.of(store, place.thread)).texts
     return ReplyWithButtons(sentence("telegram", "prompt" if kept else "no_prompt", lang, text="\n\n".join(kept)))

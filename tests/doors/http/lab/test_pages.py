@@ -1,6 +1,5 @@
 """The lab's pages: who may see them, that nothing becomes HTML, and that both languages say the same."""
 
-import asyncio
 import re
 import threading
 from html import unescape
@@ -22,6 +21,7 @@ from app.settings import Settings
 from prompts import table
 from tests.doors.http.lab.conftest import LAB, OTHER_LAB, visiting
 from tests.support.http_door import SHOP
+from tests.support.until import until
 
 pytestmark = pytest.mark.needs("planner")
 THREAD = "/lab/thread?name=shop:ann"
@@ -128,13 +128,15 @@ def test_both_languages_say_the_same() -> None:
 
 async def _outcome(lab: httpx.AsyncClient, answer: httpx.Response) -> httpx.Response:
     """Wait for the outcome of some work, as the page does."""
-    for _ in range(600):
-        if "/lab/work?id=" not in answer.text:
-            return answer
-        [address] = re.findall(r'hx-get="(/lab/work\?id=\w+)"', answer.text)
-        answer = await lab.get(address)
-        await asyncio.sleep(0.1)
-    raise AssertionError(answer.text)
+
+    async def is_done() -> bool:
+        nonlocal answer
+        if address := re.search(r'hx-get="(/lab/work\?id=\w+)"', answer.text):
+            answer = await lab.get(address[1])
+        return address is None
+
+    await until(is_done)
+    return answer
 
 
 async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: Settings) -> None:

@@ -17,11 +17,11 @@ from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
 from app.settings import Settings
-from app.standin import RulesModel
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import KEYS, OPERATOR, SHOP, served
 from tests.support.http_service import Answer, Service
 from tests.support.odd_provider import Provider, end, words
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import BEGIN, with_shop
 

@@ -25,9 +25,9 @@ from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.guard import COOKIE
 from app.doors.http.page.markup import draw, markdown
 from app.doors.http.page.router import STATIC
-from app.seat import Operator
 from app.security.api_keys import EVERYTHING, read_keys
 from prompts import table
+from tests.support import takeover
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 from tests.support.http_service import Answer, Service
 from tests.support.scripted_assistant import ROLES, Gate, stage
@@ -317,11 +317,11 @@ async def test_what_is_said_of_a_message_stays(tmp_path: Path, script: Script) -
         assert ("I take 16000 at most" in log, "x" * 20_000 in log) == (True, True)
 
 
-@pytest.mark.needs("planner")
+@pytest.mark.needs("seat", "planner")
 async def test_slash_commands(assistant: Assistant, script: Script) -> None:
     """The commands of the other doors: a person is called, an unknown one is told, one leads on, one begins a turn."""
     script.add(supervisor=["Hello.", "Fine."])
-    assistant.seats.wait = 60
+    takeover.seats(assistant).wait = 60
     async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
 
         async def shown(text: str, number: int) -> httpx.Response:
@@ -329,7 +329,7 @@ async def test_slash_commands(assistant: Assistant, script: Script) -> None:
 
         await said(client, text="hello")
         assert "A person is called." in (await shown("/person my lamp", 2)).text
-        [seat] = await assistant.seats.all()
+        [seat] = await takeover.seats(assistant).all()
         assert (seat.thread, seat.caller, seat.reason) == ("day", "user", "my lamp")
         assert "/person" in (await shown("/help", 3)).text
         assert "/quit" not in (await shown("/help", 3)).text
@@ -520,6 +520,7 @@ def test_both_languages_say_the_same() -> None:
     assert read_keys(KEYS)[0].inside("x") != EVERYTHING.inside("x")
 
 
+@pytest.mark.needs("seat")
 async def test_the_seat(assistant: Assistant, script: Script) -> None:
     """Only a key that operates sees it; a second person is told who holds a thread; names and words stay text."""
     script.add(supervisor=["Hello."])
@@ -531,11 +532,11 @@ async def test_the_seat(assistant: Assistant, script: Script) -> None:
             assert (await user.post(f"{path}/{step}", headers=BY_PAGE)).status_code == 403
     async with visiting(assistant, OPERATOR) as operator:
         assert "shop:day" in (await operator.get(path)).text
-        await assistant.take_seat("shop:day", Operator(ATTACK, "desk"))
+        await takeover.take(assistant, "shop:day", (ATTACK, "desk"))
         held = (await operator.post(f"{path}/take", headers=BY_PAGE)).text
         assert "Take it all the same" in held
         assert "<script>" not in held
-        await assistant.seats.say("shop:day", Operator(ATTACK, "desk"), ATTACK, "1")
+        await takeover.say(assistant, "shop:day", ATTACK, (ATTACK, "desk"))
         assert "<script>" not in (await operator.get(path)).text
         assert "<script>" not in (await operator.get("/seat")).text
         fields = {"force": "1"}

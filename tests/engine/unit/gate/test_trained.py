@@ -1,7 +1,5 @@
 """The trained gate: small, quick, and right about the application's own dialogs, which it was not trained on."""
 
-import time
-
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -79,17 +77,6 @@ def test_a_guess_says_why() -> None:
 def test_the_weights_are_small() -> None:
     """They are part of every clone."""
     assert FILE.stat().st_size < 1_000_000
-
-
-@pytest.mark.needs("profile")
-def test_a_guess_takes_about_a_millisecond() -> None:
-    """The bar of 1 ms is measured by `benchmarks.switch`; here a busy machine is given five."""
-    gate, scene = trained_gate(), moment("profile", "en", "What are you good at?", "remind me to call mom at five")
-    gate(scene)
-    begun = time.thread_time()
-    for _ in range(50):
-        gate(scene)
-    assert (time.thread_time() - begun) / 50 < 0.005
 
 
 def test_thresholds_are_where_the_guess_turns() -> None:

@@ -1,6 +1,7 @@
 """A connection with a thread of its own: whole transactions, in their order."""
 
 import asyncio
+import sqlite3
 import threading
 from contextlib import suppress
 from functools import partial
@@ -10,7 +11,8 @@ import pytest
 
 from agents.errors import DatabaseError
 from agents.memory import Memory
-from agents.memory.connection import Connection, Session, connect
+from agents.memory.connection import PAGE_BYTES, WAL_BYTES, Connection, Session, connect
+from tests.support.simulated_time import rounds
 
 ADD = "INSERT INTO owners VALUES (?, 1)"
 
@@ -29,9 +31,9 @@ async def test_a_write_that_nobody_waits_for_any_more_is_not_made(memory: Memory
     database, busy = memory.database, threading.Event()
     first = asyncio.create_task(database.read(lambda _: busy.wait(60)))
     second, third = (asyncio.create_task(database.write(partial(_add, name))) for name in "xy")
-    await asyncio.sleep(0.01)
+    await rounds(1)
     second.cancel()
-    await asyncio.sleep(0.01)
+    await rounds(1)
     busy.set()
     await asyncio.wait([first, second, third])
     assert second.cancelled()
@@ -48,8 +50,7 @@ async def test_a_cancelled_transaction_of_several_trips_is_undone(memory: Memory
 
     for moment in range(12):
         task = asyncio.create_task(write("x"))
-        for _ in range(moment):
-            await asyncio.sleep(0)
+        await rounds(moment)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
@@ -70,6 +71,19 @@ async def test_a_cursor_does_not_leave_its_thread(memory: Memory) -> None:
     with pytest.raises(TypeError, match="cursor"):
         await memory.database.write(lambda database: database.execute(ADD, ("x",)))
     assert await added(memory.database) == []
+
+
+@pytest.mark.parametrize("page_bytes", [PAGE_BYTES, 4096])
+async def test_a_file_keeps_the_size_of_its_pages(tmp_path: Path, page_bytes: int) -> None:
+    """A new file has small pages, an older one those that it was made with; their logs grow to the same bytes."""
+    path = tmp_path / "talk.db"
+    if page_bytes != PAGE_BYTES:
+        with sqlite3.connect(path) as older:
+            older.executescript(f"PRAGMA page_size={page_bytes}; CREATE TABLE t (a)")
+        older.close()
+    async with connect(str(path)) as connection:
+        assert await connection.execute("PRAGMA page_size") == [(page_bytes,)]
+        assert await connection.execute("PRAGMA wal_autocheckpoint") == [(WAL_BYTES // page_bytes,)]
 
 
 async def test_a_closed_database_keeps_nobody_waiting(tmp_path: Path) -> None:

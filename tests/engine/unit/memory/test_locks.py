@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory.locks import ThreadLocks
+from tests.support.simulated_time import rounds
 
 HOLDER = """
 import asyncio, sys
@@ -61,7 +62,7 @@ async def test_turns_of_a_thread_never_overlap_and_keep_their_order(tmp_path: Pa
     async def turn(name: str) -> None:
         async with holder.hold("t"):
             said.append(f"{name}(")
-            await asyncio.sleep(0.001)
+            await rounds(3)
             said.append(f"{name})")
 
     await asyncio.gather(*(turn(name) for name in "abcde"))

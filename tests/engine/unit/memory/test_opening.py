@@ -18,11 +18,12 @@ class TestOpening:
     async def test_a_relative_path_and_its_folders_are_created(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Parent folders are made, and closing leaves one file with everything in it."""
+        """Parent folders are made, and closing leaves one file with everything in it, and a key for its owner alone."""
         monkeypatch.chdir(tmp_path)
         async with open_memory("sqlite:///a/b/x.db") as memory:
             await memory.transcript.accept(letter())
-        assert {file.name for file in (tmp_path / "a" / "b").iterdir()} == {"x.db", "x.db.lock"}
+        assert {file.name for file in (tmp_path / "a" / "b").iterdir()} == {"x.db", "x.db.lock", "x.db.secret"}
+        assert (tmp_path / "a" / "b" / "x.db.secret").stat().st_mode & 0o777 == 0o600
         assert count(tmp_path / "a" / "b" / "x.db", "inbox") == 1
 
     @pytest.mark.parametrize("url", ["postgresql://u:secret@host/db", "sqlite:///", "sqlite:///:memory:", "x.db"])

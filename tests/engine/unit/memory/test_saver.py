@@ -18,6 +18,7 @@ from langgraph.types import Command
 from agents.errors import BrokenState
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
+from tests.support.simulated_time import rounds
 from tests.support.tiny_graph import THREAD, Words, count, graph, letter, open_saver, say, words
 
 
@@ -103,8 +104,7 @@ class TestSaver:
         place, before = (await newest(memory.saver)).config, count(path, "writes")
         for moment in range(20):
             task = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1), ("b", 2)], f"x{moment}"))
-            for _ in range(moment):
-                await asyncio.sleep(0)
+            await rounds(moment)
             task.cancel()
             await asyncio.wait([task])
             assert (count(path, "writes") - before) % 2 == 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from agents.memory import Memory
 from agents.memory.store import namespace_of
 from tests.support.tiny_graph import count
+from tests.support.until import until
 
 
 class TestStore:
@@ -51,8 +53,10 @@ class TestStore:
         """A batch that reads first does not fail because somebody else commits in between."""
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
+            begun = threading.Event()
+            await memory.database.read(lambda session: session.set_trace_callback(lambda _: begun.set()))  # type: ignore[attr-defined]
             waiting = asyncio.create_task(memory.store.abatch([GetOp(("a",), "b"), PutOp(("a",), "b", {})]))
-            await asyncio.sleep(0.05)
+            await until(begun.is_set)
             other.execute("INSERT INTO owners VALUES ('somebody', 1)")
             other.execute("COMMIT")
             assert await waiting == [None, None]

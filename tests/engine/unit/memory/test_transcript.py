@@ -142,6 +142,9 @@ class TestTranscript:
             ("old", "u", 4),
         ]
         assert listed[0].active_ms == late.at_ms
+        for narrower in ({"user": "v"}, {"prefix": "ne"}):
+            assert await memory.transcript.threads(**narrower) == listed[:1]
+        assert await memory.transcript.threads(prefix="nf") == []
 
     async def test_who_wrote_where(self, memory: Memory) -> None:
         """The users of a thread and the threads of a user; what is erased counts no longer."""

@@ -27,7 +27,8 @@ def instants(table: dict[str, Any], lang: str, text: str, count: int) -> list[st
     found = [named.at]
     while len(found) < count and (following := named.following(found[-1])):
         found.append(following)
-    return [f"{at:%Y-%m-%d %H:%M:%S}".removesuffix(":00") for at in found]
+    texts = [f"{at:%Y-%m-%d %H:%M:%S}".removesuffix(":00") for at in found]
+    return texts + [""] * (count - len(texts))
 
 
 @pytest.mark.parametrize(("lang", "case"), CASES, ids=lambda value: value[0] if isinstance(value, list) else value)
@@ -98,6 +99,9 @@ def test_the_time_zone_is_the_persons() -> None:
 @pytest.mark.parametrize(
     ("lang", "said", "at", "rest"),
     [
+        ("en", "remind me at 5 pm two tickets", "2026-11-20 17:00", "remind me two tickets"),
+        ("ru", "напомни в 17 по дороге купить хлеб", "2026-11-20 17:00", "напомни по дороге купить хлеб"),
+        ("zh", "下午三点一起吃饭", "2026-11-20 15:00", "一起吃饭"),
         ("en", "remind me to call mom tomorrow at 9", "2026-11-21 09:00", "remind me to call mom"),
         ("en", "Remind me in 20 minutes to turn off the oven", "2026-11-20 10:20", "Remind me to turn off the oven"),
         ("ru", "напомни мне завтра в 9 позвонить маме", "2026-11-21 09:00", "напомни мне позвонить маме"),
@@ -113,6 +117,22 @@ def test_a_moment_is_found_among_other_words(lang: str, said: str, at: str, rest
     named = meant(reading.pieces, datetime(2026, 11, 20, 10, tzinfo=BERLIN), BERLIN)
     assert named is not None
     assert (f"{named.at:%Y-%m-%d %H:%M}", reading.rest) == (at, rest)
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "remind me in an hour twenty to stop"),
+        ("en", "remind me at 5 pm EST to call"),
+        ("ru", "напомни через час двадцать выключить суп"),
+        ("ru", "напомни в 17 по Москве позвонить Ивану"),
+        ("zh", "提醒我一小时二十关火"),
+        ("zh", "提醒我下午五点北京时间开会"),
+    ],
+)
+def test_what_is_left_of_a_time_is_no_text(lang: str, said: str) -> None:
+    """A number that may be minutes, and a zone: then the sentence is not understood, and somebody asks."""
+    assert read(said, lang) is None
 
 
 @pytest.mark.parametrize("lang", TABLES)

@@ -1,5 +1,6 @@
 """Any legal schema of parameters becomes one that every provider takes, and every argument comes back as it was."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +20,7 @@ SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.builds(dict, type=st.sampled_from(["string", "number"]), description=st.just("What it is.")),
     st.builds(
         lambda values: {"enum": values},
-        st.lists(st.sampled_from(["a", "b", "", 2, None, True]), min_size=1, unique=True),
+        st.lists(st.sampled_from(["a", "b", "", "2", 2, None, True]), min_size=1, unique=True),
     ),
     st.builds(lambda value: {"const": value}, st.sampled_from(["a", "", 7, None])),
     st.builds(
@@ -61,7 +62,32 @@ def combined(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-PARTS = st.recursive(SCALARS, combined, max_leaves=6)
+REMARKS = st.fixed_dictionaries(
+    {},
+    optional={
+        "discriminator": st.just({"propertyName": "kind"}),
+        "nullable": st.just(True),
+        "examples": st.sampled_from([["a"], [1, {"b": None}], []]),
+        "default": st.sampled_from([float("nan"), "\ud800", None]),
+        "x-order": st.just(1),
+        "deprecated": st.just(False),
+        "readOnly": st.just(True),
+        "title": st.just("A title"),
+        "minimum": st.just(float("-inf")),
+        "description": st.just("half of a character: \ud83d"),
+    },
+)
+"""What may stand beside any schema, and is taken by some providers only."""
+
+
+def remarked(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return schemas with remarks."""
+    return st.builds(
+        lambda schema, remarks: {**remarks, **schema} if isinstance(schema, dict) else schema, schemas, REMARKS
+    )
+
+
+PARTS = st.recursive(remarked(SCALARS), lambda inner: remarked(combined(inner)), max_leaves=6)
 ROOTS = st.one_of(
     objects(PARTS),
     st.builds(lambda one, other: {"type": "object", "anyOf": [one, other]}, objects(PARTS), objects(PARTS)),
@@ -116,6 +142,7 @@ def test_any_schema_is_taken_and_any_argument_comes_back(data: st.DataObject) ->
     jsonschema.validate(args, schema)
     translation = Translation(schema)
     assert common(translation.schema) == []
+    json.dumps(translation.schema, allow_nan=False, ensure_ascii=False).encode()
     restored = translation.restored(written(args, translation.schema))
     assert restored == args
     jsonschema.validate(restored, schema)

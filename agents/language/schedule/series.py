@@ -1,0 +1,120 @@
+"""Edits of a repetition. Each changes one property: the days, the end, the phase and the exceptions stay otherwise."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from dateutil.relativedelta import relativedelta
+from dateutil.rrule import rrulestr
+
+from agents.language.schedule import Moment, Repeat, on_the_clock, zone_of
+
+DAY = timedelta(days=1)
+DAY_FORMAT = "%Y%m%d"
+
+
+def without_next(moment: Moment, now: datetime) -> Moment | None:
+    """Return a repeating moment without its next time; None when it was the last."""
+    assert moment.repeat is not None  # the caller asked
+    repeat = moment.repeat.without(moment.at, now)
+    following = Moment(moment.at, repeat).following(moment.at)
+    return Moment(following, repeat) if following else None
+
+
+def at_time(former: Moment, clock: time, now: datetime) -> Moment:
+    """Return a repetition of days at another time of day. Raises OverflowError: it does not come again."""
+    repeat = _repeat(former)
+    start = datetime.combine(repeat.start.date(), clock, repeat.start.tzinfo)
+    return _resumed(replace(repeat, rule=_with_end(repeat, _last_day(repeat)), start=start), former, now)
+
+
+def in_zone(former: Moment, zone: ZoneInfo, now: datetime) -> Moment:
+    """Return a repetition of days at the same time of day in another zone. Raises OverflowError: likewise."""
+    repeat = _repeat(former)
+    return _resumed(replace(repeat, start=repeat.start.replace(tzinfo=zone, fold=0)), former, now)
+
+
+def by_rule(former: Moment, new: Moment, now: datetime) -> Moment:
+    """Return a repetition by the rule of `new`, with the end and the exceptions of the former one.
+
+    On other days of the same weeks, months or years it keeps its phase too, and what was skipped stays skipped.
+
+    Raises:
+        OverflowError: it does not come again.
+    """
+    before, after = _repeat(former), _repeat(new)
+    if before.is_elapsed or after.is_elapsed:
+        return new
+    if any(before.parts.get(name) != after.parts.get(name) for name in ("FREQ", "INTERVAL")):
+        repeat = replace(after, rule=_with_end(after, _last_day(before)), skipped=before.skipped)
+        return Moment(repeat.following(now), repeat)
+    if _with_end(after, None) == _with_end(before, None):
+        return at_time(former, after.start.time(), now)
+    begin, _ = _period(before, before.start)
+    moved = Repeat(after.rule, datetime.combine(begin, after.start.time(), after.start.tzinfo))
+    skipped = frozenset(filter(None, (_moved_key(key, before, moved) for key in before.skipped)))
+    repeat = replace(moved, rule=_with_end(moved, _last_moved(before)), skipped=skipped)
+    return Moment(repeat.following(now), repeat)
+
+
+def _repeat(moment: Moment) -> Repeat:
+    assert moment.repeat is not None  # the caller asked
+    return moment.repeat
+
+
+def _resumed(repeat: Repeat, former: Moment, now: datetime) -> Moment:
+    """Return the moment of a repetition on the same days: next comes the same day, if that is not past by then."""
+    day = datetime.fromisoformat(_repeat(former).key_of(former.at))
+    begin = on_the_clock(day, zone_of(repeat.start)).astimezone(UTC)
+    return Moment(repeat.following(max(now.astimezone(UTC), begin - timedelta(seconds=1))), repeat)
+
+
+def _with_end(repeat: Repeat, last: datetime | None) -> str:
+    """Return the rule of a repetition with this last day, which another time of day does not move."""
+    parts = [f"{name}={value}" for name, value in repeat.parts.items() if name != "UNTIL"]
+    return ";".join([*parts, f"UNTIL={last:{DAY_FORMAT}}T235959"] if last else parts)
+
+
+def _last_day(repeat: Repeat) -> datetime | None:
+    """Return the day with which a repetition ends; None if it has no end."""
+    if (until := repeat.parts.get("UNTIL")) is None:
+        return None
+    end = datetime.fromisoformat(until)
+    return datetime.combine(end.date() if end.time() >= repeat.start.time() else end.date() - DAY, time())
+
+
+def _last_moved(repeat: Repeat) -> datetime | None:
+    """Return the end for other days: that of the last week, month or year in which the repetition comes."""
+    if (last := _last_day(repeat)) is None:
+        return None
+    begin, end = _period(repeat, last)
+    return end if _days(repeat, begin, last) else begin - DAY
+
+
+def _moved_key(key: str, before: Repeat, moved: Repeat) -> str | None:
+    """Return the key of what is skipped in place of a skipped occurrence; None if nothing is."""
+    day = datetime.fromisoformat(key)
+    begin, end = _period(before, day)
+    here, formerly = _days(moved, begin, end), _days(before, begin, end)
+    places = [key] if key in here else sorted(set(here) - set(formerly))
+    return places[0] if places else None
+
+
+def _days(repeat: Repeat, begin: datetime, end: datetime) -> list[str]:
+    dates = rrulestr(repeat.rule, dtstart=repeat.start.replace(tzinfo=None))
+    return [f"{wall:{DAY_FORMAT}}" for wall in dates.between(begin, end + DAY, inc=True) if wall < end + DAY]
+
+
+def _period(repeat: Repeat, instant: datetime) -> tuple[datetime, datetime]:
+    """Return the first and the last day of the week, month or year in which a day lies, as a repetition counts."""
+    day = datetime.combine(instant.date(), time())
+    match repeat.parts["FREQ"]:
+        case "WEEKLY":
+            begin = day - day.weekday() * DAY
+            return begin, begin + 6 * DAY
+        case "MONTHLY":
+            begin = day.replace(day=1)
+            return begin, begin + relativedelta(months=1) - DAY
+        case "YEARLY":
+            return day.replace(month=1, day=1), day.replace(month=12, day=31)
+    return day, day

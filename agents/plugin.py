@@ -1,0 +1,116 @@
+"""The contract of a plug-in: all that may be added to the application.
+
+A plug-in is a file or a folder that defines `plugin = Plugin(...)`. It stands in `app/plugins/`, or in `plugins/` of a
+folder of EXTENSIONS or of an installed package. The file name is its name. Its prompts are in `prompts/<lang>/<name>/`,
+its settings are explained in `.env.example` of its folder. PLUGINS names the plug-ins that run. A `Dialog` is a plug-in
+with a speaker, in `dialogs/`.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import typer
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+from pydantic_settings import BaseSettings
+
+from agents.conversation.changes import Update
+from agents.errors import ContractError
+from agents.events import Event
+from agents.memory import Memory
+from agents.memory.connection import Tables
+from agents.memory.inbox import InboxEntry
+from agents.memory.notices import NoticeSource
+from agents.models import AroundModelCall
+from agents.toolkit.call import AroundToolCall
+from agents.toolkit.commands import SlashCommand
+from agents.toolkit.context import Context
+from agents.toolkit.help import HelpLink
+from agents.toolkit.services import Services
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of what is exported of a person."""
+
+    key: str
+    """Its key in plain data, such as "reminders"."""
+    title: str
+    """Its heading, in the user's language."""
+    rows: Sequence[Mapping[str, object]]
+    """Its entries as plain data."""
+    lines: Sequence[str]
+    """Its entries in words."""
+
+
+@dataclass(eq=False)
+class TurnRequest:
+    """A message that is to be answered. A hook may change `context` and `update`."""
+
+    entry: InboxEntry
+    turn: int
+    context: Context
+    update: Update | None
+    """What the message puts into the state; None if the state has it already."""
+    is_resumed: bool = False
+    """Whether an earlier process began to answer it."""
+    held_by: str = ""
+    """The name of the person who answers in the assistant's place."""
+    outcome: Literal["left", "done", "stopped", "failed"] = "left"
+    """How the graph ended; "left" if it did not come to its end, or was not run."""
+    failure: Exception | None = None
+
+
+Events = AsyncGenerator[Event, None]
+PlayTurn = Callable[[TurnRequest], Events]
+AroundTurn = Callable[[TurnRequest, PlayTurn], Events]
+"""Yields the events of a turn. Without a call of the second argument, the messages that it yields are the answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugin:
+    """What a plug-in brings. Each field may be left out."""
+
+    packages: Sequence[str] = ()
+    """The modules of other packages without which it is off; `requirements-<extra>.txt` installs them."""
+    extra: str = ""
+    settings: type[BaseSettings] | None = None
+    """What an operator can set for it, in environment variables or `.env`; this type finds the service."""
+    tables: Tables | None = None
+    """Its tables in the database; they are made when the database is opened."""
+    services: Callable[[Services], AbstractAsyncContextManager[Sequence[object]]] | None = None
+    """Opens what it works with, from the services that exist, such as `Memory` and the settings."""
+    tools: Sequence[BaseTool] | Callable[[Any], Sequence[BaseTool]] = ()
+    """Tools of every speaker that is no agent graph, or a function of its settings that returns them."""
+    observers: Sequence[str] = ()
+    """The observers that watch every dialog, by name; its own are in `observers/` of its folder."""
+    commands: Sequence[SlashCommand] = ()
+    """Its slash commands, offered in every door."""
+    command_line: typer.Typer | None = None
+    """Its commands of `python -m app`; the name of the `Typer`, if it has one, stands before them."""
+    routes: Sequence[str] = ()
+    """Modules with a FastAPI `router`, and perhaps `serving(app)`, a context manager in which the HTTP door serves."""
+    notices: Callable[[Services], Sequence[NoticeSource]] | None = None
+    """Returns the sources of what it tells users later, unless they are among its services."""
+    help: Mapping[str, Callable[[Services], HelpLink]] = field(default_factory=dict)
+    """Links of HELP_CHAIN, by name."""
+    models: Mapping[str, Callable[[Any], BaseChatModel]] = field(default_factory=dict)
+    """Makes chat models from its settings, by the names that LLM_MODEL takes, such as "local:rules"."""
+    storage: Mapping[str, Callable[..., AbstractAsyncContextManager[Memory]]] = field(default_factory=dict)
+    """Databases, by the scheme of DATABASE_URL, such as "postgresql"."""
+    greeting: Callable[[Services, str, str], Awaitable[str]] | None = None
+    """Returns the first words to a returning user, in a language; empty if there is nothing to say."""
+    forget: Callable[[Services, str, Collection[str]], Awaitable[None]] | None = None
+    """Deletes the rows of its tables that belong to a thread (empty: none in particular) and to these users."""
+    export: Callable[[Services, str, str], Awaitable[Sequence[Section]]] | None = None
+    """Returns what its tables hold about a user, in a language."""
+    around_turn: AroundTurn | None = None
+    around_model_call: AroundModelCall | None = None
+    around_tool_call: AroundToolCall | None = None
+    """Hooks get a request and the next function. They may answer themselves, as LangChain's `wrap_tool_call` may."""
+
+    def __post_init__(self) -> None:
+        if self.settings and self.settings.model_config.get("extra") != "ignore":
+            raise ContractError(f"{self.settings.__name__} needs extra='ignore': .env holds others' settings, too")

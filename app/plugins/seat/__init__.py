@@ -1,0 +1,121 @@
+"""A person in the assistant's place: called by users, models and observers, and by themselves (docs/seat.md)."""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+
+import typer
+from langchain_core.tools import BaseTool
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agents.events import Observed
+from agents.events.views import Notice
+from agents.memory import Memory
+from agents.memory.notices import NoticeSource
+from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
+from agents.toolkit.commands import CommandCall, SlashCommand
+from agents.toolkit.services import Services
+from app.doors.operators import OperatorChats
+from app.plugins.seat.command import seat
+from app.plugins.seat.seats import TABLES, Seats
+from app.plugins.seat.telegram import SeatChat
+from app.plugins.seat.tool import call_a_person
+from app.settings import UserNumbers
+from prompts import sentence
+
+BACK = "back"
+
+
+class SeatSettings(BaseSettings):
+    """How long a user waits for a person, and who the people are."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    seat_wait: int = Field(default=0, ge=0)
+    seat_away: int = Field(default=1_800, ge=0)
+    operator_chat: int | None = None
+    operator_users: UserNumbers = "*"
+
+
+@asynccontextmanager
+async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
+    """Offer the seats, and the chat of the operators if there is one."""
+    settings = services.get(SeatSettings)
+    seats = Seats(services.get(Memory), wait=settings.seat_wait, away=settings.seat_away)
+    chat: list[OperatorChats] = []
+    if settings.operator_chat is not None:
+        chat = [SeatChat(settings.operator_chat, settings.operator_users)]
+    yield [seats, *chat]
+
+
+def tools(settings: SeatSettings) -> Sequence[BaseTool]:
+    """Return the tool that calls a person, where one can be called."""
+    return [call_a_person] if settings.seat_wait else []
+
+
+def moved(services: Services) -> Sequence[NoticeSource]:
+    """Return what has waited too long."""
+    return [services.get(Seats).moved]
+
+
+async def held(request: TurnRequest, play: PlayTurn) -> Events:
+    """Leave a message to the person who holds the thread; else bring the notes of a person who has handed it back.
+
+    The user is told of a person whom an observer has called.
+    """
+    entry, seats = request.entry, request.context.services.get(Seats)
+    request.held_by = await seats.holder(entry.thread)
+    if request.held_by:
+        await seats.note_waiting(entry.thread)
+        return
+    if request.update is not None and (notes := await seats.notes_for(entry.thread, entry.message_id)):
+        request.update["heard"]["quoted"] = [*request.update["heard"].get("quoted", []), *notes]
+    called = partial(seats.called_since, entry.thread)
+    if request.is_resumed and (text := await called(entry.received_ms)):
+        yield Notice(message=text)
+    begun_ms = round(seats.now() * 1000)
+    async with aclosing(play(request)) as events:
+        async for event in events:
+            yield event
+            is_call = isinstance(event, Observed) and event.verdict == "person"
+            if is_call and (text := await called(begun_ms)):
+                yield Notice(message=text)
+
+
+async def person(call: CommandCall) -> str:
+    """Call a person to the conversation, or go back to the assistant."""
+    seats, say = call.services.get(Seats), partial(sentence, "seat/phrases")
+    if call.argument == BACK:
+        if await seats.leave(call.thread):
+            # What the user is told of it comes as a notice.
+            return ""
+        return say("withdrawn" if await seats.withdraw(call.thread) else "not_called", call.lang)
+    if holder := await seats.holder(call.thread):
+        return say("is_here", call.lang, name=holder)
+    if not seats.wait:
+        return say("none", call.lang)
+    await seats.call(call.thread, call.user, call.lang, "user", call.argument)
+    return say("called_by_user", call.lang)
+
+
+async def forget(services: Services, thread: str, users: Collection[str]) -> None:
+    """Delete the seats, words and notes of a thread, and all those of the users."""
+    await services.get(Seats).erase(thread, users)
+
+
+commands = typer.Typer()
+commands.command()(seat)
+
+plugin = Plugin(
+    settings=SeatSettings,
+    tables=TABLES,
+    services=opened,
+    tools=tools,
+    commands=[SlashCommand(name="person", run=person, description=partial(sentence, "seat/phrases", "command"))],
+    command_line=commands,
+    routes=("app.plugins.seat.paths", "app.plugins.seat.page"),
+    notices=moved,
+    forget=forget,
+    around_turn=held,
+)

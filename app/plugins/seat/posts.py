@@ -1,0 +1,61 @@
+"""What a chat of operators was shown of seats: which message belongs to which thread, and how far it was told."""
+
+from typing import NamedTuple
+
+from agents.memory.connection import Connection
+from agents.memory.inbox import storable
+from app.plugins.seat.place import Seat
+
+POST = """
+INSERT INTO seat_posts (chat, message, thread, user) VALUES (?, ?, ?, ?)
+ON CONFLICT (chat, message) DO UPDATE SET thread = excluded.thread, user = excluded.user
+"""
+WATCH = """
+INSERT INTO seat_watches (chat, thread, user, since_ms, holder, seen) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (chat, thread) DO UPDATE
+SET user = excluded.user, since_ms = excluded.since_ms, holder = excluded.holder, seen = excluded.seen
+"""
+
+
+class SeatWatch(NamedTuple):
+    """A call, or a thread that a person holds from the chat."""
+
+    thread: str
+    since_ms: int
+    """Of its seat; another call of the thread has another one."""
+    holder: str
+    """The id of the person who holds it from this chat; empty while only the call was shown."""
+    seen: int
+    """How many lines of the transcript were shown, or came before."""
+
+
+class Posts:
+    """Keep what one chat was shown."""
+
+    def __init__(self, connection: Connection, chat: int) -> None:
+        self._connection, self._chat = connection, chat
+
+    async def thread_of(self, message: int) -> str | None:
+        """Return the thread that a message of the chat is about; None if it is about none."""
+        sql = "SELECT thread FROM seat_posts WHERE chat = ? AND message = ?"
+        rows = await self._connection.execute(sql, (self._chat, message))
+        return str(rows[0][0]) if rows else None
+
+    async def note(self, message: int, thread: str, user: str) -> None:
+        """Take note that a message of the chat is about a thread."""
+        await self._connection.execute(POST, (self._chat, message, storable(thread), storable(user)))
+
+    async def watched(self) -> dict[str, SeatWatch]:
+        """Return the threads that the chat is told of."""
+        sql = "SELECT thread, since_ms, holder, seen FROM seat_watches WHERE chat = ?"
+        return {row[0]: SeatWatch(*row) for row in await self._connection.execute(sql, (self._chat,))}
+
+    async def watch(self, seat: Seat, holder: str, seen: int) -> None:
+        """Tell the chat of a thread from a line on."""
+        values = self._chat, seat.thread, seat.user, seat.since_ms, holder, seen
+        await self._connection.execute(WATCH, values)
+
+    async def leave(self, thread: str) -> None:
+        """Tell the chat no more of a thread."""
+        sql = "DELETE FROM seat_watches WHERE chat = ? AND thread = ?"
+        await self._connection.execute(sql, (self._chat, thread))

@@ -1,0 +1,56 @@
+"""Spans of turns, model calls and tools for OpenTelemetry, where TRACES_URL is set."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any
+
+from pydantic import AnyHttpUrl
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
+from agents.toolkit.services import Services
+from app.settings import Settings
+
+
+class TelemetrySettings(BaseSettings):
+    """Where spans are sent."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    traces_url: AnyHttpUrl | None = None
+
+
+class Tracer:
+    """Traces turns, if there is a collector."""
+
+    def __init__(self, spans: Any = None) -> None:
+        self.spans = spans
+
+
+@asynccontextmanager
+async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
+    """Send spans during the block; what is not sent then is sent at its end."""
+    url, settings = services.get(TelemetrySettings).traces_url, services.find(Settings)
+    if url is None:
+        yield [Tracer()]
+        return
+    # The library takes a quarter of a second to load, which nobody should wait for who sends no spans.
+    exporting = import_module("app.plugins.telemetry.spans").exporting
+    async with exporting(str(url), content=bool(settings and settings.trace_content)) as spans:
+        yield [Tracer(spans)]
+
+
+def traced(request: TurnRequest, play: PlayTurn) -> Events:
+    """Trace the answer to a message."""
+    tracer = request.context.services.find(Tracer)
+    return tracer.spans.turn(request, play) if tracer and tracer.spans else play(request)
+
+
+plugin = Plugin(
+    packages=("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    extra="otel",
+    settings=TelemetrySettings,
+    services=opened,
+    around_turn=traced,
+)

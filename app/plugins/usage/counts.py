@@ -1,0 +1,245 @@
+"""The usage of models by day (UTC), in the database, and what it leaves for a turn.
+
+The database counts all users by model, and each user by a keyed digest: it outlives what is forgotten, for nobody may
+forget away a limit.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agents.errors import DatabaseError, ModelUnavailable
+from agents.events import Event, ModelEnd, ModelStart
+from agents.memory import Memory
+from agents.memory.connection import Session, Tables
+from agents.memory.inbox import storable
+from agents.models import FREE
+from agents.models.prices import MILLION, Price, Tokens
+from agents.state.limits import Limits
+from agents.toolkit.context import Budgets, Spent
+from prompts import sentence
+
+LOG = logging.getLogger(__name__)
+TABLES = Tables(
+    "usage",
+    (
+        """CREATE TABLE usage (
+        day TEXT NOT NULL, who TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+        millionths INTEGER NOT NULL, largest INTEGER NOT NULL, PRIMARY KEY (day, who, model)) WITHOUT ROWID""",
+        # The digests of older versions had no key.
+        "DELETE FROM usage WHERE who <> ''",
+    ),
+)
+ADD = """
+INSERT INTO usage (day, who, model, calls, input_tokens, cached_tokens, output_tokens, millionths, largest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, who, model) DO UPDATE
+SET calls = usage.calls + excluded.calls, input_tokens = usage.input_tokens + excluded.input_tokens,
+cached_tokens = usage.cached_tokens + excluded.cached_tokens,
+output_tokens = usage.output_tokens + excluded.output_tokens,
+millionths = usage.millionths + excluded.millionths, largest = max(usage.largest, excluded.largest)
+"""
+PRUNE = "DELETE FROM usage WHERE day < ? OR (who <> '' AND day < ?)"
+SUM = """
+SELECT CAST(coalesce(sum(input_tokens + output_tokens), 0) AS INTEGER), CAST(coalesce(sum(millionths), 0) AS INTEGER)
+FROM usage WHERE day = ? AND who = ?
+"""
+DAYS = """
+SELECT day, model, calls, input_tokens, cached_tokens, output_tokens, millionths, largest FROM usage
+WHERE who = ? AND day > ? ORDER BY day, model
+"""
+EVERYBODY = ""
+"""Stands in the place of a user's digest in the rows that count all users."""
+MOST_COUNTED = 1 << 44
+"""The most that a turn counts of anything: a day of such turns is still a number that a database keeps."""
+KEPT_OF_USER = timedelta(days=1)
+"""How long the counts of single users are kept behind their day; none is needed after it."""
+
+
+class UsageSettings(BaseSettings):
+    """What may be used in a day, 0: no limit; and how many days are kept."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    user_tokens_per_day: int = Field(default=0, ge=0)
+    user_money_per_day: float = Field(default=0, ge=0)
+    tokens_per_day: int = Field(default=0, ge=0)
+    money_per_day: float = Field(default=0, ge=0)
+    usage_days: int = Field(default=90, ge=2)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is limited."""
+        return any((self.user_tokens_per_day, self.user_money_per_day, self.tokens_per_day, self.money_per_day))
+
+
+class Sum(NamedTuple):
+    """What was used of a day."""
+
+    tokens: int = 0
+    millionths: int = 0
+    """Money, in millionths of the currency of the prices."""
+
+
+NOTHING = Sum()
+
+
+class DayOfModel(NamedTuple):
+    """What one model was used in one day (UTC)."""
+
+    day: str
+    model: str
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    money: float
+    largest: int
+    """Tokens of the largest turn in which the model was used."""
+
+
+@dataclass(eq=False)
+class Usage(Budgets):
+    """Count what models use, and tell what is left of a day."""
+
+    memory: Memory
+    limits: UsageSettings
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    counted: dict[str, Tokens] = field(default_factory=dict)
+    """What the turns of this process have used since its start, by model."""
+    _pruned: str = ""
+
+    async def budget(self, user: str, zone: ZoneInfo, *, is_paid: bool = True) -> "Budget":
+        """Return what a turn of a user may use; `zone` is that in which the user reads when the next day begins."""
+        begins = datetime.combine(self._today() + timedelta(days=1), datetime.min.time(), UTC).astimezone(zone)
+        budget = Budget(usage=self, user=user, until=f"{begins:%H:%M} ({zone.key})", is_paid=is_paid)
+        if self.limits.is_limited:
+            budget.used = await self._sum(self.memory.digests.of(user))
+            budget.used_by_all = await self._sum(EVERYBODY)
+        return budget
+
+    def count(self, call: ModelEnd) -> Tokens | None:
+        """Count a call of a turn of this process, whoever plays it; return what it took, None of a free model."""
+        if call.model.startswith(FREE):
+            return None
+        tokens = Tokens(1, call.input_tokens, call.cached_tokens, call.output_tokens)
+        self.counted.setdefault(call.model, Tokens()).add(tokens)
+        return tokens
+
+    async def add(self, user: str, used: Mapping[str, Tokens], largest: int) -> None:
+        """Write down what a turn has used, by model; `largest` are the tokens of the turn so far."""
+        today = self._today()
+        day = today.isoformat()
+        rows = []
+        for model, tokens in used.items():
+            took = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
+            counts = [max(0, min(number, MOST_COUNTED)) for number in took]
+            rows += [(day, EVERYBODY, storable(model), *counts), (day, self.memory.digests.of(user), "", *counts)]
+        kept_from = (today - timedelta(days=self.limits.usage_days)).isoformat(), (today - KEPT_OF_USER).isoformat()
+
+        def add(database: Session) -> None:
+            if self._pruned != day:
+                database.execute(PRUNE, kept_from)
+            for row in rows:
+                database.execute(ADD, row)
+
+        await self.memory.database.write(add)
+        self._pruned = day
+
+    def millionths(self, model: str, tokens: Tokens) -> int:
+        """Return what calls of a model cost, in millionths of the currency of the prices; 0 without a price."""
+        price = self.prices.get(model)
+        return round(price.of(tokens) * MILLION) if price else 0
+
+    async def by_day(self, days: int = 1, user: str | None = None) -> list[DayOfModel]:
+        """Return what was used on the last days, by model; of one user, two days of whom are kept, in sum."""
+        after = (self._today() - timedelta(days=days)).isoformat()
+        rows = await self.memory.database.execute(
+            DAYS, (EVERYBODY if user is None else self.memory.digests.of(user), after)
+        )
+        return [DayOfModel._make((*row[:6], row[6] / MILLION, row[7])) for row in rows]
+
+    async def today(self, lang: str, limits: Limits) -> str:
+        """Return in a line what models were used today."""
+        models = await self.by_day()
+        facts = {
+            "tokens": sum(model.input_tokens + model.output_tokens for model in models),
+            "most": self.limits.tokens_per_day or "-",
+            "money": round(sum(model.money for model in models), 4),
+            "most_money": self.limits.money_per_day or "-",
+            "largest": max((model.largest for model in models), default=0),
+            "turn": limits.turn_tokens or "-",
+        }
+        return sentence("usage/phrases", "today", lang, **facts)
+
+    async def _sum(self, who: str) -> Sum:
+        [(tokens, millionths)] = await self.memory.database.execute(SUM, (self._today().isoformat(), who))
+        return Sum(tokens, millionths)
+
+    def _today(self) -> date:
+        return datetime.fromtimestamp(self.memory.now(), UTC).date()
+
+
+@dataclass(kw_only=True)
+class Budget(Spent):
+    """What one turn uses, counted towards the limits of its day; a model call that is over them does not begin."""
+
+    usage: Usage
+    user: str
+    until: str
+    """When the next day begins, as the user reads it."""
+    is_paid: bool = True
+    """Whether every model of the turn has its price, so that a turn over its limits need not begin."""
+    used: Sum = NOTHING
+    """What the user had used of the day before this turn."""
+    used_by_all: Sum = NOTHING
+    """What all users had used of it."""
+    own: Sum = NOTHING
+    """What this turn has used."""
+    _unstored: dict[str, Tokens] = field(default_factory=dict)
+
+    def note(self, event: Event) -> None:
+        """Count a call. Raises ModelUnavailable where one begins that is over a limit."""
+        if isinstance(event, ModelStart) and not event.model.startswith(FREE):
+            self._check()
+        super().note(event)
+        if isinstance(event, ModelEnd) and (tokens := self.usage.count(event)):
+            self._unstored.setdefault(event.model, Tokens()).add(tokens)
+            cost = self.usage.millionths(event.model, tokens)
+            self.own = Sum(self.own.tokens + tokens.input + tokens.output, self.own.millionths + cost)
+
+    def leaves(self, limits: Limits) -> int:
+        """Return how many calls are left. Raises ModelUnavailable if each of them would be over a limit."""
+        if self.is_paid:
+            self._check()
+        return super().leaves(limits)
+
+    async def store(self) -> None:
+        """Write down what was counted since the last time; what cannot be written comes with the next time."""
+        unstored, self._unstored = self._unstored, {}
+        if not unstored:
+            return
+        try:
+            await self.usage.add(self.user, unstored, self.own.tokens)
+        except DatabaseError as fault:
+            # The answer is there, and its end is not to be lost for a count.
+            LOG.error("what models were used is not written down (%s)", fault)
+            for model, tokens in unstored.items():
+                self._unstored.setdefault(model, Tokens()).add(tokens)
+
+    def _check(self) -> None:
+        limits, own = self.usage.limits, self.own
+        for what, limit, used in (
+            ("tokens of this user", limits.user_tokens_per_day, self.used.tokens + own.tokens),
+            ("money of this user", limits.user_money_per_day * MILLION, self.used.millionths + own.millionths),
+            ("tokens", limits.tokens_per_day, self.used_by_all.tokens + own.tokens),
+            ("money", limits.money_per_day * MILLION, self.used_by_all.millionths + own.millionths),
+        ):
+            if 0 < limit <= used:
+                raise ModelUnavailable("spent", f"the {what} of the day are used up", until=self.until)

@@ -1,0 +1,66 @@
+"""What is wrong with the texts that a turn will read: their encoding, their TOML, and the fields that forms name."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from agents.toolkit.speaker import Speakers
+from agents.toolkit.traits import traits_of
+from prompts import FALLBACK, PromptError, files, form_texts, languages, named, read_text, read_toml
+
+SLOT = re.compile(r"\{([^{}]*)\}")
+
+
+def unreadable() -> list[str]:
+    """Return a line for each text of each language that cannot be read."""
+    return [fault for lang in languages() for path in paths(lang) if (fault := _fault_of(path))]
+
+
+def paths(lang: str) -> list[Path]:
+    """Return every text of a language, those of extensions too."""
+    return [folder / lang / name for name, folder in files(lang, "**/*").items() if name.suffix in (".md", ".toml")]
+
+
+def _fault_of(path: Path) -> str:
+    try:
+        (read_toml if path.suffix == ".toml" else read_text)(path)
+    except PromptError as fault:
+        return str(fault)
+    return ""
+
+
+def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:
+    """Yield what is wrong with the texts of forms: fields that do not exist, and in the fallback missing questions."""
+    forms = {name: dialog.form for name, dialog in speakers.dialogs.items() if dialog.form and not dialog.roles}
+    for name, form in forms.items():
+        yield from _of_form(f"{name}/form.toml", name, form, lang, needs="question")
+    for tool in {tool.name: tool for speaker in speakers for tool in speaker.tools}.values():
+        if tool_form := traits_of(tool).form:
+            place = next(iter(files(FALLBACK, f"**/forms/{tool.name}.toml")), Path(f"forms/{tool.name}.toml"))
+            yield from _of_form(place.as_posix(), tool.name, tool_form, lang)
+
+
+def _of_form(file: str, name: str, form: type[BaseModel], lang: str, needs: str = "") -> Iterator[str]:
+    own = [folder / lang / path for path, folder in files(lang, file).items()]
+    place = named(own[0]) if own else f"prompts/{lang}/{file}"
+    there_are = ", ".join(form.model_fields)
+    # The tools that fill in a form may name its fields by their aliases.
+    fields = {*form.model_fields, *(str(field.alias) for field in form.model_fields.values() if field.alias)}
+    texts: Mapping[str, Mapping[str, object]] = form_texts(name, lang)
+    if own:
+        examples = [str(example) for entry in texts.values() for example in _examples(entry)]
+        slots = {slot for example in examples for slot in SLOT.findall(example)}
+        yield from (f"{place}: there is no field {key!r}; there are: {there_are}" for key in texts if key not in fields)
+        yield from (
+            f"{place}: an example names {{{slot}}}, no field; there are: {there_are}" for slot in slots - fields
+        )
+    if needs and lang == FALLBACK:
+        bare = [key for key in form.model_fields if not texts.get(key, {}).get(needs)]
+        yield from (f"{place}: the field {key!r} has no {needs}" for key in bare)
+
+
+def _examples(entry: object) -> list[object]:
+    examples = entry.get("examples", []) if isinstance(entry, Mapping) else []
+    return examples if isinstance(examples, list) else []

@@ -1,0 +1,1 @@
+"""The shipped plug-ins, a folder each."""

@@ -1,0 +1,81 @@
+"""What operators did is written down: by the name of the key, without the key and without any text."""
+
+import httpx
+
+from agents.models.script import Script
+from app.assistant import Assistant
+from app.plugins.audit.log import Audit
+from tests.support.http_door import KEYS, OPERATOR, SHOP, by, served
+
+SECRET = "nobody may read this"
+
+
+async def deeds(assistant: Assistant) -> list[tuple[str, ...]]:
+    """Return what was written down, without the times."""
+    return [deed[1:] for deed in await assistant.services.get(Audit).deeds(1)]
+
+
+async def test_what_operators_do_is_written_down(assistant: Assistant, script: Script) -> None:
+    """System messages, sentences, seats and deletions; also what failed, and not what is only read."""
+    script.add(supervisor=["Hello."])
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(OPERATOR)) as client:
+        await client.post("/threads/t/turns", json={"text": "hello"})
+        await client.put("/threads/t/system_messages", json={"system_messages": [{"content": SECRET}]})
+        await client.get("/threads/t/system_messages")
+        await client.post("/threads/t/say", json={"text": SECRET})
+        await client.put("/threads/t/seat", json={"operator": "Anna"})
+        await client.post("/threads/t/seat/messages", json={"text": SECRET, "operator": "Anna"})
+        assert (await client.delete("/threads/t/seat")).status_code == 409
+        await client.request("DELETE", "/threads/t/seat", json={"operator": "Anna", "note": SECRET})
+        await client.delete("/users/ann/memory")
+        await client.delete("/threads/t")
+
+    who = "http:ops"
+    assert await deeds(assistant) == [
+        (who, "spoke_as", "t", "t", "done"),
+        (who, "system_messages", "t", "", "done"),
+        (who, "said", "t", "", "done"),
+        (who, "seat_taken", "t", "", "done"),
+        (who, "seat_said", "t", "", "done"),
+        (who, "seat_left", "t", "", "failed"),
+        (who, "seat_left", "t", "", "done"),
+        (who, "forget_memory", "", "ann", "done"),
+        (who, "forget", "t", "", "done"),
+    ]
+    rows = await assistant.memory.database.execute("SELECT * FROM audit")
+    assert SECRET not in str(rows)
+    assert OPERATOR not in str(rows)
+
+
+async def test_the_page_of_seats_is_written_down(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script
+) -> None:
+    """Without keys it is somebody on this machine."""
+    script.add(supervisor=["Hello."])
+    await client.post("/threads/t/turns", json={"text": "hello"})
+    for path, form in (("take", {}), ("messages", {"text": SECRET}), ("back", {"note": SECRET})):
+        await client.post(f"/seat/talk/t/{path}", data=form, headers={"HX-Request": "true"})
+    actions = [(deed[0], deed[1], deed[2]) for deed in await deeds(assistant)]
+    assert actions == [("http:local", what, "t") for what in ("seat_taken", "seat_said", "seat_left")]
+
+
+async def test_speaking_as_another_is_written_down(assistant: Assistant, script: Script) -> None:
+    """Whoever operates may name anybody, in every form; the entry names the person, once for many messages."""
+    script.add(supervisor=["Hello."] * 3)
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(OPERATOR)) as client:
+        for text in ("hello", SECRET):
+            await client.post("/threads/t/turns", json={"text": text, "user": "ann"})
+        said = {"model": "dialog-supervisor", "user": "bob", "messages": [{"role": "user", "content": SECRET}]}
+        assert (await client.post("/v1/chat/completions", json=said, headers={"X-Thread-Id": "t"})).is_success
+    spoken = [("http:ops", "spoke_as", "t", who, "done") for who in ("ann", "bob")]
+    assert await deeds(assistant) == spoken
+
+
+async def test_what_is_a_callers_own_is_not(assistant: Assistant, script: Script) -> None:
+    """Who may only talk deletes threads and memory of their own."""
+    script.add(supervisor=["Hello."])
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(SHOP)) as client:
+        await client.post("/threads/t/turns", json={"text": "hello"})
+        assert (await client.put("/threads/t/seat", json={})).status_code == 403
+        assert (await client.delete("/threads/t")).status_code == 200
+    assert await deeds(assistant) == []

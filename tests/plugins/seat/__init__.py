@@ -1,0 +1,1 @@
+"""A person in the assistant's place."""

@@ -1,0 +1,1 @@
+"""What models take: counted by day, limited by day, listed."""

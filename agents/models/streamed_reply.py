@@ -26,6 +26,7 @@ HIDDEN = ("tool_calls", "refusal", FIELDS, CALL_FIELDS, SIGNATURES)
 """Fields of a chunk beside its text that no message keeps as they are."""
 CUT = "cut"
 """Metadata of a message whose text is not whole: the code of the `error` event that says so."""
+DIGITS_OF_64_BITS = 19
 NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """U+0000 as JSON writes it."""
 MOST_COUNTED = 10**9
@@ -79,17 +80,22 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value <= MOST_COUNTED else 0
 
 
+def _storable_number(digits: str) -> int | str:
+    """Return a whole number of an argument; what a state cannot keep stays a text, which the tool's schema reads."""
+    return int(digits) if len(digits) < DIGITS_OF_64_BITS else digits
+
+
 def _tool_call(call: _Call) -> ToolCall:
     try:
         # No database keeps U+0000, and nobody means it.
-        args = json.loads(NUL.sub(r"\1", "".join(call.args)) or "{}")
+        args = json.loads(NUL.sub(r"\1", "".join(call.args)) or "{}", parse_int=_storable_number)
         # Some servers write the object as JSON within a JSON text.
-        args = json.loads(args or "{}") if isinstance(args, str) else args
+        args = json.loads(args or "{}", parse_int=_storable_number) if isinstance(args, str) else args
     except json.JSONDecodeError:
         raise BrokenReply(f"arguments of {call.name!r} are not JSON") from None
     if not call.name or not isinstance(args, dict):
         raise BrokenReply(f"call of {call.name!r} is not a name with a JSON object")
-    args = json.loads(_whole_characters(json.dumps(args, ensure_ascii=False)))
+    args = json.loads(_whole_characters(json.dumps(args, ensure_ascii=False)), parse_int=_storable_number)
     # Some providers give no id, some give one id again and again, and the ledger of done work goes by it.
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))

@@ -12,7 +12,7 @@ from app.assistant import Assistant
 from app.assistant.thread_events import END, number_of
 from app.doors.http.delivery import plain, streamed
 from app.doors.http.events import EventStream
-from app.doors.http.exchange import FAULTS, STREAMED, PathName, Served, having
+from app.doors.http.exchange import FAULTS, LAST_EVENT, STREAMED, PathName, Served, having
 from app.doors.http.page.guard import session_of, visitor_of
 from app.security.api_keys import EVERYTHING, Key, holder_of
 
@@ -38,7 +38,7 @@ async def events(
     listener: Listener,
     assistant: Served,
     request: Request,
-    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+    last_event_id: Annotated[int | None, Header(ge=0, le=LAST_EVENT)] = None,
 ) -> Response:
     """Stream what comes into a thread from now on, or behind `Last-Event-ID`, also behind a restart."""
     (key, holder), streams = listener, request.app.state.streams

@@ -55,6 +55,10 @@ SentName = BeforeValidator(lambda name: name or None)
 IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME, pattern=PRINTABLE), SentName]
 
 
+LAST_EVENT = 2**53
+"""The largest number of an event; no database takes one of any length."""
+
+
 class HttpRefusal(HTTPException):
     """A refusal with a code of its own; `param` is the field of the request that it is about."""
 

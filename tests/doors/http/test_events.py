@@ -181,3 +181,9 @@ async def test_what_is_due_rings_while_a_stream_is_open(assistant: Assistant, cl
             assert await next_of(events, 1) == ["message Said."]
     due = await notices.due(int(datetime.now(UTC).timestamp() * 1000), None, "*")
     assert [notice.user for notice in due] == ["bob"]
+
+
+async def test_a_number_that_no_event_has(client: httpx.AsyncClient) -> None:
+    """It is refused before a stream begins, which would break off in the reading."""
+    answer = await client.get("/threads/x/events", headers={"Last-Event-ID": "9" * 30})
+    assert answer.status_code == 422

@@ -362,3 +362,16 @@ async def test_nothing_is_written_down_for_a_message_that_is_not_taken(chat: Cha
             codes = [event.code async for event in assistant.play(reading.turn) if isinstance(event, Error)]
             assert codes == ["many_turns"]
         assert (fetched, service.asked) == ([], [])
+
+
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize("digits", [19, 30, 400])
+async def test_a_number_that_no_state_keeps_ends_no_turn(chat: Chat, digits: int) -> None:
+    """A model may write a whole number of any length as an argument: the tool answers, and the talk goes on."""
+    number = int("9" * digits)
+    chat.expects(
+        supervisor=[Call("plan_things", {"brief": "-"})], planner=[Call("delete_todos", {"numbers": [number]}), "No."]
+    )
+    trace = await chat.says("delete it")
+    assert f"Not on the list: {number}" in trace
+    assert trace.endswith("planner: No.")

@@ -22,7 +22,7 @@ from app.assistant.short_term_memory import COMMAND
 from app.doors import slash_commands
 from app.doors.http.delivery import streamed
 from app.doors.http.events import MOST_TABS, EventStream
-from app.doors.http.exchange import PathName, Reader, Running, Served
+from app.doors.http.exchange import LAST_EVENT, PathName, Reader, Running, Served
 from app.doors.http.page import commands
 from app.doors.http.page.conversation import DEVICE, PAGE, Conversation, PagePosition, address_of
 from app.doors.http.page.conversations import LONGEST_TITLE, ConversationPage, conversations_of, rename
@@ -156,8 +156,8 @@ async def events(
     talk: Talk,
     visitor: Visiting,
     request: Request,
-    after: Annotated[int, Query(ge=0)] = 0,
-    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+    after: Annotated[int, Query(ge=0, le=LAST_EVENT)] = 0,
+    last_event_id: Annotated[int | None, Header(ge=0, le=LAST_EVENT)] = None,
 ) -> Response:
     """Stream what comes into a conversation behind a row, as HTML; of many pages of a browser the oldest makes room."""
     streams, session = request.app.state.streams, session_of(request)

@@ -82,14 +82,15 @@ def _count(value: object) -> int:
 def _tool_call(call: _Call) -> ToolCall:
     try:
         # No database keeps U+0000, and nobody means it.
-        args = json.loads(NUL.sub(r"\1", "".join(call.args)) or "{}")
-        # Some servers write the object as JSON within a JSON text.
-        args = json.loads(args or "{}") if isinstance(args, str) else args
-    except json.JSONDecodeError:
+        args = json.loads(NUL.sub(r"\1", "".join(call.args)).strip() or "{}")
+        # Some servers write the object as JSON within a JSON text, and null where there are no arguments.
+        args = json.loads(args or "{}") if isinstance(args, str) else {} if args is None else args
+        # JSON has no numbers without an end; no provider takes them back.
+        args = json.loads(_whole_characters(json.dumps(args, ensure_ascii=False, allow_nan=False)))
+    except (ValueError, RecursionError):
         raise BrokenReply(f"arguments of {call.name!r} are not JSON") from None
     if not call.name or not isinstance(args, dict):
         raise BrokenReply(f"call of {call.name!r} is not a name with a JSON object")
-    args = json.loads(_whole_characters(json.dumps(args, ensure_ascii=False)))
     # Some providers give no id, some give one id again and again, and the ledger of done work goes by it.
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))

@@ -83,8 +83,8 @@ def _tool_call(call: _Call) -> ToolCall:
     try:
         # No database keeps U+0000, and nobody means it.
         args = json.loads(NUL.sub(r"\1", "".join(call.args)).strip() or "{}")
-        # Some servers write the object as JSON within a JSON text, and null where there are no arguments.
-        args = json.loads(args or "{}") if isinstance(args, str) else {} if args is None else args
+        # Some servers write the object as JSON within a JSON text.
+        args = json.loads(args or "{}") if isinstance(args, str) else args
         # JSON has no numbers without an end; no provider takes them back.
         args = json.loads(_whole_characters(json.dumps(args, ensure_ascii=False, allow_nan=False)))
     except (ValueError, RecursionError):

@@ -3,13 +3,14 @@
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
+from langchain_core.language_models import BaseChatModel
 from langsmith.utils import tracing_is_enabled
 from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, UrlConstraints, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode
@@ -17,16 +18,15 @@ from pydantic_settings import BaseSettings, NoDecode
 from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
-from agents.models.factory import Endpoint, Parameters, make_models
+from agents.models.factory import LOCAL, Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
-from app.extensions import Extensions, use, written
+from app.extensions import Extensions, plugins, use, written
 from app.prices import Price, read_prices
 from app.process.files import read_env
 from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
 from app.security.encryption import read_key
-from app.standin import make_chat
 from prompts import FALLBACK, languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
@@ -148,7 +148,6 @@ class Settings(Extensions):
     reply_length: int = Field(default=200_000, ge=1_000)
     reply_seconds: float = Field(default=600, gt=0)
     reply_repeats: int = Field(default=100, ge=0)
-    rules_length: int = Field(default=1_000, ge=100, le=4_000)
     database_url: str = "sqlite:///var/dialogs.db"
     database_key: Annotated[SecretStr | None, AfterValidator(_as_sqlcipher_takes_it)] = None
     workers: bool = False
@@ -239,7 +238,7 @@ class Settings(Extensions):
             timeout=self.model_timeout,
             retries=self.model_retries,
             caching=self.prompt_cache,
-            rules=partial(make_chat, self.rules_length),
+            rules=_rules(),
             reply_length=self.reply_length,
             reply_seconds=self.reply_seconds,
             reply_repeats=self.reply_repeats,
@@ -301,3 +300,10 @@ def _share(*beginnings: str) -> None:
     for name, value in read_env(env_file).items() if env_file.is_file() else ():
         if value and name.lower() not in Settings.model_fields and name.startswith(beginnings):
             os.environ.setdefault(name, value)
+
+
+def _rules() -> Callable[[], BaseChatModel] | None:
+    """Return what makes the model of a plug-in that needs no key; None if no plug-in brings one."""
+    brought = ((plugin, plugin.models[LOCAL]) for plugin in plugins().values() if LOCAL in plugin.models)
+    plugin, make = next(brought, (None, None))
+    return partial(make, plugin.settings() if plugin.settings else None) if plugin and make else None

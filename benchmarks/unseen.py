@@ -19,6 +19,7 @@ from agents.conversation.changes import MOST_SEEN
 from agents.state import State
 from agents.state.citations import uncited
 from app.assistant import Assistant
+from app.assistant.closing import FAILURE
 from benchmarks.conversation import Step, asking_nothing, script
 from benchmarks.performing import Player, perform, stage
 from benchmarks.report import Row, arguments, show
@@ -48,7 +49,8 @@ class Kept:
     async def take(self, assistant: Assistant, thread: str) -> None:
         """Take the replies of a thread's histories, and hold them against its transcript."""
         values = (await assistant.graph.aget_state({"configurable": {"thread_id": thread}})).values
-        lines = await assistant.history(thread)
+        # An apology may stand between what was shown of a reply and the rest of it.
+        lines = [line for line in await assistant.history(thread) if line.metadata.get("source") != FAILURE]
         self.note(cast(State, values), [line.text for line in lines if line.role == "assistant"])
 
     def row(self, name: str) -> Row:

@@ -30,6 +30,8 @@ from agents.toolkit.speaker import Resume, Speaker
 from agents.toolkit.traits import Traits, traits_of
 from prompts import variables
 
+STEPS = frozenset({"route", "verdict", "settle", "ask", "undo", "shortcut", "summary"})
+"""The graph's nodes that are no speakers."""
 PREVIOUS = "__previous__"
 """The channel in which LangGraph's `entrypoint` keeps what it returned."""
 
@@ -120,8 +122,8 @@ def _misfit(agent: object) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Tell whether a name is a role of the settings, or an entry of LLM_PARAMETERS: no dialog may take it."""
-    return name.casefold() in (SUPERVISOR, OBSERVER, DEFAULT, FALLBACK)
+    """Tell whether a name is a role or an entry of the settings, or a node of the graph: no dialog may take it."""
+    return name.startswith("__") or name.casefold() in {SUPERVISOR, OBSERVER, DEFAULT, FALLBACK, *STEPS}
 
 
 def graphs_in(agent: Pregel[Any, Any, Any, Any]) -> list[Pregel[Any, Any, Any, Any]]:
@@ -184,7 +186,7 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
     dialogs = load_each(__name__, __path__, Dialog, prompts.OFF)
     for name, dialog in dialogs.items():
         if is_reserved(name):
-            raise ContractError(f"dialogs/{name}.py: {name!r} is a name of the settings: rename the file")
+            raise ContractError(f"dialogs/{name}.py: {name!r} is reserved: rename the file")
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:
             raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")

@@ -188,9 +188,20 @@ def _note(state: State, dialog: Speaker, outcome: str, wish: str, asked: str = "
     """Return what the supervisor is told of a dialog that it leads no more: each thing named, and no reason."""
     done = _quoted(line["text"] for line in state.get("said", []) if line["speaker"] == dialog.name)
     asked = "" if asked in done else asked
-    parts = {outcome: dialog.tool, "known": progress(dialog, state)[0], "done": done, "asked": asked, "wish": wish}
+    parts = {outcome: dialog.tool, "known": progress(dialog, state)[0], "done": done}
+    parts |= {"results": _quoted(_untold_results(dialog, state)), "asked": asked, "wish": wish}
     texts = [phrase(f"note_{name}", state["lang"], text=text) for name, text in parts.items() if text]
     return masked(" ".join(texts), state.get("aliases"))
+
+
+def _untold_results(dialog: Speaker, state: State) -> Sequence[str]:
+    """Return what the dialog's tools have answered last that nobody saw, and no words of the dialog tell."""
+    behind = takewhile(
+        lambda it: not (isinstance(it, HumanMessage) or (isinstance(it, AIMessage) and it.text.strip())),
+        reversed(messages_of(state, dialog.name)),
+    )
+    results = [it for it in behind if isinstance(it, ToolMessage) and it.name != HAND_BACK and it.status != "error"]
+    return [it.text for it in results if notes_of(it).get("seen", "nobody") == "nobody"][::-1]
 
 
 def _quoted(texts: Iterable[str]) -> str:

@@ -30,6 +30,7 @@ from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.questions.form import missing
 from agents.toolkit.shelf import CALL, Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, phrase, prompt, prompts_of_all, table, title_of
 
 
@@ -90,6 +91,7 @@ class Prompting:
                 "helpers": helpers,
                 "tools": [tool.name for tool in self.speakers.supervisor.tools],
                 "examples": {name: texts for name, texts in examples.items() if texts},
+                "writes": [tool.name for it in self.speakers for tool in it.tools if traits_of(tool).effect == "write"],
             }
         return self._facts[lang]
 

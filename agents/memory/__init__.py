@@ -50,7 +50,12 @@ CREATE INDEX inbox_thread ON inbox (thread, id);
 CREATE INDEX transcript_thread ON transcript (thread, id);
 """
 """What is newest in a thread; without the number PostgreSQL looks for it in all threads, newest first."""
-TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST)),)
+RECENT = """
+CREATE INDEX inbox_recent ON inbox (user, id);
+ALTER TABLE feedback ADD COLUMN word TEXT NOT NULL DEFAULT '';
+"""
+"""The messages of a user, the newest first: a page of a list reads no more than it shows. A word beside a sign."""
+TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST, RECENT)),)
 SMALL = 16 * 1024 * 1024
 """Bytes of a file that forgetting writes anew: it takes a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]

@@ -21,6 +21,7 @@ SET thread = excluded.thread, message_id = excluded.message_id, user = excluded.
 PRUNE = "DELETE FROM shown_messages WHERE door = ? AND chat = ? AND at_ms < ?"
 TURN = "SELECT thread, message_id, user FROM shown_messages WHERE door = ? AND chat = ? AND message = ?"
 OF = "WHERE thread = ? AND message_id = ? AND user = ?"
+ADD = "INSERT INTO feedback (thread, message_id, user, sign, at_ms, word) VALUES (?, ?, ?, ?, ?, ?)"
 KEPT_MS = 30 * 24 * 3600 * 1000
 """How long it is stored which turn a message shows."""
 
@@ -56,18 +57,23 @@ class Feedback:
         rows = await self._connection.execute(TURN, (door, chat, message))
         return ShownTurn(*rows[0]) if rows else None
 
-    async def rate(self, turn: ShownTurn, user: str, sign: str | None) -> str | None:
-        """Note a user's sign for a turn and return the former one; None as a sign takes it back."""
+    async def rate(self, turn: ShownTurn, user: str, sign: str | None, word: str = "") -> str | None:
+        """Note a user's sign for a turn, with a word, and return the former sign; None as a sign takes it back."""
         place = turn.thread, turn.message_id, storable(user)
 
         def rate(connection: Session) -> str | None:
             row = connection.execute(f"SELECT sign FROM feedback {OF}", place).fetchone()
             connection.execute(f"DELETE FROM feedback {OF}", place)
             if sign is not None:
-                connection.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?)", (*place, storable(sign), now_ms()))
+                connection.execute(ADD, (*place, storable(sign), now_ms(), storable(word)))
             return str(row[0]) if row else None
 
         return await self._connection.write(rate)
+
+    async def signs(self, thread: str, user: str) -> dict[str, str]:
+        """Return a user's signs in a thread, by the messages of their turns."""
+        sql = "SELECT message_id, sign FROM feedback WHERE thread = ? AND user = ?"
+        return {str(id): str(sign) for id, sign in await self._connection.execute(sql, (thread, storable(user)))}
 
     async def counts(self, since_ms: int) -> dict[str, int]:
         """Return how often each sign was given since a time (Unix ms)."""

@@ -62,6 +62,16 @@ class ThreadInfo:
     first: str = ""
 
 
+@dataclass(frozen=True)
+class RecentThread:
+    """A thread of a user in a list by pages: where it stands there, its last message (Unix ms), its first words."""
+
+    place: int
+    thread: str
+    active_ms: int
+    words: tuple[str, ...]
+
+
 def storable(text: str) -> str:
     """Return `text` fit for storage: NUL dropped, lone surrogates replaced by U+FFFD."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text.replace("\0", ""))

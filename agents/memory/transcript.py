@@ -12,7 +12,7 @@ from dataclasses import replace
 from agents.errors import UsageError
 from agents.memory import gate_log, updates
 from agents.memory.connection import Connection, Session, Work
-from agents.memory.inbox import InboxEntry, Status, ThreadInfo, TranscriptLine, now_ms, storable
+from agents.memory.inbox import InboxEntry, RecentThread, Status, ThreadInfo, TranscriptLine, now_ms, storable
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
 # So the text is on disk once, and `line` also says where the lines of the message begin.
@@ -69,6 +69,11 @@ max(newest.received_ms, coalesce((
 FROM (SELECT DISTINCT thread FROM inbox {}) AS own
 JOIN inbox AS newest ON newest.id = (SELECT max(id) FROM inbox WHERE thread = own.thread) ORDER BY active_ms DESC
 """
+RECENT = """
+SELECT id, thread, received_ms FROM inbox AS own WHERE user = ?1 AND id < ?2 AND NOT EXISTS (
+    SELECT 1 FROM inbox WHERE user = ?1 AND thread = own.thread AND id > own.id) ORDER BY id DESC LIMIT ?3
+"""
+FIRST_WORDS = "SELECT text FROM transcript WHERE thread = ? AND role = 'user' AND speaker = ? ORDER BY id LIMIT 3"
 OF_USER = "WHERE user = ?"
 BEGINNING_SO = "WHERE thread >= ? AND thread < ?"
 LATEST = """
@@ -341,6 +346,21 @@ class Transcript:
         elif prefix:
             which, values = BEGINNING_SO, [prefix, f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"]
         return [ThreadInfo(*row) for row in await self._connection.execute(THREADS.format(which), values)]
+
+    async def recent(self, user: str, before: int | None, most: int) -> list[RecentThread]:
+        """Return a user's threads before a place in the list of all, the one written to last first; `most` of them."""
+
+        def read(database: Session) -> list[RecentThread]:
+            rows = database.execute(
+                RECENT, (storable(user), sys.maxsize if before is None else before, most)
+            ).fetchall()
+            words = (database.execute(FIRST_WORDS, (thread, storable(user))).fetchall() for _, thread, _ in rows)
+            return [
+                RecentThread(place, thread, at_ms, tuple(text for (text,) in said))
+                for (place, thread, at_ms), said in zip(rows, words, strict=True)
+            ]
+
+        return await self._connection.read(read)
 
     async def turns(self, thread: str) -> list[tuple[str, int]]:
         """Return the messages of a thread whose turn has ended, with the numbers of the turns, in their order."""

@@ -47,6 +47,8 @@ MOST_TOKENS, MOST_JUDGED = 1024, 256
 Wire = Literal["responses", "chat"]
 """OpenAI's two forms: responses, and chat completions."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
+ALWAYS_SENT: Mapping[str, str] = {"anthropic": "ANTHROPIC_AUTH_TOKEN", "ollama": "OLLAMA_API_KEY"}
+"""Secrets that clients take from the environment, whatever key they are given, and send to every address."""
 NO_RETRIES: Mapping[str, int] = {"google_genai": 1}
 """What tells a class to ask once, if that is not 0: one of them counts tries, and takes 0 for its default."""
 FORMS: dict[str, RequestForm] = {}
@@ -101,14 +103,18 @@ class Parameters(BaseModel):
                     raise ConfigError(f"LLM_PARAMETERS: {name} takes no {parameter}")
                 if parameter not in PER_REQUEST:
                     options[option] = {"id_slot": value} if parameter == "slot" else value
-        return options
+        key = next((field.alias or name for name, field in fields.items() if name.endswith("api_key")), None)
+        # A key belongs to the address for which the operator gave it.
+        return options | ({key: "none"} if key and self.base_url is not None else {})
 
 
 def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
     """Return the chat model `name` of the provider `kind`; its key comes from the provider's own variable.
 
-    Raises ConfigError: the provider is unknown, or its package or its key is missing.
+    Raises ConfigError: the provider is unknown, its package or its key is missing, or a key would go elsewhere.
     """
+    if "base_url" in options and os.environ.get(secret := ALWAYS_SENT.get(kind, "")):
+        raise ConfigError(f"LLM_PARAMETERS: {kind}:{name} would send {secret} to its base_url: unset one of them")
     try:
         init_chat_model = importlib.import_module("langchain.chat_models").init_chat_model
         chat = init_chat_model(name, model_provider=kind, **options)
@@ -158,13 +164,16 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
 
     Raises ConfigError: the name is of no known kind, its package or its key is missing, or it takes no such parameter.
     """
-    kind, _, bare = name.partition(":")
+    provider, _, bare = name.partition(":")
+    # LangChain takes every spelling of a provider.
+    kind = provider.replace("-", "_").lower()
     if name == LOCAL and endpoint.rules:
         return Model(name, endpoint.rules())
     if not bare or kind == "local":
         local = f"{LOCAL}, " if endpoint.rules else ""
         raise ConfigError(
-            f"LLM_MODEL and its kin take {local}openai:<name> or <provider>:<name>, found {name!r}; see .env.example"
+            f"LLM_MODEL and its kin take {local}openai:<name> or <provider>:<name>, found {name!r}; "
+            "run make setup, or put LLM_MODEL and OPENAI_API_KEY into .env"
         )
     parameters = parameters or Parameters()
     make, *other = _forms(kind, bare, endpoint, {}, parameters.wire)
@@ -236,7 +245,7 @@ def _forms(
         settings |= {"base_url": str(client.base_url), "api_key": client.api_key}
     elif endpoint.key is None and endpoint.base_url is None:
         raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")
-    elif "base_url" in options or endpoint.key is None:
+    elif endpoint.key is None:
         settings["api_key"] = "none"
     host = urlsplit(str(settings["base_url"] or "")).hostname or ""
     is_openai = kind == "openai" and (not settings["base_url"] or f".{host}".endswith(".api.openai.com"))

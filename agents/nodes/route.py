@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from agents.conversation import forgetting, handover, switch
-from agents.conversation.changes import Change, Update
+from agents.conversation.changes import Change, Update, waiting_views
 from agents.conversation.gate import HIGH, LOW, Gate, Guess
 from agents.conversation.gate.features import asks, own_words
 from agents.conversation.migration import keep_up
@@ -82,6 +82,9 @@ class Router:
         own = turn_to(state, runtime.context.user)
         begun = cast(State, {**state, **own, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
         change = Change(begun)
+        for view in waiting_views(state):
+            # They were shown above the apology that has ended the turn before.
+            change.screen(view.title, view.numbered())
         for name, talk in begun.get("talks", {}).items():
             # What is answered without a model makes a history longer, and only a speaker cuts its own.
             if len(messages := talk.get("messages", [])) > MOST_MESSAGES:

@@ -241,7 +241,7 @@ def note_effects(change: Change, message: ToolMessage, traits: Traits, context: 
     has_run = question is None or question.kind != CONFIRM
     # What help said of a failure may be text from outside as well.
     is_rescued = notes_of(message).get("rescued") and traits_of(assistant_help).is_foreign(context)
-    if is_rescued or (has_run and traits.is_foreign(context)):
+    if is_rescued or (has_run and (outcome.foreign or traits.is_foreign(context))):
         change.put(foreign=True)
 
 

@@ -17,7 +17,7 @@ from agents.memory.ledger import Doubtful, Write, WriteBusy
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.nodes.tools import remember_form, tool_state
 from agents.state import SUPERVISOR, State, form_of, holder_of
-from agents.state.message_notes import UNDO
+from agents.state.message_notes import UNDO, notes
 from agents.toolkit.confirmation import worded
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.context import Runtime as RuntimeOfTool
@@ -49,7 +49,7 @@ class UndoNode:
             message = id if wrote == turn else None
         # "Bring it back" never takes away what is there.
         gone = message is None and is_said("bring_back", state["heard"]["text"] or "")
-        if message is None and not gone and (old := await self._old(change := Change(state), runtime)):
+        if message is None and not (gone or is_called) and (old := await self._old(change := Change(state), runtime)):
             switch.answer(change, phrase("undo_old", state["lang"], items=old), holder_of(state), UNDO)
             change.put(undoing=None, undo_asked=True)
             return change.emit(runtime)
@@ -67,7 +67,7 @@ class UndoNode:
         if not answer and (message is None or is_called):
             answer = phrase("undo_nothing_gone" if gone else "undo_nothing", lang)
         if answer:
-            self._tell(change, answer, writers)
+            self._tell(change, answer, writers, is_undone=bool(writes))
         for name in writers:
             change.talk(name, settled=id)
         change.put(undoing=None, undo_asked=False)
@@ -147,8 +147,11 @@ class UndoNode:
             change.talk(speaker.name, form=visible["form"])
             await remember_form(speaker, visible["form"], runtime.context, runtime.store)
 
-    def _tell(self, change: Change, answer: str, writers: Iterable[str]) -> None:
-        """Say the answer, and tell it to the speaker that leads and to those that had written."""
+    def _tell(self, change: Change, answer: str, writers: Iterable[str], *, is_undone: bool) -> None:
+        """Say the answer, and tell it to the speaker that leads and to those that had written.
+
+        A model that has asked for the undo says what came of it; `is_undone` if there was anything.
+        """
         holder, undoing = holder_of(change.state), change.state["undoing"]
         if undoing == UNDO_LAST:
             writers = {*writers, holder}
@@ -161,7 +164,9 @@ class UndoNode:
             switch.answer(change, answer, holder, UNDO)
             writers = [name for name in writers if name != holder]
         for name in writers:
-            change.add(name, SystemMessage(answer))
+            # Its model may fail before it says so.
+            is_untold = is_undone and undoing == UNDO_LAST
+            change.add(name, SystemMessage(answer, additional_kwargs=notes(served=UNDO) if is_untold else {}))
 
 
 def kinds_of(write: LoggedWrite, tool: BaseTool | None) -> Sequence[Items]:

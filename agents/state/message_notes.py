@@ -43,6 +43,8 @@ class Facts(TypedDict, total=False):
     tools: Sequence[str]
     examples: Mapping[str, Sequence[str]]
     """What people say who want a tool, by the tool's name."""
+    writes: Sequence[str]
+    """The tools that change something."""
     form: Mapping[str, object] | None
     fields: Sequence[str]
     missing: Sequence[str]
@@ -114,7 +116,7 @@ class Notes(TypedDict, total=False):
     cards: list[str]
     """On an offer of tools: the names of the tools whose cards it shows."""
     served: str
-    """On an answer that a tool gave without a model: the tool's name."""
+    """On an answer that a tool gave without a model: the tool's name. On a note of what a model took back: UNDO."""
     told: str
     """On a message that answers nothing: its source, as `TOLD` lists them. What was asked before stays open."""
     seen: Seen

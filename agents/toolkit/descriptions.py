@@ -21,6 +21,8 @@ from prompts import FALLBACK, card, phrase
 _TEXTS, _TRANSLATION = "texts", "translation"
 PARAMETERS = "parameters"
 """On a tool's metadata: the sentence of `texts.toml` that describes its parameters, as lines of a card do."""
+ORIGINAL = "original"
+"""On a tool's metadata: the tool in whose place it answers, as a mock does."""
 LONGEST_DESCRIPTION = 1024
 """Characters of a tool's description; a provider takes no more."""
 IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}

@@ -73,9 +73,12 @@ async def _check_state(call: RunningCall, args: Json) -> None:
 
 
 async def _note(call: RunningCall, args: Json, outcome: CallOutcome, key: str = "") -> None:
-    """Enter a write that was done in the undo log, unless the tool does it itself; `key` is that of the ledger."""
+    """Enter a write that was done in the undo log, unless the tool does it itself; `key` is that of the ledger.
+
+    What takes writes back is no write that could be taken back.
+    """
     undo = call.context.undo
-    if undo is None or call.traits.items or not outcome.is_done:
+    if undo is None or call.traits.items or not outcome.is_done or "undoing" in outcome.update:
         return
     data = to_jsonable_python(outcome.result.object, fallback=str)
     record = {"key": key, "args": args, "object": data, "text": outcome.message.text}

@@ -69,6 +69,15 @@ class Branches:
             message = parents.get(message, BEGINNING)
         return path[::-1]
 
+    async def left(self, thread: str) -> set[str]:
+        """Return the messages whose turns the conversation has left; none where it has never gone back."""
+        if not await self._store.asearch(parents_in(thread), limit=1):
+            return set()
+        at, turns = await self.at(thread), await self.memory.transcript.turns(thread)
+        path, now = {*await self.path(thread, at)}, dict(turns).get(at, 0)
+        # A turn behind the present one has failed, and is tried again.
+        return {id for id, turn in turns if turn <= now and id not in path}
+
     async def at(self, thread: str) -> str:
         """Return the message at whose turn the conversation is; empty if nothing was said."""
         return _at(await self._values(thread))

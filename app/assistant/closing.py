@@ -4,7 +4,7 @@ import logging
 from collections.abc import Set as AbstractSet
 from typing import Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Overwrite
 
@@ -21,6 +21,7 @@ from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.nodes.route import FRESH, PASSING
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import dangling, mend, set_before, waiting_calls
+from agents.state.message_notes import UNDO, notes_of
 from agents.state.talk import merge_talks
 from app.assistant.endings import Endings
 from app.assistant.run import Run
@@ -28,6 +29,8 @@ from prompts import phrase
 
 FAILURE = "llm failure"
 """The source of an apology, in the transcript."""
+DONE_TOLD = "done_told"
+"""Marks the line of an answer that was stopped where the user was told what had been done by then."""
 TERMINAL = "terminal"
 """The device of a visit on the command line. Its user runs the application, and is told why a model failed."""
 OF_SETTINGS = ("key_refused", "unavailable")
@@ -58,7 +61,7 @@ class Closing:
         """Store what was shown of an answer that the user has stopped."""
         shown = run.shown.rstrip()
         # The last step may have ended after all, and nobody has heard of it.
-        untold = await self._untold(run, entry, await self._stored(run))
+        untold = await self._untold(run, entry, await self._stored(run), has_failed=False)
         speaker = await self._end_here(run, entry, message_update, shown)
         message = Message(speaker=speaker, text=shown, interrupted=True, citations=run.citations, original=run.made)
         run.note_message(message)
@@ -69,12 +72,15 @@ class Closing:
     async def _stored(self, run: Run) -> State:
         return cast(State, (await self.graph.aget_state(run.config)).values)
 
-    async def _untold(self, run: Run, entry: InboxEntry, state: State) -> list[Event]:
-        """Show the views that are due, and say what was written without a view; return the events."""
+    async def _untold(self, run: Run, entry: InboxEntry, state: State, *, has_failed: bool) -> list[Event]:
+        """Show the views that are due, and say what was written or taken back without one; return the events.
+
+        After a failure all that wait are due. A user who stops an answer is shown only what was done.
+        """
         events = list[Event]()
         if state.get("heard", {}).get("id") != entry.message_id:
             return events
-        due = {view["call"] for view in state.get("views", []) if view["writes"]}
+        due = {view["call"] for view in state.get("views", []) if has_failed or view["writes"]}
         shown = [message.text for message in run.messages if message.shown]
         for view in waiting_views(state):
             if view.call in due and view.text() not in shown:
@@ -84,6 +90,8 @@ class Closing:
         calls = untold_calls(state, run.done) - due
         if self.endings and (what := await self.endings.untold(state, entry, calls, is_shared=run.context.is_shared)):
             events.append(Notice(message=phrase("done_until_then", state["lang"], what=what)))
+        events += [Notice(message=text) for text in untold_undos(state)]
+        run.is_told = bool(events)
         for event in events:
             run.recording.note(event)
         return events
@@ -131,6 +139,7 @@ class Closing:
             "asked": [],
             "votes": Overwrite([]),
             "pending": pending,
+            "views": [],
             "turn": run.turn,
         }
         caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
@@ -156,7 +165,7 @@ class Closing:
         facts = {"time": failure.until} if isinstance(failure, ModelUnavailable) and failure.until else {}
         text = phrase("sorry_settings" if code in OF_SETTINGS and not is_operator else f"sorry_{code}", lang, **facts)
         error = Error(code=code, text=f"{text} ({phrase('model_cause', lang, cause=cause)})" if cause else text)
-        untold = await self._untold(run, entry, run.state)
+        untold = await self._untold(run, entry, run.state, has_failed=True)
         run.recording.note(error)
         await self._store(run, entry, "failed", error)
         return [*untold, error]
@@ -196,6 +205,7 @@ class Closing:
             metadata = {name: value for name, value in facts.items() if value}
             if message.interrupted:
                 metadata |= {"interrupted": True, "interrupt_timestamp": run.stopped_ms, "original": message.original}
+                metadata |= {DONE_TOLD: True} if run.is_told else {}
             lines.append(line(message.speaker, message.text, said_ms, metadata))
         if error is not None:
             original = {"original": run.made} if run.made.strip() else {}
@@ -222,3 +232,19 @@ def untold_calls(state: State, done: AbstractSet[str]) -> set[str]:
             elif isinstance(message, AIMessage) and message.text.strip():
                 break
     return untold
+
+
+def untold_undos(state: State) -> list[str]:
+    """Return what models have taken back in this turn, as they were told, with no words behind it."""
+    texts = list[str]()
+    for talk in state.get("talks", {}).values():
+        notes_behind = list[str]()
+        for message in reversed(talk.get("messages", [])):
+            if isinstance(message, AIMessage) and message.text.strip():
+                break
+            if message.id == state["heard"]["id"]:
+                texts += notes_behind[::-1]
+                break
+            if isinstance(message, SystemMessage) and notes_of(message).get("served") == UNDO:
+                notes_behind.append(message.text)
+    return [*dict.fromkeys(texts)]

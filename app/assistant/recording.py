@@ -27,6 +27,7 @@ from agents.events import (
 from agents.events.views import Document, Notice, View, read_view, stored_view
 from agents.state.verdict import By, Kind
 from agents.toolkit.context import Runtime, emitter
+from agents.toolkit.descriptions import ORIGINAL
 from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker, Speakers
@@ -292,7 +293,7 @@ def in_place_of(tool: BaseTool, answer: Callable[..., Awaitable[Given]], schema:
         args_schema=schema,
         infer_schema=False,
         response_format=tool.response_format,
-        metadata=tool.metadata,
+        metadata={ORIGINAL: tool, **(tool.metadata or {})},
         tags=tool.tags,
     )
 

@@ -72,6 +72,8 @@ class Run:
         self.speaker: str | None = None
         """The speaker of that text."""
         self.model_calls = 0
+        self.is_told = False
+        """Whether the user was told at the end what had been done until a stop or a failure."""
         self.begun: set[str] = set()
         """The ids of the calls of tools that have begun, those that were done among them."""
         self.done: set[str] = set()

@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 from typing_extensions import TypedDict
 
 from agents.events import Message
 from agents.memory.inbox import PERSON, TOLD, InboxEntry, TranscriptLine
 from agents.memory.transcript import Answered
+from agents.state.citations import Citation
 from agents.state.person import ASR
 from app.assistant.system_messages import SystemMessages
 
@@ -25,6 +25,32 @@ COUNTED_AS = {"forwarded": "message"}
 """What the other stored sources are among these; every other one is a command."""
 
 
+LAST_TURN, LAST_MS = 1_000_000_000, 253_402_000_000_000
+"""The largest number of a turn, and the last moment that a date can name."""
+Moment = Annotated[int, Field(ge=0, le=LAST_MS)]
+
+
+class LineMetadata(TypedDict, total=False):
+    """The metadata of a line that this program reads by their type."""
+
+    source: str
+    kind: str
+    user: str
+    interrupted: bool
+    interrupt_timestamp: Moment
+    to: str
+    code: str
+    citations: list[Citation]
+
+
+LINE_METADATA = TypeAdapter(LineMetadata)
+
+
+def _readable(metadata: dict[str, Any]) -> dict[str, Any]:
+    LINE_METADATA.validate_python(metadata)
+    return metadata
+
+
 class Content(TypedDict):
     """One message of a thread."""
 
@@ -33,13 +59,13 @@ class Content(TypedDict):
     """The id of the user who wrote it, or the name of the speaker: the supervisor or a dialog."""
     content: str
     """What the user wrote, or saw."""
-    turn_id: int
+    turn_id: Annotated[int, Field(ge=0, le=LAST_TURN)]
     """The number of its turn, from 0; a message and its answers have the same one."""
-    timestamp: int
+    timestamp: Moment
     """Unix time in milliseconds: when a message was received, when an answer was said in full."""
     message_id: str
     """The id of the message that began the turn."""
-    metadata: dict[str, Any]
+    metadata: Annotated[dict[str, Any], AfterValidator(_readable)]
     """Where it comes from, and what else is known of it (docs/memory.md)."""
 
 
@@ -87,7 +113,11 @@ class ExportedThread(SystemMessages):
         """Return each message of the thread, as one of the thread of this name, with its answers."""
         writers = [content["speaker"] for content in self.contents if content["role"] == "user"]
         told: list[Answered] = []
-        for id, group in groupby(self.contents, lambda content: content["message_id"]):
+        # What was told unasked may stand between a message and its answer.
+        groups: dict[str, list[Content]] = {}
+        for content in self.contents:
+            groups.setdefault(content["message_id"], []).append(content)
+        for id, group in groups.items():
             asked, *answers = lines = [_line(content) for content in group]
             source = str(asked.metadata.get("source", "message"))
             if source in TOLD:

@@ -288,7 +288,8 @@ def metadata_of(entry: InboxEntry, lines: Sequence[TranscriptLine], context: Con
     if answers and answers[-1].metadata.get("interrupted"):
         stopped = answers[-1].metadata
         original = str(stopped.get("original", ""))[:LONGEST_ORIGINAL]
-        metadata["stopped"] = StoppedAnswer(time=_time(stopped["interrupt_timestamp"], context), original=original)
+        stopped_ms = stopped.get("interrupt_timestamp", answers[-1].at_ms)
+        metadata["stopped"] = StoppedAnswer(time=_time(stopped_ms, context), original=original)
     elif answers:
         metadata["answered"] = _time(answers[-1].at_ms, context)
     return metadata

@@ -36,8 +36,10 @@ SUFFIX = ".txt"
 NAME = re.compile(r"[a-z][a-z0-9_]{1,29}")
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 EXAMPLES: Mapping[Kind, str] = {"dialog": "clinic", "observer": "mood", "tool": "find_doctor", "language": "de"}
-FIRST_TEXTS = ("supervisor.md", "texts.toml", "words.toml", "standin/sentences.toml")
-"""The English texts that a new language begins with; it takes the others from English until they are written."""
+FIRST_TEXTS = ("supervisor.md", "texts.toml", "words.toml")
+"""The English texts that a new language begins with, beside the sentences of plug-ins.
+
+It takes the others from English until they are written."""
 TRANSLATE = "EDIT: translate this file; leave what is filled in later as it is."
 
 
@@ -129,7 +131,8 @@ class Start:
                 for name, text in table("starter", lang)[part].items():
                     path = f"prompts/{lang}/{Template(name).substitute(self.words)}"
                     yield self._place(path), Template(text).substitute(self.words)
-        for name in FIRST_TEXTS if self.kind == "language" else ():
+        sentences = [path.as_posix() for path in prompts.files(FALLBACK, "*/sentences.toml")]
+        for name in (*FIRST_TEXTS, *sentences) if self.kind == "language" else ():
             mark = f"# {TRANSLATE}\n" if name.endswith(".toml") else f"{TRANSLATE}\n\n"
             yield (
                 self._place(f"prompts/{self.name}/{name}"),

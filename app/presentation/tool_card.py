@@ -13,7 +13,7 @@ from agents.errors import UsageError
 from agents.events.views import KINDS
 from agents.language.identifiers import Schema, shown
 from agents.state.talk import Json
-from agents.toolkit.descriptions import LONGEST_DESCRIPTION, own_texts, parameters, texts_of, translation_of
+from agents.toolkit.descriptions import LONGEST_DESCRIPTION, ORIGINAL, own_texts, parameters, texts_of, translation_of
 from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.json_schema import SAFE_NAME
 from agents.toolkit.result import schema_of
@@ -279,7 +279,8 @@ def _twice(speakers: Speakers) -> Iterator[str]:
 
 
 def _origin(tool: BaseTool) -> object:
-    """Return what two tools share that are one: their function, or where they are described."""
+    """Return what two tools share that are one: their function, or where they are described; a mock is its tool."""
+    tool = (tool.metadata or {}).get(ORIGINAL, tool)
     return own_texts(tool).source or getattr(tool, "coroutine", None) or getattr(tool, "func", None) or tool.name
 
 

@@ -115,6 +115,9 @@ def read_yaml(text: str, *, aliases: bool = True) -> Any:
         return yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError as broken:
         raise ValueError(" ".join(str(broken).split())[:300]) from None
+    except (LookupError, AttributeError):
+        # The loader falls over values that are not what their tags say.
+        raise ValueError("a value is not of the kind that its tag names") from None
 
 
 def _is_number(scalar: yaml.ScalarEvent) -> bool:

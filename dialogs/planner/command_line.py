@@ -21,7 +21,7 @@ from agents.memory.undo_log import ToolWrite
 from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.commands import CommandResult, installation_of, services_of
 from dialogs.planner.calendar_file import CalendarEntry, calendar, entries, uid_of
-from dialogs.planner.records import Reminder
+from dialogs.planner.records import IMPORTED, Reminder
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.reminders import REMINDERS, add_reminder
 from dialogs.planner.wording import said
@@ -140,7 +140,7 @@ class Import:
         if entry.moment is None:
             return entry
         live = await self.reminders.live(self.user)
-        key = f"ics-{hashlib.sha256(entry.uid.encode()).hexdigest()[:32]}"
+        key = f"{IMPORTED}{hashlib.sha256(entry.uid.encode()).hexdigest()[:32]}"
         before = next((reminder for reminder in live if reminder.added_by == key), None)
         text, moment, lang = entry.text, entry.moment, self.lang
         if entry.starts is not None:

@@ -13,6 +13,8 @@ from dialogs.planner.wording import said
 Kind = Literal["reminder", "alarm", "timer", "day"]
 """The message of an entry: a text, that it is time to get up, that a length of time is over, or the plan of the day."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
+IMPORTED = "ics-"
+"""How the keys of entries begin that a calendar file has brought: somebody else may have written their texts."""
 OF_ROW = ("id", "user", "thread", "added_by", "changed_by")
 """Fields of a row that do not change when a reminder is put back."""
 

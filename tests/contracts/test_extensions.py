@@ -40,7 +40,7 @@ FILES = {
     "observers/calm.py": OBSERVER,
     "prompts/en/clinic/prompt.md": "You speak for a clinic.",
     "prompts/en/clinic/cards/visit_the_clinic.md": "- I want to see a doctor\n",
-    "prompts/en/clinic/standin.toml": 'topic = ["clinic"]\n',
+    "prompts/en/clinic/standin.toml": '[ask]\nvisit_the_clinic.day = "Which day?"\n',
     "prompts/en/observers/calm.md": "Are they calm?\n---\n",
     "prompts/en/opening.md": "Greet the patient.",
     "prompts/en/texts.toml": 'yes = "Certainly"\n',

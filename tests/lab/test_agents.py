@@ -24,6 +24,7 @@ from app.lab.variants import LabVariant
 from app.remote.yaml_file import FilePart
 from app.replay.stage import play
 from app.settings import Settings
+from dialogs import STEPS
 
 pytestmark = pytest.mark.needs("planner")
 WEATHER = Mock.model_validate(
@@ -233,9 +234,9 @@ def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.Capture
     assert command_line.main(["lab", "agent", "changes", "clerk", "1", "2"]) == 2
 
 
-@pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback"])
+@pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback", *sorted(STEPS)])
 def test_no_agent_takes_a_name_of_the_settings(settings: Settings, workshop: Workshop, name: str) -> None:
-    """Such an agent would speak for everybody: it is neither saved nor, put there by hand, loaded."""
+    """It would speak for everybody, or end every start: it is neither saved nor, put there by hand, loaded."""
     with pytest.raises(UsageError, match="is taken"):
         workshop.save(name, CLERK)
     LabFolder(settings.lab_folder / "agents").write("shared", name, CLERK)

@@ -19,8 +19,8 @@ from app.lab.simulation import SimulatedUser, Talks, UserWish, simulate
 from app.lab.variants import LabVariant
 from app.remote.yaml_file import validated
 from app.settings import Settings
-from app.standin import RulesModel
 from prompts import card
+from tests.support.rules import RulesModel
 
 LOG = logging.getLogger(__name__)
 pytestmark = pytest.mark.needs("planner")

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 
@@ -106,8 +106,14 @@ async def test_an_export_is_a_thread_again(chat: Chat, tmp_path: Path) -> None:
         told = TranscriptLine("assistant", "supervisor", "⏰ milk", 0, "ring-1", 7, {"source": "unasked"})
         await assistant.memory.transcript.tell("g", told)
         lines = await assistant.history("g")
+        answer, reminder = contents(lines)[-2:]
         exported = ExportedThread.model_validate(
-            {"thread": "g", "contents": contents(lines), "system_messages": [{"content": "Be brief."}]}
+            {
+                "thread": "g",
+                # A reminder may also come while an answer is made.
+                "contents": [*contents(lines)[:-2], reminder, answer],
+                "system_messages": [{"content": "Be brief."}],
+            }
         )
         for name in ("g", "h"):
             is_new = await assistant.memory.transcript.restore(name, exported.messages(name))
@@ -133,10 +139,32 @@ def test_import_reads_what_export_wrote(tmp_path: Path, capsys: Captured) -> Non
     capsys.readouterr()
     assert main(["export", "--thread", "again", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["contents"] == json.loads(text)["contents"]
-    file.write_text('{"thread": "x", "contents": [{"role": "user"}]}')
-    for wrong in (str(file), "/dev/zero"):
-        assert main(["import", wrong]) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
+    assert main(["import", "/dev/zero"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+NEVER_EXPORTED: Sequence[Mapping[str, object]] = [
+    {"timestamp": 10**30},
+    {"timestamp": 10**16},
+    {"turn_id": 10**30},
+    {"turn_id": -1},
+    {"role": "system"},
+    {"metadata": {"citations": 5}},
+    {"metadata": {"source": {}}},
+    {"metadata": {"interrupted": True, "interrupt_timestamp": "now"}},
+]
+
+
+@pytest.mark.usefixtures("house")
+@pytest.mark.parametrize("wrong", NEVER_EXPORTED)
+def test_what_no_export_says_is_one_line(wrong: Mapping[str, object], tmp_path: Path, capsys: Captured) -> None:
+    """A thread that could be stored and not read again is refused, and nothing of it is stored."""
+    place = {"turn_id": 0, "timestamp": 1, "message_id": "m"}
+    line = {"role": "user", "speaker": "me", "content": "hello", "metadata": {}, **place, **wrong}
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps({"thread": "x", "contents": [line]}))
+    assert main(["import", str(file)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 async def test_a_state_that_can_be_read_and_not_used_is_rebuilt(chat: Chat) -> None:

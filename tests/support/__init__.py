@@ -5,7 +5,7 @@ Conversations: an assistant, and what its models say: `scripted_assistant`, `fak
     `small_window`, `user_words`, `prompt_order`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`,
     `prompt_copy`, `stops`.
 
-The stand-in: its room and its tables: `rules_room`, `rules_tools`, `rules_outcome`, `standin_table`, `opening_table`,
+The stand-in: its room and its tables: `rules`, `rules_prompt`, `standin_table`, `standin_fresh`, `opening_table`,
     `standin_calls`, `sampling`, `made_inputs`.
 
 Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `remote_files`, `errands`; the forms in which providers take

@@ -3,12 +3,9 @@
 A table is a text file. A line is a text, or a text and what it writes: `add tea => to-do + tea`; `;` parts several.
 A line `## a | b` says what the user says first in the rows below it.
 
-`python -m tests.support.standin_table` says every text of every table and prints how many were understood.
 """
 
 import asyncio
-import sys
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -29,8 +26,8 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition import discover, open_services, plugins_found, tables_of
 from app.composition.help_chain import make_help
 from app.settings import Settings
-from app.standin import RulesModel
 from prompts import languages
+from tests.support.rules import RulesModel
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
@@ -40,39 +37,6 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SIDE_BY_SIDE = 6
 """How many conversations are held at a time."""
 TODOS = {"en": ("milk", "bread", "eggs"), "ru": ("молоко", "хлеб", "яйца"), "zh": ("牛奶", "面包", "鸡蛋")}
-HELD: dict[str, tuple[tuple[str, ...], ...]] = {
-    "en": (
-        (),
-        ("remind me to call the bank",),
-        ("add something to my list",),
-        ("let's get acquainted",),
-        ("let's get acquainted", "nurse", "Python and SQL"),
-        ("show my reminders", "delete a reminder"),
-        ("help me plan my day",),
-        ("set a timer for 10 minutes",),
-    ),
-    "ru": (
-        (),
-        ("напомни позвонить в банк",),
-        ("добавь что-нибудь в список",),
-        ("давай познакомимся",),
-        ("давай познакомимся", "медсестра", "Python и SQL"),
-        ("покажи напоминания", "удали напоминание"),
-        ("помоги спланировать день",),
-        ("поставь таймер на 10 минут",),
-    ),
-    "zh": (
-        (),
-        ("提醒我给银行打电话",),
-        ("加点东西到清单",),
-        ("我们认识一下",),
-        ("我们认识一下", "护士", "Python和SQL"),
-        ("显示我的提醒", "删除提醒"),
-        ("帮我安排一天",),
-        ("设一个10分钟的计时器",),
-    ),
-}
-"""The words before each text of the table `nothing`: nobody holds the conversation, or a dialog has asked."""
 REMINDERS = {"en": ("dentist", "call mom"), "ru": ("стоматолог", "позвонить маме"), "zh": ("看牙医", "给妈妈打电话")}
 TIMES = (datetime(2026, 11, 27, 10, tzinfo=UTC), datetime(2026, 11, 21, 19, tzinfo=UTC))
 
@@ -120,11 +84,6 @@ def rows(table: str, lang: str, folder: Path = TABLES) -> list[Row]:
     return table_rows
 
 
-def everywhere(lang: str) -> list[Row]:
-    """Return the rows of the table `nothing`, each for every dialog."""
-    return [Row(row.text, before) for row in rows("nothing", lang) for before in HELD[lang]]
-
-
 class Standin:
     """An assistant whose model is `local:rules`; every text is said by a user of its own, who has to-dos and reminders.
 
@@ -141,9 +100,9 @@ class Standin:
         await self.prepare(user, lang)
         for text in row.before:
             await self.say(user, text, lang)
-        stored = await self._stored(user)
+        stored = await self.stored(user)
         reply = await (say(user, row.text) if say else self.say(user, row.text, lang))
-        return Outcome(row, tuple(changes(stored, await self._stored(user))), reply)
+        return Outcome(row, tuple(changes(stored, await self.stored(user))), reply)
 
     async def say(self, user: str, text: str, lang: str, *, by_model: bool = False) -> str:
         """Say a text, to `local:rules` or to the other model; return the answer."""
@@ -175,7 +134,7 @@ class Standin:
         for text, at in zip(REMINDERS[lang], TIMES, strict=True):
             await self.assistant.services.get(Reminders).add(user, user, text, text=text, lang=lang, moment=Moment(at))
 
-    async def _stored(self, user: str) -> dict[str, str]:
+    async def stored(self, user: str) -> dict[str, str]:
         """Return everything that is kept of a user, by its name."""
         memory = self.assistant.memory
         stored: dict[str, str] = {}
@@ -257,20 +216,3 @@ async def outcomes(path: Path, lang: str, wanted: Sequence[Row]) -> list[Outcome
                 return await room.outcome(row, lang)
 
         return await asyncio.gather(*map(outcome, wanted))
-
-
-async def _report() -> None:
-    for lang in TODOS:
-        for table in ("nothing", "one", "corrections", "several"):
-            with tempfile.TemporaryDirectory() as folder:
-                wanted = everywhere(lang) if table == "nothing" else rows(table, lang)
-                results = await outcomes(Path(folder) / "said.db", lang, wanted)
-            to_write = [outcome for outcome in results if outcome.row.writes]
-            missed = sum(not outcome.is_right for outcome in to_write)
-            wrong = [outcome for outcome in results if outcome.is_wrong]
-            share = f", not understood {missed} of {len(to_write)}" if to_write else ""
-            sys.stdout.write(f"{lang} {table}: {len(results)} said, wrong writes {len(wrong)}{share}\n")
-
-
-if __name__ == "__main__":
-    asyncio.run(_report())

@@ -159,7 +159,7 @@ def read_answer(given: GivenAnswer) -> AnswerReading | None:
     pending = given.pending
     if pending["kind"] == CONFIRM:
         is_agreed = agreed(given.text, called(pending), given.lang)
-        if is_agreed is None and not given.is_sure and adds_to_yes(given.text, given.lang):
+        if is_agreed is None and not given.is_sure and adds_to_yes(given.text, pending["prompt"], given.lang):
             return AnswerReading("runs", {**pending, "more": True})
         return None if is_agreed is None else AnswerReading("runs" if is_agreed else "declined", pending)
     if pending["options"] and not _is_review(pending):

@@ -158,11 +158,20 @@ def agreed(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
     return True if _begins_with_yes(text, listening(text, lang)) else None
 
 
-def adds_to_yes(text: str, lang: str) -> bool:
-    """Tell whether a text is a yes and a wish, "yes, and book a table", which takes nothing of the yes back."""
+def adds_to_yes(text: str, question: str, lang: str) -> bool:
+    """Tell whether a text is a yes and a wish of its own, "yes, and book a table".
+
+    A wish that points at what was asked, shares a thing with it or changes it ("and make it the gift card") is none.
+    """
     lexicon = vocabulary(listening(text, lang))
-    wish = lexicon.behind(text, YES, "adding") or lexicon.behind(text, "agree", "adding")
-    return bool(wish) and lexicon.listed("narrowing").isdisjoint(wish or ())
+    answer = next((name for name in (YES, "agree") if lexicon.behind(text, name, "adding")), None)
+    if answer is None or lexicon.behind(text, answer, "adding", "changing") is not None:
+        return False
+    wishes = [lexicon.behind(text, answer, "adding", idea) for idea in ("wishing", "acting")]
+    wish = next((wish for wish in wishes if wish), ())
+    things = {*lexicon.stems(question)} - lexicon.stop - lexicon.fillers
+    points = any(tuple(lexicon.stems(entry)) == wish[:1] for entry in lexicon.phrases("pointing"))
+    return bool(wish) and not points and (lexicon.listed("narrowing") | things).isdisjoint(wish)
 
 
 def _begins_with_yes(text: str, lang: str) -> bool:

@@ -132,7 +132,7 @@ class TurnExecutor(AgentExecutor):
         task, thread_id = context.task_id or "", context.context_id or ""
         if message is None or not text.strip():
             raise InvalidParamsError(EMPTY)
-        if not all(re.match(PRINTABLE, id) and len(id) <= LONGEST_NAME for id in (message.message_id, thread_id)):
+        if not all(re.fullmatch(PRINTABLE, id) and len(id) <= LONGEST_NAME for id in (message.message_id, thread_id)):
             raise InvalidParamsError(f"Ids have 1 to {LONGEST_NAME} printable characters.")
         if context.current_task is None:
             await event_queue.enqueue_event(new_task_from_user_message(message))

@@ -144,7 +144,11 @@ Keep = Callable[[str], Awaitable[None]]
 """Notes what was answered."""
 Write = Callable[[str], Awaitable[Written]]
 """Writes an answer in the form that the client asks for."""
-ThreadId = Annotated[str | None, Header(alias="X-Thread-Id", max_length=exchange.LONGEST_NAME)]
+ThreadId = Annotated[
+    str | None,
+    Header(alias="X-Thread-Id", max_length=exchange.LONGEST_NAME, pattern=exchange.PRINTABLE),
+    exchange.SentName,
+]
 router = APIRouter(prefix="/v1", responses=exchange.FAULTS)
 
 

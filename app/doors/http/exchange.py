@@ -50,7 +50,9 @@ def _language(tag: str) -> str:
 
 
 Language = Annotated[str, Field(max_length=10, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"), AfterValidator(_language)]
-IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME)]
+SentName = BeforeValidator(lambda name: name or None)
+"""A header without a value names nothing."""
+IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME, pattern=PRINTABLE), SentName]
 
 
 class HttpRefusal(HTTPException):
@@ -143,7 +145,7 @@ def speaking(request: Request) -> Speaking:
     """Return for whom a request speaks. Raises HTTPException: a name is none (422)."""
     front_end = request.app.state.front_ends.get(caller(request).holder)
     names = [request.headers.get(header) or None for header in (front_end.user, front_end.chat)] if front_end else []
-    if any(name and (len(name) > LONGEST_NAME or not re.search(PRINTABLE, name)) for name in names):
+    if any(name and (len(name) > LONGEST_NAME or not re.fullmatch(PRINTABLE, name)) for name in names):
         raise HTTPException(422, "A header names nobody: it is too long, or has signs that no name has.")
     user, chat = names or (None, None)
     return Speaking(user, None if chat and chat.startswith(PASSING) else chat)

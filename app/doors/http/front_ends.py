@@ -27,6 +27,9 @@ def unwrapped(text: str) -> tuple[str, str]:
     Of an unknown wrapping nobody knows what was typed, so that all of it is the rest.
     """
     begin = _behind_blocks(text)
+    if begin and text[begin:].lstrip().startswith(WRAPPED):
+        words, foreign = unwrapped(text[begin:].lstrip())
+        return (words, text[:begin] + foreign) if words else ("", text)
     if begin and not CLOSING.search(text, begin):
         return text[begin:].strip(), text[:begin]
     result = RESULT.search(text)
@@ -39,7 +42,11 @@ def unwrapped(text: str) -> tuple[str, str]:
         begin = whole.rfind(before) + len(before)
         # A tool's result may tell where the context ends, and a document may look like the result of a tool.
         if begin >= len(before) and whole.endswith(behind) and not result:
-            return whole[begin : len(whole) - len(behind)].strip(), text[:begin]
+            typed = whole[begin : len(whole) - len(behind)].strip()
+            start = _behind_blocks(typed)
+            # A list of files may stand within the template, before the words.
+            start = 0 if CLOSING.search(typed, start) else start
+            return typed[start:].strip(), text[:begin] + typed[:start]
     return "", text
 
 

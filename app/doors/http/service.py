@@ -54,13 +54,15 @@ MOST_WRONG_KEYS = 20
 """Wrong keys that may be tried on the page from one address within an hour."""
 MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
 """Bytes of a request's body, and of one of the page, which may bring files; one with a history has its setting."""
+UPLOADS, MARKS, MOST_MARKS = "/talk/", (b",", b"[", b"{"), 500_000
+"""How many of the marks between values a body of JSON may have: reading many values holds everybody up."""
 LABELS = ("method", "path", "status")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The methods that are counted by name; a client may send any word for one."""
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?", re.ASCII)
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
@@ -83,7 +85,7 @@ class Gate:
         self, app: ASGIApp, measures: CollectorRegistry, *, most: int, is_local: bool, origins: Collection[str]
     ) -> None:
         self._app, self._is_local, self._origins = app, is_local, origins
-        self._most = {"/talk/": MOST_UPLOADED, "/v1/": most, agui.PATH: most}
+        self._most = {UPLOADS: MOST_UPLOADED, "/v1/": most, agui.PATH: most}
         self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
@@ -121,7 +123,7 @@ class Gate:
                 refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
             else:
-                await self._app(asked, _bounded(receive, most), answer)
+                await self._app(asked, _bounded(receive, most, is_json=not path.startswith(UPLOADS)), answer)
         finally:
             # The path of a route names nobody.
             path = getattr(asked.get("route"), "path", "other")
@@ -163,16 +165,20 @@ def _undivided(raw: bytes) -> str:
     return exchange.SLASH.join(unquote(part).replace(exchange.SLASH, "\0") for part in parts)
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """Count the bytes of a body whose length was not told."""
-    size = 0
+def _bounded(receive: Receive, most: int, *, is_json: bool) -> Receive:
+    """Count the bytes of a body whose length was not told, and the marks between values of JSON."""
+    size = marks = 0
 
     async def bounded() -> Message:
-        nonlocal size
+        nonlocal size, marks
         message = await receive()
-        size += len(message.get("body", b""))
+        body = message.get("body", b"")
+        size += len(body)
+        marks += sum(map(body.count, MARKS)) if is_json else 0
         if size > most:
             raise HTTPException(413, f"A body may have {most} bytes.")
+        if marks > MOST_MARKS:
+            raise HTTPException(413, f"A body may have {MOST_MARKS} commas and brackets.")
         return message
 
     return bounded

@@ -12,11 +12,12 @@ from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
 from app.doors.http.exchange import PathName, Served, audited, having
+from app.doors.http.page.conversations import MOST_SEARCHED as MOST_LISTED
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.guard import Language, PageRoute, Visiting, new_router
 from app.doors.http.page.markup import draw as draw_of_page
 from app.doors.http.page.markup import drawn, make_templates
-from app.doors.http.page.router import MOST_LISTED, VERSION, NewId, Sent
+from app.doors.http.page.router import VERSION, NewId, Sent
 from app.plugins.seat.paths import person
 from app.plugins.seat.place import Operator as Person
 from app.plugins.seat.seats import Seats, take_seat
@@ -43,6 +44,11 @@ def draw(name: str, lang: str, /, **values: object) -> Markup:
 def link(lang: str) -> tuple[str, str]:
     """Return the address and the name of the pages, for the menu of whoever operates."""
     return SEAT, sentence("seat/page", "seat", lang)
+
+
+def offer(assistant: Assistant, lang: str) -> tuple[str, str] | None:
+    """Return what a user can say by a button of the page, and the button's label; None where nobody can be called."""
+    return ("/person", sentence("seat/page", "call", lang)) if assistant.services.get(Seats).wait else None
 
 
 class SeatRoute(PageRoute):

@@ -4,6 +4,7 @@ The database counts all users by model, and each user by a keyed digest: it outl
 forget away a limit.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -13,7 +14,7 @@ from zoneinfo import ZoneInfo
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from agents.errors import ModelUnavailable
+from agents.errors import DatabaseError, ModelUnavailable
 from agents.events import Event, ModelEnd, ModelStart
 from agents.memory import Memory
 from agents.memory.connection import Session, Tables
@@ -24,6 +25,7 @@ from agents.toolkit.context import Budgets, Spent
 from app.prices import MILLION, Price, Tokens
 from prompts import sentence
 
+LOG = logging.getLogger(__name__)
 TABLES = Tables(
     "usage",
     (
@@ -219,10 +221,17 @@ class Budget(Spent):
         return super().leaves(limits)
 
     async def store(self) -> None:
-        """Write down what was counted since the last time."""
+        """Write down what was counted since the last time; what cannot be written comes with the next time."""
         unstored, self._unstored = self._unstored, {}
-        if unstored:
+        if not unstored:
+            return
+        try:
             await self.usage.add(self.user, unstored, self.own.tokens)
+        except DatabaseError as fault:
+            # The answer is there, and its end is not to be lost for a count.
+            LOG.error("what models were used is not written down (%s)", fault)
+            for model, tokens in unstored.items():
+                self._unstored.setdefault(model, Tokens()).add(tokens)
 
     def _check(self) -> None:
         limits, own = self.usage.limits, self.own

@@ -16,6 +16,7 @@ from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.context import present, zone_of
 from agents.toolkit.undo import SETTINGS, enter_setting
 from dialogs.planner.agenda import TODAY
+from dialogs.planner.records import IMPORTED
 from dialogs.planner.reschedule import rezoned
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.kept_lists import When
@@ -41,7 +42,9 @@ async def agenda(runtime: Runtime, when: When = TODAY) -> Answer:
     if span is None:
         raise Refused(said("agenda_unclear", lang, when=when))
     view = plans.shown(span)
-    return result(message=view.text(), view=view)
+    text = view.text()
+    imported = [reminder.text for reminder in plans.reminders if reminder.added_by.startswith(IMPORTED)]
+    return result(message=text, view=view, foreign=any(words in text for words in imported))
 
 
 @traits(effect="write", repeatable=True, view="day", volatile=True, private=True, undo=(TODOS, REMINDERS))

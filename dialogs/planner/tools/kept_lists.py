@@ -20,6 +20,7 @@ from agents.toolkit.result import page_of
 from agents.toolkit.traits import Confirm, Items
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.agenda import MOST_TODOS, stored_todos
+from dialogs.planner.records import IMPORTED
 from dialogs.planner.wording import said
 from prompts import phrase
 
@@ -112,7 +113,8 @@ class KeptList(Items, ABC):
         shown = await self.entries(runtime) if kept is None else kept
         entries = [Entry(it.words, number=it.number) for it in shown]
         view = page_of(entries, page, lang)
-        return result(message=view.text() if view else said(f"{self.name}_none", lang), view=view)
+        is_foreign = any(it.key.startswith(IMPORTED) for it in shown)
+        return result(message=view.text() if view else said(f"{self.name}_none", lang), view=view, foreign=is_foreign)
 
     async def choice(self, runtime: Runtime, numbers: Collection[int] | None) -> Answer:
         """Let the user choose an entry."""

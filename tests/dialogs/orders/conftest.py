@@ -3,9 +3,9 @@
 import pytest
 
 from agents.models import Model, Models
-from app.standin import RulesModel
 from tests.conftest import Chat
 from tests.dialogs.orders.files import fill_with_catalogue
+from tests.support.rules import RulesModel
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from agents.models import Model, Models
 from agents.toolkit.speaker import Speakers
-from app.standin import RulesModel
 from tests.conftest import Chat
 from tests.dialogs.orders.files import fill_with_catalogue, writes
+from tests.support.rules import RulesModel
 
 AT = {"thread": "me", "device": "terminal"}
 
@@ -42,7 +42,8 @@ async def test_what_a_tool_needs_is_chosen(shop: Chat) -> None:
     trace = await shop.says("fine boots", **AT)
     assert "fill_form" not in trace
     assert trace.endswith("What should “remark” be?")
-    assert "remark – sturdy soles" in await shop.says("sturdy soles", **AT)
+    assert "remark “sturdy soles”" in await shop.says("sturdy soles", **AT)
+    assert "remark – sturdy soles" in await shop.says("yes", **AT)
 
 
 async def test_an_aside_keeps_the_choice_open(shop: Chat) -> None:

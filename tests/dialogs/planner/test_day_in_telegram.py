@@ -7,9 +7,9 @@ import pytest
 from agents.memory import open_memory
 from agents.models import Model, Models
 from app.doors.telegram.door import TelegramDoor
-from app.standin import RulesModel
 from dialogs.planner.store import Reminders
 from tests.support import scripted_assistant
+from tests.support.rules import RulesModel
 from tests.support.telegram_people import ANN, BOB, Open
 from tests.support.telegram_server import BotApi
 

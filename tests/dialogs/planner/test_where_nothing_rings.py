@@ -5,9 +5,9 @@ from pathlib import Path
 import httpx
 
 from agents.models import Model, Models
-from app.standin import RulesModel
 from dialogs.planner.store import Reminders
 from tests.support.http_door import served
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import stage
 
 TURNS = "/threads/ann/turns"

@@ -9,10 +9,10 @@ import pytest
 from agents.events import ToolEnd
 from agents.models import Model, Models
 from agents.models.script import Call, Line
-from app.standin import RulesModel
 from dialogs.player.players import Playback, Players
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat
+from tests.support.rules import RulesModel
 
 BEGIN: list[Line] = [Call("watch_things", {"brief": "films"})]
 MONDAY = datetime(2026, 11, 23, 20, 0, tzinfo=UTC).timestamp()
@@ -176,7 +176,7 @@ async def test_a_correction_changes_what_was_just_done(chat: Chat, couch: Couch)
     ]
     volumes: list[Line] = [Call("set_volume", {"volume": 20}), "20.", Call("set_volume", {"volume": 30}), "30."]
     other: list[Line] = [Call("choose_title", {"words": "nosferatu"}), Call("play_title", {"title_id": 2}), "It plays."]
-    chat.expects(supervisor=BEGIN, player=[*first, *volumes, *other], observer=["stay"] * 3)
+    chat.expects(supervisor=BEGIN, player=[*first, *volumes, *other], observer=["stay"])
     await couch.says(
         "I would love to see The General", "At volume 20", "no, 30 it should be", "I meant Nosferatu, sorry"
     )

@@ -4,10 +4,10 @@ import pytest
 
 from agents.models import Model, Models
 from agents.models.script import Call, Line
-from app.standin import RulesModel
 from dialogs.player.store import MediaStore
 from tests.conftest import Chat
 from tests.dialogs.player.support.kodi_server import KodiServer
+from tests.support.rules import RulesModel
 
 BEGIN: list[Line] = [Call("watch_things", {"brief": "films"})]
 

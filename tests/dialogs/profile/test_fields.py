@@ -15,9 +15,12 @@ pytestmark = pytest.mark.needs("planner")
 
 TALKS = {
     "en": [
-        ("my name is Ann", "Noted: name – Ann."),
-        ("I live in Hamburg", "Noted: home – Hamburg."),
-        ("no, my name is Anna", "Noted: name – Anna."),
+        ("my name is Ann", "“Ann”"),
+        ("yes", "Noted: name – Ann."),
+        ("I live in Hamburg", "“Hamburg”"),
+        ("yes", "Noted: home – Hamburg."),
+        ("no, my name is Anna", "“Anna”"),
+        ("yes", "Noted: name – Anna."),
         ("what's my name?", "**name**: Anna"),
         ("where do I live?", "**home**: Hamburg"),
         ("that's all", "Good"),
@@ -35,8 +38,10 @@ TALKS = {
         ("show my profile", "The profile is still empty."),
     ],
     "ru": [
-        ("меня зовут Оля", "Записано: имя — Оля."),
-        ("я живу в Москве", "живёте в — Москве"),
+        ("меня зовут Оля", "«Оля»"),
+        ("да", "Записано: имя — Оля."),
+        ("я живу в Москве", "«Москве»"),
+        ("да", "живёте в — Москве"),
         ("как меня зовут?", "**имя**: Оля"),
         ("всё, спасибо", "Хорошо"),
         ("привет", "Здравствуйте, Оля!"),
@@ -77,7 +82,7 @@ async def test_fields_are_told_shown_corrected_and_deleted(tmp_path: Path, lang:
 async def test_an_undo_behind_a_deletion_reaches_for_nothing_older(tmp_path: Path) -> None:
     """What was forgotten stays so, and says so; only a second undo takes back what was written before it."""
     async with open_assistant(settings(tmp_path, "en")) as assistant:
-        for text in ("add tea to my list", "my name is Ann", "forget my name", "yes"):
+        for text in ("add tea to my list", "my name is Ann", "yes", "forget my name", "yes"):
             await says(assistant, text)
         assert await says(assistant, "undo") == "What was forgotten does not come back: it is deleted for good."
         assert await says(assistant, "undo") == "Taken back: 1. tea."
@@ -87,6 +92,7 @@ async def test_they_hold_in_every_thread(tmp_path: Path) -> None:
     """A new conversation greets by name and shows what is known before its profile begins."""
     async with open_assistant(settings(tmp_path, "en")) as assistant:
         await says(assistant, "my name is Ann")
+        await says(assistant, "yes")
         assert (await says(assistant, None, "new")).startswith("Hello, Ann!")
         assert "**name**: Ann" in await says(assistant, "show my profile", "other")
 

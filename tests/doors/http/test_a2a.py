@@ -161,7 +161,7 @@ async def test_old_tasks_are_dropped(assistant: Assistant, script: Script, monke
     assert len(await assistant.history("talk")) == 4
 
 
-@pytest.mark.parametrize(("text", "id"), [(" ", "1"), ("hello", "a\nb"), ("hello", "x" * 201)])
+@pytest.mark.parametrize(("text", "id"), [(" ", "1"), ("hello", "a\nb"), ("hello", "a\n"), ("hello", "x" * 201)])
 async def test_what_is_no_task(assistant: Assistant, text: str, id: str) -> None:
     """An empty message and odd ids are refused, and nothing is stored."""
     async with served(assistant) as url, peer(url) as client:

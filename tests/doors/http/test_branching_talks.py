@@ -4,7 +4,6 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from app.assistant.branches import exchanged
 from app.assistant.turn import Exchange
 from app.security.api_keys import read_front_ends
 from app.settings import Settings
-from app.standin import make_chat
 from tests.doors.http.open_webui import FRONT_ENDS, Account
 from tests.support.http_door import KEYS, SHOP, by, served
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import said, stage
 from tests.support.settings_cache import without_file
 
@@ -85,7 +84,7 @@ async def test_each_branch_is_as_if_played_alone(tmp_path: Path, seed: int, mess
     """Two clients whose chats are named, two whose persons alone are, and three of whom nothing is told."""
     chance, settings = random.Random(seed), without_file(Settings)
     settings = settings.model_copy(update={"front_ends": read_front_ends(FRONT_ENDS)})
-    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     async with (
         stage(tmp_path / "alone.db", models) as reference,
         stage(tmp_path / "tree.db", models) as assistant,
@@ -141,7 +140,7 @@ async def test_the_work_follows_what_is_new(tmp_path: Path, steps: DatabaseSteps
     """A next message costs the same behind any history, and a branch at most in proportion to what was said."""
     costs = dict[str, list[int]]()
     settings = without_file(Settings).model_copy(update={"front_ends": read_front_ends(FRONT_ENDS)})
-    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     async with (
         stage(tmp_path / "long.db", models) as assistant,
         served(assistant, KEYS, settings=settings) as url,

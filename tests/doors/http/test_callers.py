@@ -139,6 +139,7 @@ async def test_callers_do_not_meet(assistant: Assistant, script: Script) -> None
         ("/threads/..%2F..%2Fetc/passwd", b'{"text": "hello"}', 404),
         (f"/threads/{'x' * 201}/turns", b'{"text": "hello"}', 422),
         ("/threads/../../etc/turns", b'{"text": "hello"}', 404),
+        ("/agui", b"[%s]" % (b"{}," * 300_000), 413),
         ("/nowhere", b"{}", 404),
     ],
 )
@@ -146,6 +147,18 @@ async def test_faults_of_a_request(client: httpx.AsyncClient, path: str, content
     """Every refusal has the same form: of a broken, too large or too deep body, and of an unknown path."""
     answer = await client.post(path, content=content, headers={"content-type": "application/json"})
     assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message"})
+
+
+@pytest.mark.parametrize("header", ["X-Thread-Id", "Idempotency-Key"])
+async def test_a_header_names_what_a_path_could(script: Script, client: httpx.AsyncClient, header: str) -> None:
+    """A name in a header keeps the rules of every name; an empty header names nothing."""
+    script.add(supervisor=["Hello."])
+    body = {"model": "dialog-supervisor", "messages": [{"role": "user", "content": "hello"}]}
+    statuses = [
+        (await client.post("/v1/chat/completions", json=body, headers={header: name})).status_code
+        for name in ("a\tb", "")
+    ]
+    assert statuses == [422, 200]
 
 
 async def test_a_body_of_unknown_length_is_bounded(client: httpx.AsyncClient) -> None:

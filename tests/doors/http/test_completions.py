@@ -25,12 +25,12 @@ from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
 from app.doors.http.completions import Reply
-from app.standin import make_chat
 from prompts import sentence
 from tests.support import takeover
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import served
 from tests.support.odd_provider import Chunk, Provider, delta, end, words
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.user_words import user_words
 
@@ -221,7 +221,7 @@ async def test_a_front_ends_own_calls_are_counted(
 
 async def test_a_model_that_reads_no_prompts(tmp_path: Path) -> None:
     """The model by rules gives no titles, and says so; a document that looks like such a call is only read."""
-    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     async with (
         stage(tmp_path / "rules.db", models) as assistant,
         served(assistant) as url,

@@ -8,8 +8,8 @@ import pytest
 
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from app.standin import RulesModel
 from tests.support.http_door import served
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import stage
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"

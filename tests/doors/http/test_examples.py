@@ -9,10 +9,10 @@ import pytest
 
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from app.standin import RulesModel
 from tests.support.http_door import served
 from tests.support.node import installed, needs_node, node
 from tests.support.pages import page
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import stage
 
 ADDRESS = "http://127.0.0.1:8000"

@@ -12,6 +12,7 @@ from agents.memory.preferences import Preferences
 from agents.models.script import Call, Script
 from app.doors.telegram.delivery.pages import pages
 from app.doors.telegram.updates import incoming
+from prompts import phrase
 from tests.doors.telegram.conftest import Window
 from tests.support.scripted_assistant import ROLES, script_lines
 from tests.support.telegram_people import ANN, BOB, GROUP, PLAN, Echo, Holding, Open, labels
@@ -56,6 +57,30 @@ async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: 
         ]
         line = (await telegram.assistant.history(THREAD))[1]
         assert line.metadata.keys() >= {"interrupted", "interrupt_timestamp", "original"}
+
+
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize("by", ["the next message", "/stop"])
+@pytest.mark.parametrize(("speaker", "passes"), [("supervisor", 0), ("planner", 1)])
+async def test_what_was_left_half_done_is_told(
+    door: Open, world: BotApi, script: Script, by: str, speaker: str, passes: int
+) -> None:
+    """The next answer is preceded by the message that was given up, and by whether it had written something."""
+    script.gates[speaker] = gate = Holding(passes)
+    calls = [Call("add_todos", {"items": ["milk"]}), Call("list_todos")]
+    script.add(supervisor=[PLAN], planner=calls[: 2 * passes])
+    async with door() as telegram:
+        world.says(ANN, "hello, I wonder")
+        await world.until(lambda: gate.holds)
+        del script.gates[speaker]
+        script.add(**{speaker: ["It is wide."], "observer": ["stay"] * passes})
+        if by == "/stop":
+            world.says(ANN, "/stop")
+            await world.until(lambda: not telegram.chats.is_busy(ANN))
+        world.says(ANN, "and the sea?")
+        await world.until(lambda: not telegram.chats.is_busy(ANN) and world.texts(ANN)[-1:] == ["It is wide."])
+        key = "left_half_done" if passes else "left_unanswered"
+        assert world.texts(ANN)[-2] == f"ℹ️ {phrase(key, 'en', text='hello, I wonder')}"
 
 
 async def test_memory_is_what_the_chat_shows(door: Open, world: BotApi, script: Script) -> None:

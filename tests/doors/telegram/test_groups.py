@@ -9,7 +9,7 @@ from agents.models import Model, Models
 from agents.models.script import Call, Script
 from app.assistant.clocks import Ring
 from app.doors.telegram.door import TelegramDoor
-from app.standin import RulesModel
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open

@@ -8,7 +8,7 @@ import pytest
 from agents.models import Model, Models
 from agents.models.script import Call, Script
 from app.doors.telegram.door import TelegramDoor
-from app.standin import RulesModel
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open

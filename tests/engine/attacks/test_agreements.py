@@ -136,7 +136,13 @@ async def test_a_yes_with_a_wish_is_both(chat: Chat, answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["yes, but keep the bread", "yes and no", "yes, and not the bread", "да, но без хлеба"]
+    "answer",
+    [
+        *("yes, but keep the bread", "yes and no", "yes, and not the bread", "да, но без хлеба"),
+        # What points at what was asked, changes it or shares a thing with it may be about the same call.
+        *("yes, and make it the eggs", "yes and do it tomorrow", "yes, and keep the bread", "yes, and the eggs"),
+        *("yes, and move them to friday", "да, и сделай это завтра", "好，然后改成鸡蛋"),
+    ],
 )
 async def test_a_yes_that_is_narrowed_down_is_none(chat: Chat, answer: str) -> None:
     """Nothing is done; the dialog hears what was said."""

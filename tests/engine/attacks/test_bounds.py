@@ -24,11 +24,11 @@ from app.assistant.transcriber import Transcriber
 from app.remote.files import HttpFile
 from app.remote.yaml_file import read_files
 from app.settings import Settings
-from app.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
-from tests.support.rules_room import rules_prompt
+from tests.support.rules import RulesModel
+from tests.support.rules_prompt import rules_prompt
 from tests.support.sampling import sample
 
 pytestmark = pytest.mark.needs("profile")
@@ -327,9 +327,15 @@ async def test_a_full_list_can_be_read(chat: Chat, count: int) -> None:
     assert (phrase("page_of", "en", page=last, pages=last, count=count) in trace) is (last > 1)
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "x: " + "1:" * 50_000 + "1", "x: " + "9" * 100_000])
+WRONG_VALUES = [f"x: !!{tag}" for tag in ("int ''", "float ''", "bool maybe", "timestamp soon")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000 + "]" * 100_000, "x: " + "1:" * 50_000 + "1", "x: " + "9" * 100_000, "x: 9999-99-99", *WRONG_VALUES],
+)
 def test_a_deep_file_is_a_fault(text: str, tmp_path: Path) -> None:
-    """A file that is nested without an end, or has a number without one, is one line for the operator."""
+    """A file nested without an end, a number without one, or a value that its tag does not fit is one line."""
     file = tmp_path / "deep.yaml"
     file.write_text(text, "utf-8")
     with pytest.raises(ConfigError, match=r"deep\.yaml: not YAML"):

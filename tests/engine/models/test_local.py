@@ -6,7 +6,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from agents.errors import ConfigError, ModelUnavailable
 from agents.models.factory import Endpoint, make_model
 from agents.models.reply import Listener, reply
-from app.standin import RulesModel
+from tests.support.rules import RulesModel
 
 
 def test_a_local_model_that_nobody_brings_is_unknown() -> None:

@@ -9,10 +9,10 @@ from agents.models import Model, Models
 from agents.models.script import Call, Line
 from app.composition import discover
 from app.security.permissions import Permissions
-from app.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support.remote_files import EMMA, library_at, opened, taking
+from tests.support.rules import RulesModel
 
 pytestmark = pytest.mark.slow
 

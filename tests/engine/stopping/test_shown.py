@@ -157,7 +157,7 @@ async def test_what_was_begun_is_not_offered_as_undone(assistant: Assistant, scr
     for text in ("what is there", "add milk"):
         await play_until(assistant, text, lambda event: isinstance(event, ToolEnd) and "todo" in event.tool)
     remarks = [event.message for event in await play(assistant, "and now?") if isinstance(event, Notice)]
-    keys = {"left_unanswered": "what is there", "left_half_done": "add milk"}
+    keys = {"left_unanswered": "what is there", "left_half_told": "add milk"}
     assert remarks == [phrase(key, "en", text=text) for key, text in keys.items()]
 
 

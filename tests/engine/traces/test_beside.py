@@ -18,10 +18,10 @@ from agents.toolkit.result import Answer, result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant import Turn
-from app.standin import RulesModel
 from prompts import phrase
 from tests.conftest import Chat, told
 from tests.support import shop_tools
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import stage
 from tests.support.user_words import user_words
 

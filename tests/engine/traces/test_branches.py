@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.branches import Branches
 from app.assistant.turn import Exchange
-from app.standin import make_chat
 from tests.conftest import Chat
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, THREAD, stage, todos
 
 pytestmark = pytest.mark.needs("planner")
@@ -99,7 +98,7 @@ async def test_a_process_that_ends_on_its_way_to_a_branch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     """Whichever write it was that is missing, the same message sent again finds all that stands, once."""
-    models = Models(make_model("local:rules", Endpoint(rules=partial(make_chat, 1_000))))
+    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     said = ("hello", ""), ("add milk to my list", "h"), ("add tea to my list", "m")
 
     async def play(assistant: Assistant, text: str, after: str, id: str) -> None:

@@ -8,8 +8,8 @@ from agents.events import Event, Message, ToolEnd
 from agents.models import Model, Models
 from agents.models.script import Call
 from app.assistant import Turn
-from app.standin import RulesModel
 from tests.conftest import Chat, told
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import stage
 from tests.support.shop_tools import ASKED, BEGIN, HAT, ORDERS
 

@@ -9,13 +9,13 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agents.errors import ContractError
-from agents.events import Error, Message, Token, ToolEnd
+from agents.events import Error, Event, Message, ModelStart, Token, ToolEnd
 from agents.events.views import CardList, Document, Entry, Link, Notice, View
 from agents.models.script import Call, Line
 from agents.state.message_notes import notes_of
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
-from agents.toolkit.traits import traits
+from agents.toolkit.traits import Done, traits
 from app.assistant import Turn
 from prompts import phrase
 from tests.conftest import Chat, told
@@ -24,7 +24,7 @@ from tests.support.scripted_assistant import Gate
 pytestmark = pytest.mark.needs("planner")
 PLAN = Call("plan_things", {"brief": "see below"})
 BEGIN: list[Line] = [PLAN]
-HAND_BACK = Call("hand_back")
+HAND_BACK, JOT = Call("hand_back"), Call("jot", {"thing": "milk"})
 
 
 @traits(view="cards")
@@ -56,7 +56,12 @@ async def hand_out(runtime: Runtime) -> Answer:
     return result(message="It is handed out.", view=Document(title="prices.txt", content="hat 1\ncoat 2"))
 
 
-@traits(effect="write")
+async def struck(done: Done, _: Runtime) -> str:
+    """Strike a thing off."""
+    return f"{done.args['thing']} is struck off."
+
+
+@traits(effect="write", undo=struck)
 @tool
 async def jot(thing: str) -> str:
     """Jot a thing down."""
@@ -224,11 +229,46 @@ async def test_what_was_done_is_told_where_the_user_stops(chat: Chat) -> None:
     assert results[-1].splitlines()[0] in ("milk is noted", phrase("call_done", "en"))
 
 
-async def test_a_dialog_that_leaves_without_a_word_is_answered_for(chat: Chat) -> None:
-    """What the supervisor said before it handed over is no answer to what the dialog was asked."""
-    chat.expects(supervisor=[["One moment.", PLAN], "Noted."], planner=[[Call("jot", {"thing": "milk"}), HAND_BACK]])
+@pytest.mark.parametrize("rounds", [[[JOT, HAND_BACK]], [JOT, HAND_BACK]], ids=["one reply", "two replies"])
+async def test_a_dialog_that_leaves_without_a_word_is_answered_for(chat: Chat, rounds: list[Line]) -> None:
+    """What the supervisor said before is no answer to what the dialog was asked; it is told what the dialog did."""
+    chat.expects(supervisor=[["One moment.", PLAN], "Milk is noted."], planner=rounds)
     await chat.says("jot down milk")
-    assert screen(chat) == ["One moment.", "Noted."]
+    assert screen(chat) == ["One moment.", "Milk is noted."]
+    assert phrase("note_results", "en", text="“milk is noted”") in chat.script.asked[-1].prefix
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+async def test_what_a_model_took_back_is_told_where_it_says_no_more(chat: Chat, *, is_stopped: bool) -> None:
+    """An undo is as much an act as a write: the user who stops, or whose model fails, learns of it; once."""
+    chat.expects(supervisor=BEGIN, planner=[JOT, "Noted."], observer=["stay"] * 2)
+    await chat.says("note milk")
+    chat.expects(planner=[Call("undo_last"), "Gone." if is_stopped else ConnectionRefusedError(), "Yes."])
+    async with chat.assistant() as assistant:
+        events = list[Event]()
+        async for event in assistant.play(Turn(thread="ann", text="hm, off the list with that again")):
+            is_undone = any(isinstance(earlier, ToolEnd) for earlier in events)
+            events.append(event)
+            if is_stopped and is_undone and isinstance(event, ModelStart):
+                await assistant.stop("ann")
+        notices = [event.message for event in events if isinstance(event, Notice)]
+        assert notices == ["milk is struck off."]
+        later = [event async for event in assistant.play(Turn(thread="ann", text="and is it really gone?"))]
+    assert notices[0] not in [event.message for event in later if isinstance(event, Notice)]
+
+
+async def test_a_list_above_an_apology_is_on_the_screen(chat: Chat) -> None:
+    """What was looked up is shown although the model fails, and the next prompt counts it as shown."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find", {"thing": "hat"}), ConnectionRefusedError(), "The blue one."])
+    chat.expects(observer=["stay"])
+    await chat.says("hats")
+    hats = "hat\n1. red hat\n2. blue hat"
+    assert [event.text for event in chat.events if isinstance(event, Message)] == [hats]
+    assert isinstance([event for event in chat.events if isinstance(event, Message | Error)][-1], Error)
+
+    await chat.says("the second one of those then")
+    asked = chat.script.asked[-1].messages[-1].text
+    assert "On the user's screen:\nhat:\n1. red hat\n2. blue hat" in asked
 
 
 async def test_two_lists_never_share_numbers(chat: Chat) -> None:

@@ -454,6 +454,7 @@ async def test_a_model_takes_back_what_was_just_written(chat: Chat) -> None:
     assert "call mum" not in trace.partition("list_reminders")[2]
     prompts = [call.prefix for call in chat.script.asked if call.role == "planner"]
     assert "Taken back: 1. call mum" in prompts[-2]
+    assert "There is nothing to take back" in await chat.says("undo")
 
 
 @pytest.mark.needs("planner")
@@ -465,6 +466,8 @@ async def test_a_model_takes_back_what_it_wrote_in_the_same_turn(chat: Chat) -> 
     trace = await chat.says("note bread")
 
     assert "planner.list_todos() = 1. milk" in trace.splitlines()
+    assert "cannot be taken back" not in chat.script.asked[-1].prefix
+    assert "Taken back: 1. milk" in await chat.says("undo")
 
 
 @pytest.mark.needs("planner")

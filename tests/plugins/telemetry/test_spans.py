@@ -168,7 +168,7 @@ async def ask(folder: Path) -> tuple[int | None, str]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "app", *words),
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "LLM_MODEL": "local:rules"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "LLM_MODEL": "local:rules", "TRACES_URL": ""},
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )

@@ -70,6 +70,18 @@ async def test_no_number_of_a_provider_is_too_large(database: str) -> None:
         assert day.calls == 3
 
 
+async def test_a_count_that_cannot_be_written_ends_no_turn(database: str) -> None:
+    """Whatever is wrong with the table: the count waits for the next time, and nothing is raised."""
+    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+        budget = await (usage := Usage(memory, limited())).budget("ann", ZONE)
+        budget.note(ModelEnd(speaker="planner", model="m", input_tokens=7, output_tokens=0, ms=1, ok=True))
+        await memory.database.execute("ALTER TABLE usage RENAME TO hidden")
+        await budget.store()
+        await memory.database.execute("ALTER TABLE hidden RENAME TO usage")
+        await budget.store()
+        assert [day.input_tokens for day in await usage.by_day()] == [7]
+
+
 async def test_old_days_go(database: str) -> None:
     """The sums of all users stay for so many days, those of one user for today and yesterday."""
     now = [0.0]

@@ -11,6 +11,7 @@ from agents.events import Event
 from app.assistant import Turn
 from app.doors import slash_commands
 from app.doors.http.page.conversation import DEVICE, PAGE, Conversation, address_of
+from app.doors.slash_commands.own_data import YES
 from app.doors.visit import Visit
 from app.security.api_keys import Key
 
@@ -65,9 +66,20 @@ async def run(talk: Conversation, text: str, id: str) -> HTMLResponse | None:
     if call is None or talk.visitor is None:
         return None
     door = PageDoor(talk, talk.visitor, id)
-    visit = Visit(talk.assistant, door, talk.thread, talk.user, talk.lang)
-    await visit.state()
+    visit = await _visit(talk, door)
     answer = await slash_commands.run(*call, visit, talk.lang)
     if visit.thread != talk.thread:
         return HTMLResponse(headers={"HX-Redirect": address_of(door.named(visit.thread))})
     return HTMLResponse(door.begun or talk.told(id, text, answer))
+
+
+async def forget(talk: Conversation, visitor: Key) -> None:
+    """Delete a conversation, of one that others share the visitor's own part; who asks has said yes."""
+    await talk.answers.stop(talk.thread, talk.user)
+    await slash_commands.run("forget", YES, await _visit(talk, PageDoor(talk, visitor, "")), talk.lang)
+
+
+async def _visit(talk: Conversation, door: PageDoor) -> Visit:
+    visit = Visit(talk.assistant, door, talk.thread, talk.user, talk.lang)
+    await visit.state()
+    return visit

@@ -1,7 +1,7 @@
 """A conversation as the page shows it: what was said, and answers that are being made, as a stream of HTML."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import cast
@@ -11,17 +11,21 @@ from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
 from agents.events import Error, Interrupt
-from agents.memory.inbox import TO, TranscriptLine, lines_of
+from agents.memory.feedback import ShownTurn
+from agents.memory.inbox import TO, TOLD, TranscriptLine, lines_of
 from agents.sources.attachments import MARKED, marks
-from agents.state.person import Quoted
-from agents.toolkit.questions import worded
+from agents.state.person import ASR, Quoted
+from agents.toolkit.questions import CHOICE, worded
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import NOT_TAKEN
+from app.assistant.branches import BEGINNING, parents_in
 from app.assistant.recording import Step
+from app.doors.client_answers import MARK
 from app.doors.http.answers import Answer, Answers
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.markup import draw
 from app.security.api_keys import Key
+from prompts import sentence, title_of
 
 DEVICE = "page"
 """The door, as tools and permissions know it."""
@@ -33,6 +37,11 @@ SLOW_AFTER = 15.0
 """Seconds without anything new after which the page says that it takes longer, and thereby that it is there."""
 PACE, PER_SECOND = 0.08, 40_000
 """Seconds between two frames, and the letters a second that a growing text may cost."""
+EDITABLE = ("message", ASR)
+"""Where the words come from that a user may change and send again."""
+SIGNS = {"up": "👍", "down": "👎"}
+"""What the user may think of an answer, kept as the reactions of messengers are."""
+LONGEST_WORD = 500
 RETRY = 1_000
 """Milliseconds after which a browser comes back that has lost a stream."""
 
@@ -63,6 +72,32 @@ class Conversation:
             return answer.turn
         return Turn.of(entry, DEVICE) if entry and entry.user == self.user else None
 
+    async def holder(self) -> str:
+        """Return who holds the conversation: a person, a dialog by its title, or the assistant."""
+        facts = await self.assistant.state(self.thread, self.user) or {}
+        person, dialog = facts.get("held_by"), facts.get("dialog")
+        if person:
+            return str(person)
+        return title_of(dialog, self.lang) if dialog else sentence("page", "assistant", self.lang)
+
+    async def edited(self, message: str, text: str, id: str) -> Turn | None:
+        """Return a turn that comes in place of a message and of all behind it; empty: with the same words."""
+        before = await self.turn(message)
+        path = await self.assistant.branches.path(self.thread, message)
+        if before is None or before.source not in EDITABLE or before.text is None:
+            return None
+        after = path[-2] if len(path) > 1 else BEGINNING
+        # A message of this door has no noted place, and a turn without one is never left.
+        await self.assistant.memory.store.aput(parents_in(self.thread), message, {"parent": after})
+        return replace(self.new(text or before.text, id, "message"), quoted=before.quoted, after=after)
+
+    async def rate(self, message: str, sign: str, word: str) -> Markup:
+        """Keep what the user thinks of an answer; return it drawn, with a field for a word to it."""
+        turn = ShownTurn(self.thread, message, self.user)
+        await self.assistant.memory.feedback.rate(turn, self.user, SIGNS.get(sign), word.strip()[:LONGEST_WORD])
+        facts = {"sign": SIGNS.get(sign), "asks": sign in SIGNS and not word, "thanks": bool(word)}
+        return draw("rating", self.lang, id=message, address=self.address, **facts)
+
     def new(self, text: str, id: str, source: str) -> Turn:
         """Return a message of the user."""
         turn = Turn(thread=self.thread, text=text, user=self.user, id=id, source=source, device=DEVICE)
@@ -78,7 +113,7 @@ class Conversation:
 
     def told(self, id: str, text: str, answer: str) -> Markup:
         """Return a command and what it has answered; neither is kept."""
-        return self._drawn(id, self._heard(text), draw("told", self.lang, text=answer))
+        return self._drawn(id, self._heard(text), draw("told", self.lang, text=answer), is_kept=False)
 
     def left(self, id: str, remarks: Sequence[str]) -> Markup:
         """Return what the page shows of a message of which nothing can be understood: the remarks on its files."""
@@ -99,11 +134,16 @@ class Conversation:
         lines = [line for line in own if line.role == "assistant" or line.speaker == self.user]
         asked = await self.assistant.question(self.thread, self.user) if lines else None
         steps = {} if after else await self.assistant.steps(self.thread)
+        left = await self.assistant.branches.left(self.thread) if lines else set()
+        signs = await self.assistant.memory.feedback.signs(self.thread, self.user) if lines else {}
+        chosen = {
+            line.message_id.rpartition(MARK)[2]: line.text for line in lines if line.metadata.get("source") == CHOICE
+        }
         drawn = []
         for id, spoken in groupby(lines, lambda line: line.message_id):
-            if id not in turns:
+            if id not in turns and id not in left:
                 steps = steps if not after else await self.assistant.steps(self.thread, id)
-                drawn.append(self._past(id, [*spoken], asked, steps.get(id, ())))
+                drawn.append(self._past(id, [*spoken], asked, steps.get(id, ()), signs.get(id), chosen))
         for answer in self.answers.kept_of(self.thread)[-1:]:
             if not after and answer.is_over and answer.turn.owner == self.user and _is_left(answer):
                 drawn.append(self._past(answer.turn.id, [], asked, ()))
@@ -122,7 +162,8 @@ class Conversation:
         """Return a message of the user whose answer comes by its stream."""
         heard = self._heard(turn.text, source=turn.source, quoted=turn.quoted)
         progress = Drawing(self.user, self.lang).progress()
-        return self._drawn(turn.id, heard, progress, is_running=True)
+        can_edit = turn.source in EDITABLE and turn.text is not None
+        return self._drawn(turn.id, heard, progress, is_running=True, can_edit=can_edit)
 
     async def frames(self, answer: Answer) -> AsyncIterator[bytes]:
         """Yield an answer as Server-Sent Events, from its beginning, whoever has read it before."""
@@ -140,12 +181,23 @@ class Conversation:
         yield format_sse_event(event="live", data_str="")
         yield format_sse_event(event="over", data_str="")
 
-    def _past(self, id: str, lines: list[TranscriptLine], asked: Interrupt | None, steps: Sequence[Step]) -> Markup:
+    def _past(
+        self,
+        id: str,
+        lines: list[TranscriptLine],
+        asked: Interrupt | None,
+        steps: Sequence[Step],
+        sign: str | None = None,
+        chosen: Mapping[str, str] | None = None,
+    ) -> Markup:
         """Draw a message and its answer: from the events while they are kept, else from transcript and record.
 
         The question that is still open is left out.
         """
-        drawing, answer = Drawing(self.user, self.lang, is_past=True), self.answers.of(self.thread, id)
+        drawing, answer = (
+            Drawing(self.user, self.lang, is_past=True, chosen=chosen or {}),
+            self.answers.of(self.thread, id),
+        )
         heard = [self._heard(line.text, **line.metadata) for line in lines if line.role == "user"]
         if answer and not lines:
             heard = [self._heard(answer.turn.text, source=answer.turn.source, quoted=answer.turn.quoted)]
@@ -157,17 +209,21 @@ class Conversation:
             words = worded(asked, self.lang) if asked else ""
             answered = [line for line in lines if line.role == "assistant" and line.text != words]
             parts = drawing.past(answered, steps)
-        return self._drawn(id, Markup().join(heard), parts)
+        sources = {line.metadata.get("source") for line in lines if line.role == "user"}
+        is_kept = bool(lines) and not any(line.metadata.get("source") in TOLD for line in lines)
+        can_edit = is_kept and not sources.isdisjoint(EDITABLE)
+        return self._drawn(id, Markup().join(heard), parts, is_kept=is_kept, can_edit=can_edit, sign=sign)
 
     def _heard(self, text: str | None, **facts: object) -> Markup:
         beside = [part for part in cast(Sequence[Quoted], facts.get("quoted", ())) if part["kind"] in MARKED]
         names = [part["by"] or marks([part], self.lang) for part in beside]
         return draw("heard", self.lang, text=text, source=facts.get("source"), beside=names)
 
-    def _drawn(self, id: str, heard: str, parts: str, *, is_running: bool = False) -> Markup:
+    def _drawn(self, id: str, heard: str, parts: str, **state: object) -> Markup:
         answer = self.answers.of(self.thread, id)
+        state = {"is_running": False, "is_kept": True, "can_edit": False, "sign": None, **state}
         facts = {"heard": heard, "answer": parts, "remarks": answer.remarks if answer else ()}
-        return draw("turn", self.lang, id=id, address=self.address, is_running=is_running, **facts)
+        return draw("turn", self.lang, id=id, address=self.address, **state, **facts)
 
 
 @dataclass

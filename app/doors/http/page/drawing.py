@@ -1,6 +1,6 @@
 """The events of an answer, drawn: its finished parts, and what is shown until the next part is finished."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
@@ -28,6 +28,8 @@ class Drawing:
     lang: str
     is_past: bool = False
     """Whether the answer is an earlier one, whose questions are closed."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """What the questions that are closed were answered with, by their ids."""
     text: str = ""
     """What the model has said of a message that is not whole."""
     question_left: bool = False
@@ -76,7 +78,7 @@ class Drawing:
         names = [naming(place, question.options, self.lang) for place in range(len(question.options))]
         rows = zip(names, question.options, strict=True)
         facts = {"asked": question, "rows": rows, "hints": hints(question, self.lang), "is_past": self.is_past}
-        return draw("question", self.lang, **facts)
+        return draw("question", self.lang, chosen=self.chosen.get(question.id), **facts)
 
     def past(self, lines: Sequence[TranscriptLine], steps: Sequence[Step] = ()) -> Markup:
         """Return an earlier answer as the transcript has it, with the tools and views of its record."""

@@ -1,5 +1,6 @@
 """HTML of the page: templates that escape everything, and Markdown of answers without any HTML of its own."""
 
+import re
 from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup
@@ -24,6 +26,11 @@ from prompts import sentence
 OUTSIDE = 'target="_blank" rel="noopener noreferrer nofollow"'
 """The attributes of every link that leaves the page."""
 Env = MutableMapping[str, Any]
+STARS = re.compile(r"\*+(?=\d)")
+BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
+BEHIND = ".,;:!?'*_]}»”"
+"""What ends a sentence rather than an address."""
+ADDRESS = re.compile(r"https?://[^\s<>\"`|]{1,2000}")
 
 
 def draw(name: str, lang: str, /, **values: object) -> Markup:
@@ -66,6 +73,57 @@ def _text(_: RendererHTML, tokens: Sequence[Token], place: int, options: Options
     return "".join([*parts, escapeHtml(text[done:])])
 
 
+def _fence(_: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
+    """Draw a block of code with the name of its language; a long line is scrolled, by keyboard too."""
+    lang, code = tokens[place].info.strip().partition(" ")[0][:30], escapeHtml(tokens[place].content)
+    named = f' data-lang="{escapeHtml(lang)}"' if lang else ""
+    return f'<pre tabindex="0"{named}><code>{code}</code></pre>\n'
+
+
+def _times(state: StateInline, silent: bool) -> bool:
+    """Take stars between digits for what they are: `2*3*4` has nothing to stress."""
+    run = STARS.match(state.src, state.pos)
+    if run is None or not state.src[max(0, state.pos - 1) : state.pos].isdigit():
+        return False
+    if not silent:
+        state.pending += run[0]
+    state.pos = run.end()
+    return True
+
+
+def _tasks(state: StateCore) -> None:
+    """Draw the box of a task at the beginning of a list's entry."""
+    for item, _, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        first = inline.children[0] if item.type == "list_item_open" and inline.children else None
+        if first and first.type == "text" and (box := BOXES.get(first.content[:4])):
+            first.content = box + first.content[4:]
+
+
+def _bare_links(state: StateCore) -> None:
+    """Make links of bare addresses of the web, outside other links and code."""
+    for inline in state.tokens:
+        depth, children = 0, list[Token]()
+        for token in inline.children or ():
+            depth += token.nesting if token.type.startswith("link_") else 0
+            children += [token] if depth or token.type != "text" else _linked(token)
+        inline.children = children if inline.children else inline.children
+
+
+def _linked(text: Token) -> list[Token]:
+    tokens, done = list[Token](), 0
+    for place in ADDRESS.finditer(text.content):
+        url = place[0].rstrip(BEHIND if "(" in place[0] else f"{BEHIND})")
+        if is_web(url):
+            tokens += [_piece(text.content[done : place.start()]), Token("link_open", "a", 1, attrs={"href": url})]
+            tokens += [_piece(url), Token("link_close", "a", -1)]
+            done = place.start() + len(url)
+    return [*tokens, _piece(text.content[done:])]
+
+
+def _piece(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
 def _link_open(_: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
     env["link"] = str(tokens[place].attrs["href"])
     env["link_at"] = place
@@ -90,12 +148,15 @@ def _make_markdown() -> MarkdownIt:
     # Only what leads to the web becomes a link; the parser encodes letters that an address may not have.
     parser.validateLink = is_web  # type: ignore[method-assign]
     rules: dict[str, Any] = {"text": _text, "link_open": _link_open, "link_close": _link_close, "image": _image}
+    rules["fence"] = _fence
     # A wide table is scrolled by itself.
     table = '<div class="wide" tabindex="0"><table>'
     rules |= {"table_open": lambda *_: table, "table_close": lambda *_: "</table></div>"}
     for name, rule in rules.items():
         parser.add_render_rule(name, rule)
-    parser.core.ruler.push("classes", _classed)
+    parser.inline.ruler.before("emphasis", "times", _times)
+    for name, change in (("classes", _classed), ("tasks", _tasks), ("bare_links", _bare_links)):
+        parser.core.ruler.push(name, change)
     return parser
 
 

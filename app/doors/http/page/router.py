@@ -5,12 +5,13 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
@@ -18,23 +19,23 @@ from agents.toolkit.questions import CHOICE
 from app.assistant.file_reader import FileReader
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.short_term_memory import COMMAND
+from app.doors import slash_commands
 from app.doors.http.delivery import streamed
 from app.doors.http.events import MOST_TABS, EventStream
 from app.doors.http.exchange import PathName, Reader, Running, Served
 from app.doors.http.page import commands
-from app.doors.http.page.conversation import PAGE, Conversation, PagePosition, address_of
+from app.doors.http.page.conversation import DEVICE, PAGE, Conversation, PagePosition, address_of
+from app.doors.http.page.conversations import LONGEST_TITLE, ConversationPage, conversations_of, rename
 from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, session_of, sign_in, user_of
 from app.doors.http.page.markup import draw
 from app.doors.http.questions import answer_message
 from app.doors.http.uploads import Upload, with_uploads
 from app.doors.slash_commands.talk import UNDO
-from app.presentation.listing import first_line
+from app.presentation.listing import conversation_markdown
 from app.presentation.tool_card import openings
 from app.security.api_keys import holder_of
 from app.security.rates import HourlyCount, network_of
 
-MOST_LISTED = 100
-"""Conversations in the list."""
 FIELD = "field."
 """Begins the names of a question's fields, so that none is taken for another part of the form."""
 _ID = re.compile(r"[\w.:-]{8,100}", re.ASCII)
@@ -100,17 +101,54 @@ async def new() -> Response:
 async def page(talk: Talk, visitor: Visiting, reader: Reader, request: Request) -> str:
     """Return the page with a conversation."""
     log, row = await talk.log()
-    listed, modules = await _listed(talk, visitor), request.app.state.plugins if visitor.allows("operate") else []
+    listed = _list(talk, await conversations_of(talk.assistant, visitor, talk.user))
+    all_modules = request.app.state.plugins
+    modules = all_modules if visitor.allows("operate") else []
     links = [module.link(talk.lang) for module in modules if hasattr(module, "link")]
-    facts = {"name": visitor.name, "links": links, "takes": reader.kinds, "version": VERSION}
-    facts |= {"openings": openings(talk.assistant.speakers, talk.lang)}
-    return draw("page", talk.lang, log=log, row=row, listed=listed, address=talk.address, **facts)
+    offers = [module.offer(talk.assistant, talk.lang) for module in all_modules if hasattr(module, "offer")]
+    facts: dict[str, object] = {"name": visitor.name, "links": links, "takes": reader.kinds, "listed": listed}
+    facts |= {"openings": openings(talk.assistant.speakers, talk.lang), "longest_title": LONGEST_TITLE}
+    facts |= {"holder": await talk.holder(), "version": VERSION, "offers": [offer for offer in offers if offer]}
+    facts |= {
+        "commands": [(each.name, each.description(talk.lang)) for each in slash_commands.offered(DEVICE, "private")]
+    }
+    return draw("page", talk.lang, log=log, row=row, address=talk.address, **facts)
 
 
 @router.get("/talk/{thread}/list")
-async def conversations(talk: Talk, visitor: Visiting) -> str:
-    """Return the list of the visitor's conversations."""
-    return await _listed(talk, visitor)
+async def conversations(
+    talk: Talk,
+    visitor: Visiting,
+    before: Annotated[int | None, Query(ge=0)] = None,
+    query: Annotated[str, Query(max_length=200)] = "",
+) -> str:
+    """Return a page of the list of the visitor's conversations, and who holds the one that is open."""
+    rows = await conversations_of(talk.assistant, visitor, talk.user, before, query)
+    return _list(talk, rows, before, query) + draw("holder", talk.lang, holder=await talk.holder())
+
+
+@router.post("/talk/{thread}/title")
+async def title(talk: Talk, visitor: Visiting, form: Sent) -> str:
+    """Call a conversation as its visitor likes; return the list."""
+    await rename(talk.assistant.memory.store, talk.thread, talk.user, form.fields.get("title", ""))
+    return _list(talk, await conversations_of(talk.assistant, visitor, talk.user))
+
+
+@router.post("/talk/{thread}/forget")
+async def forget(talk: Talk, visitor: Visiting) -> Response:
+    """Delete a conversation, after the page has asked."""
+    await commands.forget(talk, visitor)
+    return Response(status_code=204, headers={"HX-Redirect": "/"})
+
+
+@router.get("/talk/{thread}/export")
+async def export(talk: Talk, thread: PathName) -> Response:
+    """Hand a conversation out, to be read."""
+    lines = await talk.assistant.history(talk.thread, talk.user)
+    facts = await talk.assistant.state(talk.thread, talk.user) or {}
+    content = conversation_markdown(thread, lines, facts.get("forms", {}), talk.lang)
+    saved = {"Content-Disposition": 'attachment; filename="conversation.md"'}
+    return PlainTextResponse(content, headers=saved, media_type="text/markdown")
 
 
 @router.get("/talk/{thread}/events")
@@ -162,17 +200,47 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         ran = None if form.uploads else await commands.run(talk, form.fields.get("text", ""), id)
         return ran or await _begun(talk, form, id, reader)
 
-    @routes.post(f"{path}/undo")
-    async def undo(talk: Talking, id: NewId) -> str:
-        """Take back what was written last."""
-        return await talk.begin(talk.new(UNDO, id, COMMAND))
-
     @routes.post(f"{path}/choices")
     async def choose(talk: Talking, form: Sent, id: NewId) -> str:
         """Answer the open question, once and no other one."""
         answer, question = form.fields.get("choose", _values(form.fields)), form.fields.get("question", "-")
         text, full_id = await answer_message(talk.assistant, talk.thread, talk.user, id, answer, question)
         return await talk.begin(talk.new(text, full_id, CHOICE))
+
+    @routes.post(f"{path}/stop")
+    async def stop(talk: Talking) -> Response:
+        """Stop the answer that is being made; what was said so far is kept."""
+        await talk.answers.stop(talk.thread, talk.user)
+        return Response(status_code=204)
+
+    _add_second_thoughts(routes, path, conversation)
+
+
+def _add_second_thoughts(routes: APIRouter, path: str, conversation: Callable[..., Awaitable[Conversation]]) -> None:
+    """Add the paths on what was said before: another try, other words, what is taken back, what one thinks of it."""
+    Talking = Annotated[Conversation, Depends(conversation)]  # noqa: N806
+
+    @routes.post(f"{path}/edit")
+    async def edit(talk: Talking, form: Sent, id: NewId) -> str:
+        """Take a message in place of an earlier one and of all behind it, whose writes are taken back."""
+        text, message = form.fields.get("text", "").strip(), form.fields.get("message", "")
+        turn = await talk.turn(id) or await talk.edited(message, text, id)
+        if turn is None:
+            raise HTTPException(404)
+        return await talk.begin(turn)
+
+    @routes.post(f"{path}/rating")
+    async def rate(talk: Talking, form: Sent) -> str:
+        """Keep what the user thinks of an answer."""
+        message = form.fields.get("message", "")
+        if await talk.turn(message) is None:
+            raise HTTPException(404)
+        return await talk.rate(message, form.fields.get("sign", ""), form.fields.get("word", ""))
+
+    @routes.post(f"{path}/undo")
+    async def undo(talk: Talking, id: NewId) -> str:
+        """Take back what was written last."""
+        return await talk.begin(talk.new(UNDO, id, COMMAND))
 
     @routes.post(f"{path}/again")
     async def again(talk: Talking, id: str) -> str:
@@ -181,12 +249,6 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
         if turn is None:
             raise HTTPException(404)
         return await talk.begin(turn)
-
-    @routes.post(f"{path}/stop")
-    async def stop(talk: Talking) -> Response:
-        """Stop the answer that is being made; what was said so far is kept."""
-        await talk.answers.stop(talk.thread, talk.user)
-        return Response(status_code=204)
 
 
 add_talk(router, "/talk/{thread}", _talk)
@@ -233,12 +295,11 @@ async def static(name: str) -> Response:
     return FileResponse(FILES / name, headers={"Cache-Control": "public, max-age=31536000, immutable"})
 
 
-async def _listed(talk: Conversation, visitor: Visiting) -> Markup:
-    """Draw the list of the visitor's conversations, the latest first."""
-    infos = await talk.assistant.threads(talk.user)
-    named = [(visitor.outside(info.thread), info) for info in infos[:MOST_LISTED]]
-    rows = [(address_of(name), first_line(info) or name) for name, info in named if name]
-    return draw("list", talk.lang, rows=rows, here=talk.address)
+def _list(talk: Conversation, found: ConversationPage, before: int | None = None, query: str = "") -> Markup:
+    """Draw a page of the list of conversations; one behind the first is added to it."""
+    rows = [(address_of(row.name), row.title, datetime.fromtimestamp(row.active_ms / 1000, UTC)) for row in found.rows]
+    facts = {"rows": rows, "here": talk.address, "more": found.next, "query": query, "is_further": before is not None}
+    return draw("list" if before is None else "rows", talk.lang, **facts)
 
 
 def _values(fields: Mapping[str, str]) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ def at_home(house: Path) -> None:
 
 
 @pytest.fixture
-def with_shop(monkeypatch: pytest.MonkeyPatch) -> None:
+def with_shop(monkeypatch: pytest.MonkeyPatch, house: Path) -> None:
     """Give the planner the tools of a shop, and them their cards, in place of other tools of their names."""
     discover = composition.discover
 
@@ -37,4 +37,6 @@ def with_shop(monkeypatch: pytest.MonkeyPatch) -> None:
     for tool in shop_tools.TOOLS:
         for lang in languages():
             card_file(tool.name, lang).write_text("- do it\n", "utf-8")
+        for form in house.rglob(f"forms/{tool.name}.toml"):
+            form.unlink()
     shop_tools.RETURNS.clear()

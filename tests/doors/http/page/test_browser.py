@@ -16,12 +16,14 @@ from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
+from app.plugins.seat.seats import Seats
 from app.settings import Settings
-from app.standin import RulesModel
+from prompts import title_of
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import KEYS, OPERATOR, SHOP, served
 from tests.support.http_service import Answer, Service
 from tests.support.odd_provider import Provider, end, words
+from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import BEGIN, with_shop
 
@@ -121,6 +123,8 @@ async def test_a_choice_by_its_button_and_undo(assistant: Assistant, script: Scr
         await expect(page.locator("#log")).to_contain_text("Both are gone.")
         await expect(page.locator(".turn.running")).to_have_count(0)
         await expect(yes).to_be_disabled()
+        await page.reload()
+        await expect(yes).to_have_attribute("aria-pressed", "true")
         await page.get_by_role("button", name="Undo the last change").click()
         await expect(page.locator(".turn").last).to_contain_text("milk")
 
@@ -220,6 +224,100 @@ async def test_try_again(assistant: Assistant, script: Script) -> None:
         await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
 
 
+async def test_conversations_by_title(assistant: Assistant, script: Script) -> None:
+    """By keyboard a talk gets a title, is found by words, and goes after a question; the header says who holds it."""
+    script.add(supervisor=BEGIN, planner=["Which day?"])
+    async with browsing(assistant) as page:
+        await say(page, "hello there")
+        await expect(page.locator("#log")).to_contain_text("Which day?")
+        await expect(page.locator("#holder")).to_have_text(title_of("planner", "en"))
+        await page.locator(".menu summary").press("Enter")
+        await page.get_by_label("Title").fill("My week")
+        await page.get_by_label("Title").press("Enter")
+        await expect(page).to_have_title("My week · Dialog Supervisor")
+        await expect(page.locator(".menu summary")).to_be_focused()
+        await page.get_by_label("Search conversations").fill("nothing of the kind")
+        await expect(page.locator("#conversations")).to_contain_text("Nothing found")
+        await page.get_by_label("Search conversations").fill("WHICH day")
+        await expect(page.locator("#conversations .title")).to_have_text(["My week"])
+        page.on("dialog", lambda asked: asked.accept())
+        await page.locator(".menu summary").press("Enter")
+        await page.get_by_role("button", name="Delete the conversation").press("Enter")
+        await expect(page.locator("#conversations")).to_contain_text("Nothing here yet.")
+
+
+async def test_a_message_is_edited_and_an_answer_rated(assistant: Assistant, script: Script) -> None:
+    """An edited message and its answer stand in place of all behind it; an answer is copied, and rated with a word."""
+    script.add(supervisor=["One.", "Two.", "Three **bold**.", "Four."])
+    async with browsing(assistant) as page:
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await say(page, "first")
+        await expect(page.locator("#log")).to_contain_text("One.")
+        await say(page, "second")
+        await expect(page.locator("#log")).to_contain_text("Two.")
+        await page.fill("#text", "a draft")
+        await page.get_by_role("button", name="Edit the message").first.click()
+        await page.locator(".editor textarea").fill("better")
+        await page.locator(".editor").get_by_role("button", name="Send").click()
+        await expect(page.locator("#log")).to_contain_text("Three bold.")
+        await expect(page.locator(".heard")).to_have_text(["You:\nbetter"])
+        await expect(page.locator("#text")).to_have_value("a draft")
+        await expect(page.locator(".turn.running")).to_have_count(0)
+        await page.get_by_role("button", name="Copy the answer").click()
+        await expect(page.locator(".was-copied")).to_have_count(1)
+        assert await page.evaluate("navigator.clipboard.readText()") == "Three bold."
+        await page.get_by_role("button", name="Bad answer").click()
+        await page.get_by_label("What about it?").fill("wrong")
+        await page.get_by_label("What about it?").press("Enter")
+        await expect(page.locator(".rating")).to_contain_text("Thank you.")
+        await expect(page.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "true")
+        await page.get_by_role("button", name="Answer anew").click()
+        await expect(page.locator("#log")).to_contain_text("Four.")
+        await expect(page.locator(".turn")).to_have_count(1)
+
+
+async def test_commands_files_and_a_person(tmp_path: Path, script: Script) -> None:
+    """Commands are offered by the keyboard, a pasted file goes along, and a button calls a person."""
+    script.sees = True
+    script.add(supervisor=["A dot."])
+    async with stage(tmp_path / "files.db", script.models(ROLES)) as assistant:
+        assistant.services.get(Seats).wait = 60
+        async with browsing(assistant, reader=FileReader(assistant, None, 1_000)) as page:
+            await page.keyboard.type("/he")
+            await expect(page.locator("#commands li:visible")).to_have_count(1)
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#text")).to_have_value("/help ")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#log")).to_contain_text("/undo")
+            await page.locator("#text").evaluate(
+                """(text) => {
+                    const files = new DataTransfer(), bytes = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 1]);
+                    files.items.add(new File([bytes], "dot.png", { type: "image/png" }));
+                    text.dispatchEvent(new ClipboardEvent("paste", { clipboardData: files, cancelable: true }));
+                }"""
+            )
+            await expect(page.locator("#chosen")).to_have_text("dot.png")
+            await say(page, "what is it?")
+            await expect(page.locator("#log")).to_contain_text("A dot.")
+            await page.locator(".menu summary").press("Enter")
+            await page.get_by_role("button", name="Call a person").press("Enter")
+            await expect(page.locator("#log")).to_contain_text("A person is called.")
+
+
+async def test_a_question_is_left(tmp_path: Path, script: Script) -> None:
+    """A form has "cancel", which is a message of the user and closes the form."""
+    script.add(supervisor=BEGIN, planner=[Call("ask_address"), "Then not."])
+    async with (
+        stage(tmp_path / "form.db", script.models(ROLES), change=with_shop) as assistant,
+        browsing(assistant) as page,
+    ):
+        await say(page, "come and fetch it")
+        await page.get_by_role("button", name="Cancel").click()
+        await expect(page.locator("#log")).to_contain_text("Then not.")
+        await expect(page.locator(".heard").last).to_contain_text("Never mind")
+        await expect(page.locator("input[name='field.street']")).to_be_disabled()
+
+
 async def test_code_is_copied(assistant: Assistant, script: Script) -> None:
     """A block of code has a button that copies it and says so. An old answer has the button, too."""
     script.add(supervisor=["Run this:\n```\nmake chat\n```"])
@@ -303,7 +401,7 @@ TALKS = {
         "remind me tomorrow at 9 to call mum",
         "delete all from my list",
     ),
-    "ru-RU": ("добавь в список молоко и хлеб", "напомни завтра в 9 позвонить маме", "удали всё из списка"),
+    "ru-RU": ("добавь молоко, хлеб и лимонад в мой список", "напомни завтра в 9 позвонить маме", "удали всё из списка"),
 }
 
 
@@ -378,3 +476,16 @@ async def test_what_comes_unasked_leaves_the_rest_alone(assistant: Assistant, sc
         await page.keyboard.type("tence")
         await expect(page.locator("#text")).to_have_value("half a sentence")
         await expect(page.locator("#text")).to_be_focused()
+        # Whoever looks elsewhere is told by the title, and by the system once they have pressed a button.
+        await page.context.grant_permissions(["notifications"])
+        await page.evaluate(
+            "() => { window.Notification = class extends EventTarget { constructor(title, more) {"
+            " super(); document.body.dataset.rang = more.body; } static permission = 'granted';"
+            " static requestPermission = async () => 'granted'; }; }"
+        )
+        await page.locator(".menu summary").press("Enter")
+        await page.get_by_role("button", name="Notify me").press("Enter")
+        await page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
+        await assistant.memory.notices.add("local", thread, "p", text="The cake is done.", lang="en")
+        await expect(page).to_have_title(re.compile("^• "))
+        await expect(page.locator("body")).to_have_attribute("data-rang", re.compile("The cake is done"))

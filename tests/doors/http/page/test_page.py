@@ -124,6 +124,70 @@ async def test_a_message_its_answer_and_a_reload(client: httpx.AsyncClient, scri
     assert "event: over" in (await client.get(f"{TALK}/answer?id=unknown-1")).text
 
 
+async def test_the_list_of_conversations(client: httpx.AsyncClient, script: Script) -> None:
+    """Titles tell more than "hello", or are the user's own; words are searched for; the list comes by pages.
+
+    A conversation is handed out, and deleted; the list reads no more threads than it shows.
+    """
+    script.add(supervisor=["Good evening."] * 34)
+    for number in range(32):
+        await said(client, f"/talk/t{number}/messages", text=f"subject number {number}", id=f"message-{number}")
+    await said(client, "/talk/t5/messages", text="hello", id="message-a")
+    await said(client, text="hello", id="message-b")
+    listed = (await client.get(f"{TALK}/list")).text
+    assert listed.count('class="title"') == 30
+    assert listed.index("/talk/day") < listed.index("/talk/t5") < listed.index("/talk/t31")
+    [further] = re.findall(r'hx-get="([^"]+)"', listed)
+    rest = (await client.get(further.replace("&amp;", "&"))).text
+    assert (rest.count('class="title"'), "hx-get" in rest) == (3, False)
+    await client.post("/talk/t7/title", data={"title": "Lamps & <b>"}, headers=BY_PAGE)
+    assert "Lamps &amp; &lt;b&gt;" in (await client.get(f"{TALK}/list?query=lAMPS")).text
+    assert (await client.get(f"{TALK}/list?query=Number%2031")).text.count('class="title"') == 1
+    assert "Nothing found" in (await client.get(f"{TALK}/list?query=zebra")).text
+    assert "Good evening." in (await client.get("/talk/t7/export")).text
+    gone = await client.post("/talk/t7/forget", headers=BY_PAGE)
+    assert (gone.status_code, gone.headers["hx-redirect"]) == (204, "/")
+    assert "Lamps" not in (await client.get(f"{TALK}/list?query=lamps")).text
+    assert "Good evening." not in (await client.get("/talk/t7/export")).text
+
+
+async def test_edited_answered_anew_and_rated(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
+    """A message is replaced with all behind it, also after a reload; a sign is kept with its turn, with a word."""
+    script.add(supervisor=["One.", "Two.", "Three.", "Four."])
+    await said(client, text="first", id="message-1")
+    await said(client, text="second", id="message-2")
+    await said(client, f"{TALK}/edit", text="other", message="message-2", id="message-3")
+    assert [message.text for message in script.asked[-1].messages if message.text == "second"] == []
+    page = (await client.get(TALK)).text
+    assert ("One." in page, "Two." in page, "Three." in page) == (True, False, True)
+    assert "Four." in await said(client, f"{TALK}/edit", message="message-1", id="message-4")
+    page = (await client.get(TALK)).text
+    assert ("One." in page, "Three." in page, page.count('class="heard"')) == (False, False, 1)
+    for sign, word in (("up", ""), ("down", "too short")):
+        rating = {"message": "message-4", "sign": sign, "word": word}
+        assert (await client.post(f"{TALK}/rating", data=rating, headers=BY_PAGE)).status_code == 200
+    assert await assistant.memory.feedback.signs("day", "local") == {"message-4": "👎"}
+    assert (await client.get(TALK)).text.count('aria-pressed="true"') == 1
+    for path in ("edit", "rating"):
+        unknown = {"message": "message-9", "text": "x", "id": "message-5"}
+        assert (await client.post(f"{TALK}/{path}", data=unknown, headers=BY_PAGE)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("2*3*4 = 24", "2*3*4 = 24"),
+        ("- [ ] milk\n- [x] tea", "<li>☐ milk</li>\n<li>☑ tea</li>"),
+        ("```python\n1\n```", '<pre tabindex="0" data-lang="python"><code>1\n</code></pre>'),
+        ("see https://a.example/x_y_z.", 'href="https://a.example/x_y_z" '),
+        ("(https://a.example)", ">https://a.example</a>)"),
+    ],
+)
+def test_what_people_write_is_drawn(text: str, drawn: str) -> None:
+    """Stars between numbers, tasks, code with its language and bare addresses are drawn as what they are."""
+    assert drawn in markdown(text)
+
+
 async def test_a_new_message_ends_the_answer_before_it(client: httpx.AsyncClient, script: Script) -> None:
     """Whoever writes meanwhile is answered; of the answer before, what was shown stays. Sent again, it ends nothing."""
     script.gates["supervisor"] = gate = Gate(2)
@@ -486,7 +550,7 @@ async def test_a_thread_of_somebody_else(assistant: Assistant, script: Script) -
     async with visiting(assistant, OTHER) as visitor:
         await said(visitor, text="keep it")
     async with visiting(assistant, OPERATOR) as operator:
-        for path in ("", "/events", "/list", "/answer?id=message-1"):
+        for path in ("", "/events", "/list", "/export", "/answer?id=message-1"):
             assert (await operator.get(f"/talk/other:day{path}")).status_code == 404
         sent = await operator.post("/talk/other:day/messages", data={"text": "hello", "id": "message-2"})
         assert sent.status_code == 404

@@ -3,7 +3,9 @@ const body = document.body, address = body.dataset.address;
 const log = document.getElementById("log"), scroller = log?.closest("[data-scroll]") ?? document.getElementById("scroll");
 const composer = document.getElementById("composer"), text = document.getElementById("text");
 const alertBox = document.getElementById("alert"), chosen = document.getElementById("chosen");
-const title = document.title, own = new Set();
+const product = document.title, own = new Set();
+let title = product;
+const commands = document.getElementById("commands");
 const files = composer?.elements.file, voice = composer?.elements.voice;
 
 function newId() {
@@ -26,6 +28,7 @@ body.addEventListener("htmx:afterRequest", (event) => {
   const from = event.detail.elt, status = event.detail.xhr.status;
   if (status) delete from.dataset.sent;
   if (!event.detail.successful || !log || event.detail.requestConfig.verb !== "post") return;
+  if (from.matches("[data-rename], [data-offer]")) closeMenu();
   if (from === composer) { composer.reset(); showChosen(); text.focus(); }
 });
 body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
@@ -48,7 +51,7 @@ if (log) {
   body.addEventListener("htmx:sseMessage", () => { if (wasAtEnd) toEnd(); });
   body.addEventListener("htmx:sseClose", (event) => {
     event.target.closest(".turn")?.classList.remove("running");
-    if (document.getElementById("conversations")) htmx.ajax("GET", `${address}/list`, { target: "#conversations", swap: "innerHTML" });
+    renewList();
   });
   body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === log) toEnd(); });
 
@@ -61,32 +64,70 @@ if (log) {
   chosen?.addEventListener("click", () => { files.value = ""; showChosen(); text.focus(); });
   document.querySelector("[data-attach]")?.addEventListener("click", () => files.click());
   document.querySelector("[data-record]")?.addEventListener("click", (event) => record(event.currentTarget));
+  // Files come by the clip, pasted or dropped; those of the one place join those of the other.
+  text.addEventListener("paste", (event) => { if (attach(event.clipboardData.files)) event.preventDefault(); });
+  document.addEventListener("dragover", (event) => { if (files && event.dataTransfer.types.includes("Files")) event.preventDefault(); });
+  document.addEventListener("drop", (event) => { if (attach(event.dataTransfer.files)) event.preventDefault(); });
+  text.addEventListener("input", offerCommands);
+  text.addEventListener("blur", () => { commands.hidden = true; });
+  commands?.addEventListener("mousedown", (event) => {
+    event.preventDefault();
+    takeCommand(event.target.closest("[data-command]"));
+  });
   text.addEventListener("keydown", (event) => {
+    if (chooseCommand(event)) return;
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing && matchMedia("(hover: hover), (min-width: 48rem)").matches) {
       event.preventDefault();
       if (hasWords()) composer.requestSubmit();
     }
   });
 
+  // What comes in place of a message takes the place of all behind it as well.
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.requestConfig?.path !== `${address}/edit` || !event.detail.shouldSwap) return;
+    let turn = event.detail.requestConfig.elt.closest(".turn");
+    while (turn) [turn, ] = [turn.nextElementSibling, turn.remove()];
+  });
+  log.addEventListener("submit", async (event) => {
+    const editor = event.target.closest("[data-editor]");
+    if (!editor) return;
+    event.preventDefault();
+    await send(`${address}/edit`, { text: editor.elements.text.value, message: editor.closest(".turn").dataset.id }, editor);
+    if (!editor.isConnected) text.focus();
+  });
   log.addEventListener("submit", async (event) => {
     const form = event.target.closest("[data-choice]");
     if (!form) return;
     event.preventDefault();
-    const values = Object.fromEntries(new FormData(form, event.submitter));
+    const values = Object.fromEntries(new FormData(form, event.submitter)), isLeft = event.submitter?.name === "leave";
     const question = form.querySelector("fieldset");
     question.disabled = true;
     const before = log.childElementCount;
-    await send(`${address}/choices`, values, form);
+    await (isLeft ? send(`${address}/messages`, { text: values.leave }, form) : send(`${address}/choices`, values, form));
     if (log.childElementCount === before) question.disabled = false;
-    else { form.classList.add("answered"); text.focus(); }
+    else {
+      form.classList.add("answered");
+      if (event.submitter?.name === "choose") event.submitter.setAttribute("aria-pressed", "true");
+      text.focus();
+    }
   });
   scroller.addEventListener("click", async (event) => {
     const again = event.target.closest("[data-again]"), words = event.target.closest("[data-say]");
     if (again) {
       const turn = again.closest(".turn");
       await htmx.ajax("POST", `${address}/again?id=${encodeURIComponent(turn.dataset.id)}`, { source: again, target: turn, swap: "outerHTML" });
+    } else if (event.target.closest("[data-copy-answer]")) {
+      await copyAnswer(event.target.closest(".turn"));
+    } else if (event.target.closest("[data-edit]")) {
+      edit(event.target.closest(".turn"));
+    } else if (event.target.closest("[data-keep]")) {
+      leaveEditor(event.target.closest(".turn"));
+    } else if (event.target.closest("[data-anew]")) {
+      const anew = event.target.closest("[data-anew]");
+      await send(`${address}/edit`, { message: anew.closest(".turn").dataset.id }, anew);
     } else if (words) {
       await send(`${address}/messages`, { text: words.dataset.say }, words);
+      if (matchMedia("(hover: hover)").matches) text.focus();
     }
   });
 
@@ -98,10 +139,12 @@ if (log) {
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    if (body.classList.contains("drawer-open")) toggleDrawer();
+    if (menu?.open) closeMenu();
+    else if (body.classList.contains("drawer-open")) toggleDrawer();
     else if (isRunning()) document.querySelector(".stop").click();
   });
-  toEnd();
+  if (log.childElementCount) toEnd();
+  nameTab();
 }
 
 // A block of code gets a button where the browser lets a page copy.
@@ -121,11 +164,111 @@ htmx.onLoad((added) => {
     block.append(code, button);
   }
 });
+// Who holds the talk is always told anew; a list in which somebody searches, reads or stands stays as it is.
+function renewList() {
+  const list = document.getElementById("conversations");
+  if (!list) return;
+  const isUsed = list.contains(document.activeElement) || list.scrollTop > 0 || document.getElementById("search").value;
+  htmx.ajax("GET", `${address}/list`, { target: list, swap: isUsed ? "none" : "innerHTML" });
+}
+// A day, or of today the time, as people write it where they are.
+htmx.onLoad((added) => {
+  for (const time of added.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime), isToday = at.toDateString() === new Date().toDateString();
+    time.textContent = at.toLocaleString(document.documentElement.lang, isToday ? { timeStyle: "short" } : { dateStyle: "medium" });
+  }
+});
+body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target?.id === "conversations") nameTab(); });
+document.querySelector("[data-search]")?.addEventListener("submit", (event) => event.preventDefault());
+const menu = document.querySelector(".menu");
+function closeMenu() {
+  menu.open = false;
+  menu.querySelector("summary").focus();
+}
+document.addEventListener("click", (event) => { if (menu?.open && !menu.contains(event.target)) menu.open = false; });
+// Its title is what the page is called, also in the list of tabs.
+function nameTab() {
+  const here = document.querySelector("#conversations [aria-current] .title")?.textContent;
+  if (here) title = `${here} · ${product}`;
+  document.title = document.hidden && document.title.startsWith("•") ? `• ${title}` : title;
+}
 function hasWords() { return text.value.trim() || files?.files.length || voice?.files.length; }
 // The server takes no more, and a browser that is refused amid its sending does not show why.
 function isTooMuch() {
   const sizes = [...(files?.files ?? [])].map((file) => file.size);
   return sizes.length > 10 || sizes.reduce((sum, size) => sum + size, 0) > 24_000_000;
+}
+function attach(more) {
+  if (!files || !more.length) return false;
+  const all = new DataTransfer();
+  for (const file of [...files.files, ...more]) all.items.add(file);
+  files.files = all.files;
+  showChosen();
+  text.focus();
+  return true;
+}
+// The commands that begin as what is typed; arrows go through them, Enter or Tab takes one, Escape leaves them.
+function offerCommands() {
+  if (!commands) return;
+  const typed = /^\/\w*$/.test(text.value) ? text.value.toLowerCase() : null;
+  for (const row of commands.children) row.hidden = typed === null || !row.dataset.command.startsWith(typed);
+  const rows = [...commands.children].filter((row) => !row.hidden);
+  commands.hidden = !rows.length;
+  mark(rows[0]);
+}
+function mark(row) {
+  for (const each of commands.children) each.setAttribute("aria-selected", String(each === row && !commands.hidden));
+  if (row && !commands.hidden) text.setAttribute("aria-activedescendant", row.id);
+  else text.removeAttribute("aria-activedescendant");
+  row?.scrollIntoView({ block: "nearest" });
+}
+function chooseCommand(event) {
+  if (!commands || commands.hidden || event.isComposing) return false;
+  const rows = [...commands.children].filter((row) => !row.hidden), place = rows.findIndex((row) => row.ariaSelected === "true");
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], isTyped = rows[place]?.dataset.command === text.value;
+  if (step) mark(rows[(place + step + rows.length) % rows.length]);
+  else if (event.key === "Escape") commands.hidden = true;
+  else if ((event.key === "Enter" && !isTyped) || event.key === "Tab") takeCommand(rows[place]);
+  else {
+    if (event.key === "Enter") commands.hidden = true;
+    return false;
+  }
+  event.preventDefault();
+  event.stopPropagation();
+  return true;
+}
+function takeCommand(row) {
+  if (row) text.value = `${row.dataset.command} `;
+  commands.hidden = true;
+  mark(null);
+  text.focus();
+}
+// Whoever has asked for it is told by a sign of the system and a short sound; the title tells everybody.
+const notify = document.querySelector("[data-notify]");
+function isNotified() { return globalThis.Notification?.permission === "granted" && stored("notify") === "on"; }
+function stored(name) { try { return localStorage.getItem(name); } catch { return null; } }
+if (notify && globalThis.Notification) {
+  notify.hidden = false;
+  notify.setAttribute("aria-pressed", String(isNotified()));
+  notify.addEventListener("click", async () => {
+    const isWanted = !isNotified() && await Notification.requestPermission() === "granted";
+    try { localStorage.setItem("notify", isWanted ? "on" : "off"); } catch { /* It is asked for again on the next page. */ }
+    notify.setAttribute("aria-pressed", String(isWanted));
+  });
+}
+function ring(added) {
+  document.title = `• ${title}`;
+  if (!isNotified()) return;
+  const words = added.querySelector(".answer, .question")?.textContent.trim().slice(0, 160) ?? "";
+  new Notification(title, { body: words, tag: address }).addEventListener("click", () => window.focus());
+  const sound = new AudioContext(), tone = sound.createOscillator(), volume = sound.createGain();
+  tone.frequency.value = 660;
+  volume.gain.setValueAtTime(0.1, sound.currentTime);
+  volume.gain.exponentialRampToValueAtTime(0.001, sound.currentTime + 0.4);
+  tone.connect(volume).connect(sound.destination);
+  tone.addEventListener("ended", () => sound.close());
+  tone.start();
+  tone.stop(sound.currentTime + 0.4);
 }
 function showChosen() {
   if (!chosen) return;
@@ -151,6 +294,32 @@ async function record(button) {
   });
   recorder.start();
   button.setAttribute("aria-pressed", "true");
+}
+function edit(turn) {
+  if (turn.querySelector("[data-editor]")) return;
+  const editor = document.getElementById("editor").content.firstElementChild.cloneNode(true), heard = turn.querySelector(".heard");
+  editor.elements.text.value = heard.querySelector(".words").textContent;
+  heard.after(editor);
+  heard.hidden = true;
+  editor.elements.text.focus();
+}
+function leaveEditor(turn) {
+  turn.querySelector("[data-editor]").remove();
+  turn.querySelector(".heard").hidden = false;
+  turn.querySelector("[data-edit]").focus();
+}
+// What stands there, without the names and buttons that are only read aloud or pressed.
+async function copyAnswer(turn) {
+  const parts = [...turn.querySelectorAll(".answer :is(.said, .view)")].map((part) => {
+    const words = part.cloneNode(true);
+    for (const beside of words.querySelectorAll(".hidden, .copy, .speaker")) beside.remove();
+    return words.textContent.trim();
+  });
+  const button = turn.querySelector("[data-copy-answer]"), label = button.title;
+  try { await navigator.clipboard.writeText(parts.join("\n\n")); } catch { return; }
+  button.setAttribute("aria-label", button.title = body.dataset.copied);
+  button.classList.add("was-copied");
+  setTimeout(() => { button.setAttribute("aria-label", button.title = label); button.classList.remove("was-copied"); }, 2000);
 }
 function send(path, values, source) {
   return htmx.ajax("POST", path, { source, target: log, swap: "beforeend", values });
@@ -179,9 +348,10 @@ function add(html) {
     form.querySelector("fieldset").disabled = true;
   }
   if (!added.firstElementChild) return;
-  if (document.hidden) document.title = `• ${title}`;
+  if (document.hidden) ring(added);
   htmx.swap(log, [...added.children].map((part) => part.outerHTML).join(""), { swapStyle: "beforeend" });
   if (wasAtEnd) toEnd();
+  renewList();
 }
 function toggleDrawer() {
   const isOpen = body.classList.toggle("drawer-open");

@@ -1,1 +1,0 @@
-"""The rule-based model, spoken to as a new user would, in both languages."""

@@ -1,0 +1,5 @@
+"""The model of rules, for tests that want a conversation without a key; without its plug-in they are skipped."""
+
+import pytest
+
+RulesModel = pytest.importorskip("app.plugins.standin").RulesModel

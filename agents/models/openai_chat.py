@@ -63,15 +63,15 @@ class CompatibleChat(ChatOpenAI):
                 piece = _piece(name, data)
                 if problem := piece.get("error"):
                     raise APIError("an error in place of a piece", response.http_request, body=problem)
-                choices = _objects(piece.get("choices"))[:1]
-                for price in _objects(piece.get("usage")):
+                choices = piece.get("choices") or []
+                if price := piece.get("usage"):
                     usage, metadata[PRICED] = price, metadata.get(PRICED) or not choices
-                for choice in choices:
+                for choice in choices[:1]:
                     if reason := choice.get("finish_reason"):
                         metadata["finish_reason"] = reason
                     # A server that does not stream answers with the whole message.
-                    for delta in _objects(choice.get("message") or choice.get("delta")):
-                        yield ChatGenerationChunk(message=_chunk(delta, piece.get("id")))
+                    delta = choice.get("message") or choice.get("delta", {})
+                    yield ChatGenerationChunk(message=_chunk({} if reason and not delta else delta, piece.get("id")))
         last = AIMessageChunk(content="", response_metadata=metadata, usage_metadata=_usage(usage) if usage else None)
         yield ChatGenerationChunk(message=last)
 
@@ -105,7 +105,8 @@ def _piece(name: bytes, data: bytes) -> Mapping[str, Any]:
     piece: Any = json.loads(data) if not is_error or data.startswith((b"{", b"[")) else data.decode(errors="replace")
     if not isinstance(piece, dict):
         return {"error": piece or "nothing"}
-    is_piece = not is_error and (piece.keys() & {"choices", "usage", "error"} or not sentences_in(piece))
+    is_known = piece.keys() & {"choices", "usage", "error"}
+    is_piece = not is_error and (is_known or (piece and not sentences_in(piece)))
     return piece if is_piece else {"error": piece.get("error") or piece or "nothing"}
 
 
@@ -147,8 +148,9 @@ async def _lines(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
 
 
 def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
-    older_calls = [{"function": call} for call in _objects(delta.get("function_call"))]
-    calls, extras = _objects(delta.get("tool_calls")) or older_calls, dict[str, Any]()
+    older_call = delta.get("function_call")
+    calls = delta.get("tool_calls") or ([{"function": older_call}] if older_call else [])
+    calls, extras = [calls] if isinstance(calls, dict) else calls, dict[str, Any]()
     if fields := _beside(delta, MESSAGE_KEYS):
         extras[FIELDS] = fields
     if any(beside := [_beside(call, CALL_KEYS) for call in calls]):
@@ -157,11 +159,6 @@ def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
         extras["refusal"] = refusal
     pieces = [_call(call) for call in calls]
     return AIMessageChunk(content=delta.get("content") or "", additional_kwargs=extras, tool_call_chunks=pieces, id=id)
-
-
-def _objects(value: object) -> Sequence[Mapping[str, Any]]:
-    """Return the objects of a list, or the one that stands in place of a list; null and all else is none."""
-    return [part for part in (value if isinstance(value, list) else [value]) if isinstance(part, dict)]
 
 
 def _beside(written: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
 from agents.models.factory import LOCAL, Endpoint, Parameters, make_models
-from agents.models.prices import Price, read_prices
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
 from app.extensions import Extensions, plugins, use, written
+from app.prices import Price, read_prices
 from app.process.files import read_env
 from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
 from app.security.encryption import read_key

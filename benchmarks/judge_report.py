@@ -4,7 +4,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from agents.models.prices import Price, Tokens
+from app.prices import Price, Tokens
 from benchmarks.judge_stage import Outcome
 from benchmarks.report import Row
 

@@ -11,7 +11,6 @@ from agents.events import CUT, RETRY, Error, Event, ModelEnd, ModelStart, ToolSt
 from agents.graph import build_graph
 from agents.memory import Memory
 from agents.models import Models
-from agents.models.prices import Tokens
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
@@ -19,6 +18,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.run import config_of
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
+from app.prices import Tokens
 from app.settings import Settings
 from benchmarks.judge_cases import Case, SwitchCase, Talk, WishCase
 from benchmarks.judge_labels import Labels

@@ -31,6 +31,8 @@ COUNTS = (("n_ctx", "window"), ("n_prompt_tokens", "prompt"))
 """What llama.cpp says in fields of its own of the tokens that a model takes, and was given; others say it in words."""
 MOST_SAID, QUOTED = 200, 16
 """Characters of a server's words that an operator reads, and those in a row that are a quotation of a message."""
+NO_LETTER_BEFORE, NO_LETTER = "(?<![a-zа-яё])", "(?![a-zа-яё])"
+"""What stands around a short message that is repeated: "hi" is no part of "this". Chinese has no such bounds."""
 QUOTE = re.compile(r"[\"'`“‘«]([^\"'`”’»]{2,})")
 KEY = re.compile(r"\bsk-\S+|\S*\*{3}\S*|\b(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{20,}")
 LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")
@@ -210,7 +212,8 @@ def server_words(failure: Exception, heard: Sequence[str]) -> str:
     ends = [
         place for place in range(len(small)) if len(run := small[place : place + QUOTED]) == QUOTED and run in all_texts
     ]
-    ends += [small.find(text) for text in texts if len(text) > 1 and text in small]
+    parts = (re.search(f"{NO_LETTER_BEFORE}{re.escape(text)}{NO_LETTER}", small) for text in texts if len(text) > 1)
+    ends += [part.start() for part in parts if part]
     ends += [quote.start() for quote in QUOTE.finditer(small) if quote[1] in all_texts]
     clean = KEY.sub("…", words[: min(ends, default=MOST_SAID)][:MOST_SAID]).strip()
     return f": {''.join(char for char in clean if char.isprintable())}" if clean else ""

@@ -5,6 +5,7 @@ of a piece when one has no index. Here the pieces are read as the server sends t
 """
 
 import json
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from openai import APIError, AsyncAPIResponse
 from agents.errors import BrokenReply
 from agents.models import MOST_CHARACTERS
 from agents.models.finish_reason import ENDED, PRICED
+from agents.models.refusal import sentences_in
 from agents.models.thinking import CALL_FIELDS, FIELDS
 
 MOST_BYTES = 8 * MOST_CHARACTERS
@@ -27,10 +29,11 @@ CALL_KEYS = ("index", "id", "type", "function")
 """What OpenAI writes in a message and in a call. What a server writes besides, it may want back."""
 OPTIONS = {"max_tokens": "max_completion_tokens", "temperature": "temperature", "reasoning_effort": "reasoning_effort"}
 """The names of parameters in a request."""
-
-
 NO_DATA = (b":", b"id:", b"retry:")
 """How the lines of a stream begin that say nothing."""
+LINE_END = re.compile(rb"\r?\n|\r(?=[^\n])")
+BYTE_ORDER = b"\xef\xbb\xbf"
+"""The mark with which a stream may begin."""
 
 
 class CompatibleChat(ChatOpenAI):
@@ -60,9 +63,10 @@ class CompatibleChat(ChatOpenAI):
                 piece = _piece(name, data)
                 if problem := piece.get("error"):
                     raise APIError("an error in place of a piece", response.http_request, body=problem)
+                choices = piece.get("choices") or []
                 if price := piece.get("usage"):
-                    usage, metadata[PRICED] = price, metadata.get(PRICED) or not piece.get("choices")
-                for choice in (piece.get("choices") or [] if price else piece["choices"])[:1]:
+                    usage, metadata[PRICED] = price, metadata.get(PRICED) or not choices
+                for choice in choices[:1]:
                     if reason := choice.get("finish_reason"):
                         metadata["finish_reason"] = reason
                     # A server that does not stream answers with the whole message.
@@ -93,17 +97,25 @@ def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def _piece(name: bytes, data: bytes) -> Mapping[str, Any]:
-    """Return a piece of a reply; under "error" what a server says in place of one, in whatever form."""
+    """Return a piece of a reply; under "error" what a server says in place of one, in whatever form.
+
+    A piece that says nothing in words is no error: some servers send signs of life.
+    """
     is_error = b"error" in name
     piece: Any = json.loads(data) if not is_error or data.startswith((b"{", b"[")) else data.decode(errors="replace")
     if not isinstance(piece, dict):
         return {"error": piece or "nothing"}
-    is_piece = not is_error and piece.keys() & {"choices", "usage", "error"}
+    is_known = piece.keys() & {"choices", "usage", "error"}
+    is_piece = not is_error and (is_known or (piece and not sentences_in(piece)))
     return piece if is_piece else {"error": piece.get("error") or piece or "nothing"}
 
 
 async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[tuple[bytes, bytes]]:
-    """Yield the names and the data of the events; one JSON object in place of a stream is an event, too."""
+    """Yield the names and the data of the events.
+
+    An object in a line of its own is an event, with or without `data:` before it and an empty line behind it. One
+    object in place of a stream is an event, too.
+    """
     name, data, size = b"", list[bytes](), 0
     async for line in _lines(response):
         if line.startswith(b"event:"):
@@ -113,7 +125,8 @@ async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[tuple[bytes,
             size += len(line)
             if size > MOST_BYTES:
                 raise BrokenReply("an event of its stream is too long")
-        elif not line and data:
+        is_object = len(data) == 1 and (data[0] == b"[DONE]" or (data[0][:1], data[0][-1:]) == (b"{", b"}"))
+        if data and (is_object or not line):
             yield name, b"\n".join(data)
             name, data, size = b"", [], 0
 
@@ -123,9 +136,9 @@ async def _lines(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
     rest = b""
     try:
         async for piece in response.iter_bytes():
-            *lines, rest = (rest + piece).split(b"\n")
+            *lines, rest = LINE_END.split(rest + piece)
             for line in lines:
-                yield line.strip()
+                yield line.removeprefix(BYTE_ORDER).strip()
             if len(rest) > MOST_BYTES:
                 raise BrokenReply("a line of its stream is too long")
     except Exception as lost:
@@ -135,7 +148,9 @@ async def _lines(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
 
 
 def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
-    calls, extras = delta.get("tool_calls") or (), dict[str, Any]()
+    older_call = delta.get("function_call")
+    calls = delta.get("tool_calls") or ([{"function": older_call}] if older_call else [])
+    calls, extras = [calls] if isinstance(calls, dict) else calls, dict[str, Any]()
     if fields := _beside(delta, MESSAGE_KEYS):
         extras[FIELDS] = fields
     if any(beside := [_beside(call, CALL_KEYS) for call in calls]):
@@ -152,10 +167,11 @@ def _beside(written: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
 
 
 def _call(call: Mapping[str, Any]) -> ToolCallChunk:
-    function = call.get("function") or {}
+    function, id = call.get("function") or {}, call.get("id")
     args = function.get("arguments")
     args = args if args is None or isinstance(args, str) else json.dumps(args)
-    return tool_call_chunk(name=function.get("name"), args=args, id=call.get("id"), index=call.get("index"))
+    id = id if id is None else str(id)
+    return tool_call_chunk(name=function.get("name"), args=args, id=id, index=call.get("index"))
 
 
 def _usage(usage: Mapping[str, Any]) -> UsageMetadata:

@@ -87,6 +87,13 @@ def _with_place(fault: Mapping[str, object]) -> Mapping[str, object]:
     return {**fault, name: f"{'.'.join(str(part) for part in places[0] if part != 'body')}: {fault[name]}"}
 
 
+def sentences_in(answer: object) -> list[str]:
+    """Return what an answer says in words."""
+    refusal = Refusal()
+    refusal.take(answer)
+    return refusal.sentences
+
+
 def refusal_of(failure: BaseException) -> Refusal:
     """Return what a server's answer says; without an answer, what its client makes of it."""
     refusal = Refusal()

@@ -88,14 +88,16 @@ def _storable_number(digits: str) -> int | str:
 def _tool_call(call: _Call) -> ToolCall:
     try:
         # No database keeps U+0000, and nobody means it.
-        args = json.loads(NUL.sub(r"\1", "".join(call.args)) or "{}", parse_int=_storable_number)
+        args = json.loads(NUL.sub(r"\1", "".join(call.args)).strip() or "{}", parse_int=_storable_number)
         # Some servers write the object as JSON within a JSON text.
         args = json.loads(args or "{}", parse_int=_storable_number) if isinstance(args, str) else args
-    except json.JSONDecodeError:
+        # JSON has no numbers without an end; no provider takes them back.
+        written = _whole_characters(json.dumps(args, ensure_ascii=False, allow_nan=False))
+        args = json.loads(written, parse_int=_storable_number)
+    except (ValueError, RecursionError):
         raise BrokenReply(f"arguments of {call.name!r} are not JSON") from None
     if not call.name or not isinstance(args, dict):
         raise BrokenReply(f"call of {call.name!r} is not a name with a JSON object")
-    args = json.loads(_whole_characters(json.dumps(args, ensure_ascii=False)), parse_int=_storable_number)
     # Some providers give no id, some give one id again and again, and the ledger of done work goes by it.
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agents.errors import ConfigError
-from agents.models.prices import Price, Tokens, read_prices
+from app.prices import Price, Tokens, read_prices
 from benchmarks.judge import main
 from benchmarks.judge_cases import WISHES, Want, talks_of
 from tests.support.odd_provider import Provider, Reply, call, refuse, usage, words

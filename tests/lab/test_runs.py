@@ -9,7 +9,6 @@ import yaml
 
 from agents.errors import UsageError
 from agents.events import Error, Event, Message, ModelEnd, ToolEnd, TurnEnd
-from agents.models.prices import read_prices
 from app.assistant.recording import Answered, Record, RecordedReply
 from app.cli import command_line
 from app.composition import discover
@@ -17,6 +16,7 @@ from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
 from app.lab.folder import LabFolder, written
 from app.lab.runs import CaseResult, LabRun, RunOrder, TurnResult, run_cases, summaries, table_lines
 from app.lab.variants import LabVariant
+from app.prices import read_prices
 from app.remote.yaml_file import parsed, validated
 from app.replay.stage import PlayedTurn
 from app.settings import Settings

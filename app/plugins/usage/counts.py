@@ -20,9 +20,9 @@ from agents.memory import Memory
 from agents.memory.connection import Session, Tables
 from agents.memory.inbox import storable
 from agents.models import FREE
-from agents.models.prices import MILLION, Price, Tokens
 from agents.state.limits import Limits
 from agents.toolkit.context import Budgets, Spent
+from app.prices import MILLION, Price, Tokens
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from fastapi import FastAPI
 from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from agents.models.prices import MILLION
 from app.plugins.usage.counts import Usage
+from app.prices import MILLION
 
 
 class ModelMeasures(Collector):

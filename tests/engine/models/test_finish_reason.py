@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
@@ -160,3 +160,25 @@ async def test_a_compatible_server_that_marks_its_end(before: Sequence[Any], req
         for _ in [*before, silent]:
             assert (await reply([model], PROMPT, [], LISTENER)).text == TEXT
         assert len(server.bodies) == requests
+
+
+@pytest.mark.parametrize("args", ['{"a": NaN}', '{"a": 1e999}', '{"a": ' + "9" * 5000 + "}", '{"a": 1}{"b": 2}', "[]"])
+def test_arguments_that_are_no_object_of_json_are_broken(args: str) -> None:
+    """Python reads numbers that JSON does not have; they would come back to the provider in each later request."""
+    with pytest.raises(BrokenReply):
+        finished(calling(args))
+
+
+@pytest.mark.parametrize("args", ["", " ", "{}"])
+def test_a_call_may_have_no_arguments(args: str) -> None:
+    """However a server writes that."""
+    assert [call["args"] for call in finished(calling(args)).tool_calls] == [{}]
+
+
+def finished(chunks: Sequence[AIMessageChunk]) -> AIMessage:
+    """Return the reply of these chunks."""
+    taken = StreamedReply(model="unheard_of:o")
+    for chunk in chunks:
+        taken.take(chunk)
+    taken.end()
+    return taken.message()

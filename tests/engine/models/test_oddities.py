@@ -48,6 +48,11 @@ def unstreamed(message: dict[str, Any], indent: int | None = None) -> bytes:
     return HEAD.replace(b"text/event-stream", b"application/json") + text.encode()
 
 
+def lined(*pieces: Chunk, separator: str, before: str = "") -> bytes:
+    """Return a stream whose pieces begin and end in another way."""
+    return HEAD + "".join(f"{before}{json.dumps(piece)}{separator}" for piece in pieces).encode()
+
+
 @pytest.mark.parametrize(
     ("reason", "code", "note"),
     [("length", "cut_length", "length limit"), ("content_filter", "cut_filter", "filter")],
@@ -107,10 +112,17 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
         [*words(TEXT), {"choices": [], "usage": {"prompt_tokens": "many", "prompt_tokens_details": 7}}],
         unstreamed({"content": TEXT}),
         unstreamed({"content": TEXT}, indent=2),
+        lined(*words(TEXT), separator="\n"),
+        lined(*words(TEXT), separator="\r\n"),
+        lined(*words(TEXT), before="data: ", separator="\n"),
+        lined(*words(TEXT), before="data: ", separator="\r\r"),
+        lined(*words(TEXT), before="\ufeffdata:", separator="\n\n"),
+        [{"type": "ping"}, {"choices": None}, *words(TEXT)],
     ],
     ids=[
         *("tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"),
         *("no such counts", "no counts", "one object", "one object in lines"),
+        *("lines of JSON", "CR LF", "no empty lines", "CR", "byte order", "signs of life"),
     ],
 )
 async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
@@ -134,9 +146,15 @@ async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
         calling(add({"items": ["milk"]}, index=0, id="b")),
         calling(add(json.dumps(MILK), index=0, id="b")),
         unstreamed({"content": None, "tool_calls": [add(MILK, id="b")]}),
+        calling(add(MILK, index=0, id=7)),
+        [delta(tool_calls=add(MILK, id="b")), end("tool_calls")],
+        [delta(function_call={"name": "add_todos", "arguments": MILK}), end("function_call")],
         [delta(tool_calls=[add(part, index=0, id="b")]) for part in ("", MILK[:9], MILK[9:])] + [end("tool_calls")],
     ],
-    ids=["empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "text", "unstreamed", "pieces"],
+    ids=[
+        *("empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "text", "unstreamed"),
+        *("numbered", "one call", "older form", "pieces"),
+    ],
 )
 @pytest.mark.needs("planner")
 async def test_odd_calls_are_calls(tmp_path: Path, wish: Reply) -> None:

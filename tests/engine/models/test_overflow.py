@@ -53,6 +53,7 @@ SAID = [
     ("Слишком много токенов в запросе", None, None),
     ("输入内容过长，请缩短后重试", None, None),
     ("El mensaje supera el máximo de tokens", None, None),
+    ("Il prompt supera la lunghezza massima del contesto", None, None),
 ]
 
 

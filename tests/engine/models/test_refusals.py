@@ -241,6 +241,7 @@ TOLD = [
     ({"detail": "Bad thing."}, ": Bad thing."),
     ({"error": "model 'x' not found"}, ": model 'x' not found"),
     ("plainly wrong", ": plainly wrong"),
+    ({"error": "This thing is wrong."}, ": This thing is wrong."),
     ("<html><head><style>a{}</style></head><body><h1>Bad thing</h1></body></html>", ": Bad thing"),
     ({"error": {"message": "Provider failed", "metadata": {"raw": '{"error": {"message": "Too hot."}}'}}}, "Too hot."),
     ({"a": {"b": {"c": [{"errors": [{"description": "Deep down."}]}]}}}, ": Deep down."),
@@ -253,7 +254,7 @@ async def test_the_servers_own_sentence_is_told(body: object, told: str) -> None
     """It stands in the cause, wherever in the answer it is, and nothing of the conversation does."""
     async with Provider.open(refused(400, body)) as server:
         with pytest.raises(ModelUnavailable) as failure:
-            await said(models(server.url).default, [PROMPT[0], HumanMessage("my number is 4711")])
+            await said(models(server.url).default, [PROMPT[0], HumanMessage("hi"), HumanMessage("my number is 4711")])
     assert told in failure.value.cause
     assert "4711" not in failure.value.cause
 

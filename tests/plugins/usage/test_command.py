@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.models.prices import Tokens
 from app.cli import command_line
 from app.composition import open_assistant
 from app.plugins.usage.counts import Usage
+from app.prices import Tokens
 from app.settings import read_settings
 from prompts import sentence
 

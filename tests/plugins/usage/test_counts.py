@@ -9,11 +9,11 @@ import pytest
 
 from agents.errors import ConfigError, ModelUnavailable
 from agents.events import ModelEnd, ModelStart
-from agents.models.prices import Price, Tokens, read_prices
 from agents.toolkit.services import Services
 from app.composition.databases import open_database
 from app.plugins.usage import opened
 from app.plugins.usage.counts import TABLES, Usage, UsageSettings
+from app.prices import Price, Tokens, read_prices
 from tests.contracts.test_settings import settings
 
 pytestmark = pytest.mark.both

@@ -9,9 +9,9 @@ from langchain_core.messages import AIMessage
 
 from agents.events import Error, ModelStart
 from agents.models import Models
-from agents.models.prices import Price
 from agents.models.script import Call, Line, ScriptModel
 from app.plugins.usage.counts import Usage, UsageSettings
+from app.prices import Price
 from prompts import phrase
 from tests.conftest import Chat
 

@@ -8,9 +8,9 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from agents.events import ModelEnd
-from agents.models.prices import Price
 from app.assistant import Assistant
 from app.plugins.usage.counts import Usage
+from app.prices import Price
 from tests.support.places import ROOT
 
 CALL = ModelEnd(speaker="supervisor", model="openai:m", input_tokens=45, cached_tokens=20, output_tokens=5)

@@ -65,7 +65,7 @@ async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: 
 async def test_what_was_left_half_done_is_told(
     door: Open, world: BotApi, script: Script, by: str, speaker: str, passes: int
 ) -> None:
-    """The next answer is preceded by the message that was given up, and by whether it had written something."""
+    """What was written is shown at once, and the next answer is preceded by the message that was given up."""
     script.gates[speaker] = gate = Holding(passes)
     calls = [Call("add_todos", {"items": ["milk"]}), Call("list_todos")]
     script.add(supervisor=[PLAN], planner=calls[: 2 * passes])
@@ -79,7 +79,8 @@ async def test_what_was_left_half_done_is_told(
             await world.until(lambda: not telegram.chats.is_busy(ANN))
         world.says(ANN, "and the sea?")
         await world.until(lambda: not telegram.chats.is_busy(ANN) and world.texts(ANN)[-1:] == ["It is wide."])
-        key = "left_half_done" if passes else "left_unanswered"
+        key = "left_half_told" if passes else "left_unanswered"
+        assert sum("milk" in text for text in world.texts(ANN)[:-2]) == passes
         assert world.texts(ANN)[-2] == f"ℹ️ {phrase(key, 'en', text='hello, I wonder')}"
 
 

@@ -32,17 +32,28 @@ def _fault_of(path: Path) -> str:
 
 
 def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:
-    """Yield what is wrong with the texts of forms: fields that do not exist, and in the fallback missing questions."""
-    forms = {name: dialog.form for name, dialog in speakers.dialogs.items() if dialog.form and not dialog.roles}
-    for name, form in forms.items():
-        yield from _of_form(f"{name}/form.toml", name, form, lang, needs="question")
+    """Yield what is wrong with the texts of forms: fields that do not exist."""
+    for name, form in _forms(speakers).items():
+        yield from _of_form(f"{name}/form.toml", name, form, lang)
     for tool in {tool.name: tool for speaker in speakers for tool in speaker.tools}.values():
         if tool_form := traits_of(tool).form:
             place = next(iter(files(FALLBACK, f"**/forms/{tool.name}.toml")), Path(f"forms/{tool.name}.toml"))
             yield from _of_form(place.as_posix(), tool.name, tool_form, lang)
 
 
-def _of_form(file: str, name: str, form: type[BaseModel], lang: str, needs: str = "") -> Iterator[str]:
+def unasked(speakers: Speakers) -> Iterator[str]:
+    """Yield the fields of dialogs' forms that have no question of their own; the user is asked for them by name."""
+    for name, form in _forms(speakers).items():
+        texts: Mapping[str, Mapping[str, object]] = form_texts(name, FALLBACK)
+        bare = [key for key in form.model_fields if not texts.get(key, {}).get("question")]
+        yield from (f"prompts/{FALLBACK}/{name}/form.toml: the field {key!r} has no question" for key in bare)
+
+
+def _forms(speakers: Speakers) -> dict[str, type[BaseModel]]:
+    return {name: dialog.form for name, dialog in speakers.dialogs.items() if dialog.form and not dialog.roles}
+
+
+def _of_form(file: str, name: str, form: type[BaseModel], lang: str) -> Iterator[str]:
     own = [folder / lang / path for path, folder in files(lang, file).items()]
     place = named(own[0]) if own else f"prompts/{lang}/{file}"
     there_are = ", ".join(form.model_fields)
@@ -56,9 +67,6 @@ def _of_form(file: str, name: str, form: type[BaseModel], lang: str, needs: str 
         yield from (
             f"{place}: an example names {{{slot}}}, no field; there are: {there_are}" for slot in slots - fields
         )
-    if needs and lang == FALLBACK:
-        bare = [key for key in form.model_fields if not texts.get(key, {}).get(needs)]
-        yield from (f"{place}: the field {key!r} has no {needs}" for key in bare)
 
 
 def _examples(entry: object) -> list[object]:

@@ -21,7 +21,7 @@ from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
-from app.presentation.text_files import of_forms, paths, unreadable
+from app.presentation.text_files import of_forms, paths, unasked, unreadable
 from app.process.files import replace_file
 from prompts import FALLBACK, PromptError, card, card_file, carded, files, lacking, named, prompt, read_text, translated
 
@@ -288,7 +288,9 @@ def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
     """Return a line for every rule that no model is told, and for every text that is missing, with its file."""
     missing = [line for lang in langs for line in _missing(speakers, lang)]
     # A dialog that nobody can ask for stands first.
-    return sorted([*_untold(speakers), *missing], key=lambda line: "has no examples of requests" not in line)
+    return sorted(
+        [*_untold(speakers), *unasked(speakers), *missing], key=lambda line: "has no examples of requests" not in line
+    )
 
 
 def _untold(speakers: Speakers) -> Iterator[str]:

@@ -124,7 +124,6 @@ MISTAKES = [
     ("prompts/en/trip/prompt.md", "Gr\xfc\xdfe", "own/prompts/en/trip/prompt.md is not UTF-8"),
     (FORM, TRIP[FORM] + "[town]\n", "own/prompts/en/trip/form.toml: there is no field 'town'; there are: city"),
     (FORM, TRIP[FORM].replace("{city}", "{cty}"), "own/prompts/en/trip/form.toml: an example names {cty}, no field"),
-    (FORM, "", "form.toml: the field 'city' has no question"),
     ("dialogs/trip.py", TRIP["dialogs/trip.py"].replace("book_trip", "add_todos"), "each have a tool called add_todos"),
     ("dialogs/my-trip.py", TRIP["dialogs/trip.py"], "dialogs/my-trip.py: 'my-trip' is no name"),
 ]
@@ -156,6 +155,18 @@ def test_a_dialog_that_nobody_can_ask_for_is_told_first(tmp_path: Path) -> None:
     (folder / "prompts/en/trip/cards/plan_a_trip.md").unlink()
     first, *_ = json.loads(run(folder, "check", "--json"))["warnings"]
     assert first == "own/prompts/en/trip/cards/plan_a_trip.md is missing: dialog trip has no examples of requests"
+
+
+@pytest.mark.slow
+@pytest.mark.needs("planner")
+def test_a_form_without_questions_is_a_warning(tmp_path: Path) -> None:
+    """The user is asked for a field by its name; the operator reads which file lacks the question."""
+    folder = tmp_path / "own"
+    for path, content in {**TRIP, FORM: ""}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content, "utf-8")
+    lines = json.loads(run(folder, "check", "--json"))["warnings"]
+    assert "prompts/en/trip/form.toml: the field 'city' has no question" in lines
 
 
 @pytest.mark.slow

@@ -84,6 +84,7 @@ PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
         (choice, Option, request, TooMany),
     ),
 )
+CLASSES = [member for _, _, members in PARTS for member in members if isinstance(member, type)]
 TURN_PARTS = (Turn, Assistant)
 SKIPPED = {"Replied", "Guessed", "View"}
 """Events that no door gets, and the base of the views."""
@@ -146,7 +147,10 @@ def described(member: Documented) -> str:
     if not isinstance(member, type):
         return f"### `{member.__name__}`\n\n```python\n{signature(member)}\n```\n\n{paragraph(inspect.getdoc(member))}"
     parts = [f"### `{member.__name__}`", paragraph(member.__doc__ and inspect.getdoc(member))]
-    parts.append(_field_table(fields(member)))
+    bases = [base for base in member.__mro__[1:] if base in CLASSES]
+    inherited = {name: field for base in bases for name, field in fields(base).items()}
+    parts.append(_field_table({name: it for name, it in fields(member).items() if inherited.get(name) != it}))
+    parts += [f"Its further fields are those of `{base.__name__}`." for base in bases]
     parts.append("\n".join(_methods(member)))
     return "\n\n".join(filter(None, parts))
 
@@ -268,18 +272,16 @@ def prompt_table() -> str:
 
 
 def command_lines() -> Iterator[str]:
-    """Yield a table of the commands."""
-    yield "`python -m app` comes before each. `--help` behind a command explains its arguments and options."
-    yield "\n".join(["| command | what |", "| --- | --- |", *_commands(application(), ())])
+    """Yield a table of the commands; a group is one row with the names of its commands."""
+    yield "`python -m app` comes before each. `--help` behind a command explains its commands, arguments and options."
+    yield "\n".join(["| command | what |", "| --- | --- |", *map(_command, sorted(application().commands.items()))])
 
 
-def _commands(group: Any, above: Sequence[str]) -> Iterator[str]:
-    for name, command in sorted(group.commands.items()):
-        path = (*above, name)
-        if not hasattr(command, "commands") or getattr(command, "invoke_without_command", False):
-            yield f"| `{cell(' '.join([*path, *_arguments(command)]))}` | {cell(command.help or '')} |"
-        if hasattr(command, "commands"):
-            yield from _commands(command, path)
+def _command(named: tuple[str, Any]) -> str:
+    name, command = named
+    further = ", ".join(f"`{it}`" for it in sorted(getattr(command, "commands", ())))
+    text = (command.help or "") + (f" ({further})" if further else "")
+    return f"| `{cell(' '.join([name, *_arguments(command)]))}` | {cell(text)} |"
 
 
 def _arguments(command: Any) -> Iterator[str]:

@@ -92,8 +92,8 @@ async def test_the_oldest_of_too_many_paused_dialogs_says_that_it_ends(chat: Cha
     names = ["profile", "planner", "orders", "player", "research"]
     dialogs = {name: replace(chat.speakers[name], resume="ask") for name in names}
     chat.speakers = replace(chat.speakers, dialogs=dialogs)
-    for name in names:
-        chat.expects(**{name: ["What is it?"]})
+    lines: dict[str, list[Line]] = {name: ["What is it?"] for name in names}
+    chat.expects(**lines)
     await chat.says(*names)
     assert reasons(chat, "pause") == [("finished", "3 other dialogs are paused, and this one is the oldest")]
 

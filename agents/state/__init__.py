@@ -13,6 +13,7 @@ from agents.state.lifetime import Lifetime
 from agents.state.person import Branch, Heard, Own, Person
 from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
 from agents.state.verdict import StoredGuess, StoredVerdict, Vote
+from agents.state.waiting_view import WaitingView
 
 SUPERVISOR = "supervisor"
 
@@ -23,19 +24,6 @@ class Said(TypedDict):
     speaker: str
     text: str
     citations: NotRequired[list[Citation]]
-
-
-class WaitingView(TypedDict):
-    """A view that is shown above the next words."""
-
-    call: str
-    """The id of the call that gave it."""
-    body: Json
-    """The view, as `View.body` writes it."""
-    writes: bool
-    """Whether its model was told that it is seen, as of each write: it is shown even if further tools are called."""
-    answers: bool
-    """Whether it is the whole answer, and the words beside it are left out."""
 
 
 class Plain(Own, total=False):
@@ -51,38 +39,31 @@ class Plain(Own, total=False):
     turn: int
     """The number of the turn in the thread, from 1. `route` counts it; nobody clears it."""
     writer: str
-    """The user whose own keys and `talks` stand in the state; everybody else's are in `persons`. `route` writes it when
-    another person speaks."""
+    """The user whose own keys and `talks` stand here; `route` writes it. Everybody else's are in `persons`."""
     persons: dict[str, Person]
-    """The people of a thread that several write in, by user id; a thread of one person has none. `route` writes it when
-    another person speaks; `forget` takes a person out."""
+    """The people of a thread that several write in, by id. `route` writes it; `forget` takes a person out."""
     beside: list[str]
     """What others said here last, as the speakers are told; only where several write. Written as the turn begins."""
     listener: str | None
-    """The speaker that hears the message next; None when the turn is over. `route`, the verdict, `ask`, `undo` and
-    `settle` write it; `settle` clears it."""
+    """Who hears the message next; None: the turn is over. Most nodes write it; `settle` clears it."""
     asked: Annotated[list[str], Lifetime("turn", [])]
     """Observers whose vote the current message waits for. `route` writes it; the speaker or the verdict clears it."""
     undone: Annotated[bool, Lifetime("turn", False)]
-    """Whether the user has just taken a switch back: the message is for the dialog, whatever it says. `route` writes
-    it."""
+    """The user has just taken a switch back: the message is for the dialog, whatever it says. `route` writes it."""
     drafting: Annotated[bool, Lifetime("turn", False)]
     """Whether the dialog drafts its answer while the observers vote. `route` writes it; a switch clears it."""
     verdict: Annotated[StoredVerdict | None, Lifetime("turn")]
-    """What the votes came to, or what a dialog decided when it gave the conversation back. A speaker, its tools or a
-    leave writes it; the verdict and the next reply clear it."""
+    """What the votes came to, or a dialog decided that gives back. The speaker writes it; a reply clears it."""
     hops: Annotated[int, Lifetime("turn", 0)]
     """The handoffs of the turn. Each handoff counts it; a dialog that failed twice sets it to `MAX_HOPS`."""
     undoing: Annotated[str | None, Lifetime("turn")]
-    """The message whose writes the user takes back; empty: the last one that wrote. `UNDO_LAST`: a model asks so.
-    `route` and tools write it; `undo` clears it."""
+    """Whose writes are taken back: a message's, or the last (empty, `UNDO_LAST`). `undo` clears it."""
     agreed: Annotated[Pending | None, Lifetime("turn")]
-    """The call that the user has just said yes to; it runs next. `route` writes it; the tools that ran clear it."""
+    """The call that the user has just said yes to; it runs next. `ask` writes it; the tools clear it."""
     forgets: Annotated[str | None, Lifetime("turn")]
     """What the user has just agreed to have deleted; it is deleted when the turn is over. `route` writes it."""
     views: Annotated[list[WaitingView], Lifetime("turn", [])]
-    """The views that tools of this turn have given and the user has not seen yet, in the order of their calls. Tools
-    write it; whoever shows them clears it."""
+    """The views of this turn that the user has not seen yet. Tools write it; whoever shows them clears it."""
     shortcut: Annotated[str | None, Lifetime("turn")]
     """The tool that serves this message without a model. `route` writes it."""
     guess: Annotated[StoredGuess | None, Lifetime("turn")]

@@ -136,9 +136,8 @@ def grouped(rows: Sequence[Row]) -> list[Row]:
     """Return one row for all forms that have the same figures; the first cell has their names."""
     names: dict[Figures, list[str]] = {}
     for row in rows:
-        names.setdefault(tuple((key, value) for key, value in row.items() if key != "form"), []).append(
-            str(row["form"])
-        )
+        figures = tuple((column, value) for column, value in row.items() if column != "form")
+        names.setdefault(figures, []).append(str(row["form"]))
     return [{"form": "; ".join(forms_of), **dict(figures)} for figures, forms_of in names.items()]
 
 

@@ -1,4 +1,4 @@
-"""Writes `docs/reference.md` from docstrings, settings, commands, prompts and events, for `make reference`."""
+"""Writes `docs/reference.md` from docstrings, slash commands, prompts and events, for `make reference`."""
 
 import ast
 import inspect
@@ -30,7 +30,6 @@ from agents.toolkit.speaker import Silence
 from agents.toolkit.traits import Done, Items
 from agents.toolkit.undo import entered
 from app.assistant import Assistant, Turn
-from app.cli.command_line import application
 from app.composition import plugins_found
 from app.doors.slash_commands import commands
 from dialogs import Dialog, tools_in
@@ -116,7 +115,7 @@ def page() -> str:
     parts += ["## Forms", paragraph(inspect.getdoc(form)), FORMS]
     parts += ["## Prompts", prompt_table()]
     parts += ["## Settings", SETTINGS]
-    parts += ["## Commands", *command_lines(), "## Slash commands", slash_table()]
+    parts += ["## Commands", COMMANDS, "## Slash commands", slash_table()]
     parts += ["## A turn", "from app.assistant import Assistant, Turn".join(("```python\n", "\n```"))]
     parts += [*map(described, TURN_PARTS), "## Events", EVENTS, *event_parts()]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
@@ -137,6 +136,7 @@ until the user says otherwise. Every field of a dialog's form has a default; one
 | `values.<choice> = […]` there | words that also mean a permitted value |"""
 SETTINGS = """In the environment, or in `.env`. [.env.example](../.env.example) explains each, with its default;
 a dialog's own stand in `dialogs/<name>/.env.example`."""
+COMMANDS = "The table is in the [README](../README.md#commands); `python -m app --help` lists them all."
 EVENTS = """Each is one JSON object with `v`, `seq`, `thread`, `turn`, `type`, and the fields below; one with `?` may be
 missing. `seq` counts within a turn, `turn` within the thread, both from 1.
 Fields may be added; a field is never renamed within one `v`."""
@@ -269,25 +269,6 @@ def prompt_table() -> str:
         "`phrases.toml`, `form.toml`, `forms/`, `confirm.toml`, `standin.toml`."
     )
     return "\n".join([intro, "", "| file | variables, or what is in it |", "| --- | --- |", *rows])
-
-
-def command_lines() -> Iterator[str]:
-    """Yield a table of the commands; a group is one row with the names of its commands."""
-    yield "`python -m app` comes before each. `--help` behind a command explains its commands, arguments and options."
-    yield "\n".join(["| command | what |", "| --- | --- |", *map(_command, sorted(application().commands.items()))])
-
-
-def _command(named: tuple[str, Any]) -> str:
-    name, command = named
-    further = ", ".join(f"`{it}`" for it in sorted(getattr(command, "commands", ())))
-    text = (command.help or "") + (f" ({further})" if further else "")
-    return f"| `{cell(' '.join([name, *_arguments(command)]))}` | {cell(text)} |"
-
-
-def _arguments(command: Any) -> Iterator[str]:
-    for parameter in command.params:
-        if parameter.param_type_name == "argument":
-            yield (parameter.metavar or parameter.name or "").upper()
 
 
 def slash_table() -> str:

@@ -67,7 +67,7 @@ check: lint  ## everything a change must pass: lint, and the tests of `make test
 own: install  ## lint, types and tests of your own folders, those of EXTENSIONS
 	$(RUN) -m tests.support.own_folders
 
-reference: install  ## write docs/reference.md from docstrings, settings, commands and events
+reference: install  ## write docs/reference.md from docstrings, slash commands, prompts and events
 	$(RUN) -m tests.support.reference
 
 size: install  ## count the non-blank lines of the product, room by room

@@ -45,6 +45,7 @@ from tests.support.strict_providers.kinds import PARAMETERS, strict_server
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Figures = tuple[tuple[str, str | int | float | None], ...]
 LONG = 30
 """Turns of the long end."""
 SHARED = ROOT.parent / "shared" / "tools"
@@ -131,6 +132,15 @@ def is_well(row: Row) -> bool:
     return not any(row[count] for count in counts) and not isinstance(row["setup"], str)
 
 
+def grouped(rows: Sequence[Row]) -> list[Row]:
+    """Return one row for all forms that have the same figures; the first cell has their names."""
+    names: dict[Figures, list[str]] = {}
+    for row in rows:
+        figures = tuple((column, value) for column, value in row.items() if column != "form")
+        names.setdefault(figures, []).append(str(row["form"]))
+    return [{"form": "; ".join(forms_of), **dict(figures)} for figures, forms_of in names.items()]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = arguments(__doc__)
     parser.add_argument("--server", help="the address of servers that are running")
@@ -147,7 +157,7 @@ def main(options: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as rankers:
         rows = asyncio.run(try_all(chosen, rankers))
     if chosen.publish:
-        PAGE.write_text(marked(PAGE.read_text("utf-8"), "providers", markdown(rows), COMMAND), "utf-8")
+        PAGE.write_text(marked(PAGE.read_text("utf-8"), "providers", markdown(grouped(rows)), COMMAND), "utf-8")
     show(rows, as_json=chosen.json)
     return 0 if all(map(is_well, rows)) else FAILED
 

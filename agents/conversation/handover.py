@@ -44,6 +44,14 @@ def hold(dialog: str | None) -> Plain:
     return {"is_active": dialog is None, "dialog": dialog}
 
 
+def may_hop(change: Change, target: str) -> bool:
+    """Tell whether the turn has a handoff left; if not, the trace says who the target was."""
+    if change.state.get("hops", 0) < MAX_HOPS:
+        return True
+    change.decide("handoff", "supervisor", "no handoff is left in this turn (MAX_HOPS)", target)
+    return False
+
+
 def take_over(change: Change, dialog: Speaker, brief: str) -> None:
     """Let a dialog take the conversation over; a paused one goes on where it stood."""
     state = change.state
@@ -97,6 +105,7 @@ def pause(change: Change, dialog: Speaker, reason: str, wish: str = "") -> None:
     _give_back(change, dialog, "finished" if is_over else "paused", reason, wish, note)
     for name in stack[:-MOST_PAUSED]:
         change.talk(name, status="finished")
+        change.decide("pause", "finished", f"{MOST_PAUSED} other dialogs are paused, and this one is the oldest", name)
     change.put(paused=stack[-MOST_PAUSED:])
 
 
@@ -250,14 +259,14 @@ class HandoverCalls:
         text = (change.state["heard"]["text"] or "")[:LONGEST_BRIEF]
         if not self.speaker.is_supervisor:
             self._pass_on(change, text, target)
-        elif change.state.get("hops", 0) < MAX_HOPS:
+        elif may_hop(change, target):
             take_over(change, self.speakers[target], text)
 
     def _pass_on(self, change: Change, wish: str, target: str) -> None:
-        dialog, hops = self.speakers.by_tool(target), change.state.get("hops", 0)
+        dialog = self.speakers.by_tool(target)
         name = dialog.name if dialog else target
-        may_lead = name in self.speakers.dialogs and name != self.speaker.name and hops < MAX_HOPS
-        if not may_lead:
+        is_other = name in self.speakers.dialogs and name != self.speaker.name
+        if not (is_other and may_hop(change, name)):
             self._leave(change, wish if name == SUPERVISOR else f"{target}: {wish}")
             return
         self._leave(change, wish, name)
@@ -283,7 +292,7 @@ class HandoverCalls:
     def _hand_over(self, change: Change, calls: Sequence[ToolCall], *, alone: bool) -> None:
         """Let the first dialog called take over; further ones, and any called beside tools, wait as wishes."""
         state = change.state
-        if state.get("hops", 0) >= MAX_HOPS:
+        if calls and not may_hop(change, self._called(calls[0]).name):
             self.answer(change, calls, "refused")
             return
         leading, waiting = (calls[:1], calls[1:]) if alone else ((), calls)
@@ -307,6 +316,7 @@ class HandoverCalls:
         # A dialog that insists may go, else its model would be asked again and again.
         if change.state.get("undone") and not self._was_refused(change.state):
             self.answer(change, calls, "undone")
+            change.decide(self.speaker.name, "stay", "the user has just taken a switch back", by="dialog")
             return
         self.answer(change, calls, "returned")
         # The next speaker gives an answer of its own, so the view is shown now.

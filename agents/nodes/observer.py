@@ -13,7 +13,7 @@ from langgraph.types import Overwrite
 
 from agents.conversation import handover
 from agents.conversation.changes import Change, Update
-from agents.conversation.handover import LONGEST_BRIEF, MAX_HOPS
+from agents.conversation.handover import LONGEST_BRIEF
 from agents.conversation.prompt import Prompting
 from agents.conversation.scene import Check, Scene, scene_of
 from agents.events import Observed
@@ -24,10 +24,10 @@ from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.message_notes import notes
 from agents.state.person import Wish
-from agents.state.verdict import Verdict, read_votes, settle
+from agents.state.verdict import STAY, Verdict, read_votes, settle
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.services import Takeover
-from agents.toolkit.speaker import Speakers
+from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.undo import FACTS, REMEMBER, fact_of
 from prompts import observer_prompt, phrase
 
@@ -46,11 +46,14 @@ class ObserverNode:
         context, speakers = runtime.context, self.prompting.speakers
         dialog = speakers[holder_of(state)]
         scene = scene_of(dialog, state, speakers, is_whole=True)
-        ask, enter = partial(self._ask, scene, state, runtime), partial(self._enter, state, runtime)
+        misses: list[str] = []
+        ask, enter = partial(self._ask, scene, state, runtime, misses), partial(self._enter, state, runtime)
         scene = replace(scene, user=context.user, store=runtime.store, ask=ask, enter=enter)
         try:
             async with asyncio.timeout(context.models.chain("observer")[0].aside_seconds):
                 verdict = await self.check(scene)
+                if misses and verdict == STAY:
+                    verdict = Verdict(reason="the model answered with none of the words it was asked for")
                 if verdict.kind == "person" and (takeover := context.services.find(Takeover)):
                     # Before the vote counts, so that no kill loses the call.
                     await takeover.observe(context.thread, context.user, scene.lang, verdict.reason)
@@ -58,12 +61,7 @@ class ObserverNode:
             cause = type(failure).__name__
             LOG.warning("thread %s: observer %s failed: %s", context.thread, self.name, cause)
             verdict = Verdict(reason=f"the observer failed ({cause})")
-        if verdict.target == dialog.name:
-            verdict = Verdict(reason=verdict.reason)
-        elif verdict.kind == "switch" and verdict.target not in speakers.dialogs:
-            verdict = replace(verdict, kind="supervisor")
-        if dialog.is_supervisor and verdict.kind in ("supervisor", "finished"):
-            verdict = replace(verdict, kind="stay")
+        verdict = _counted(verdict, dialog, speakers)
         kind, target, reason = verdict.kind, verdict.target or verdict.also or None, verdict.reason
         emitter(runtime)(Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer"))
         context.ballot.cast(self.name, verdict)
@@ -85,8 +83,15 @@ class ObserverNode:
             await context.undo.enter(write, FACTS.name, {name: (before, after)})
 
     async def _ask(
-        self, scene: Scene, state: State, runtime: Runtime[Context], words: Sequence[str] = (), **variables: object
+        self,
+        scene: Scene,
+        state: State,
+        runtime: Runtime[Context],
+        misses: list[str],
+        words: Sequence[str] = (),
+        **variables: object,
     ) -> str:
+        """Return the word that the model begins with, or without `words` its answer; what fits no word is a miss."""
         chain, thread = runtime.context.models.chain("observer"), runtime.context.thread
         dialog, place = self.prompting.speakers[scene.dialog], runtime.context.models.chain(scene.dialog)[0].place
         has_one_slot = dialog.agent is None and chain[0].habits.get("slots") == 1 and chain[0].place == place
@@ -105,11 +110,24 @@ class ObserverNode:
         if has_one_slot:
             messages, tools = await self.prompting.question(dialog, state, runtime.context, f"{role}\n{facts_of_talk}")
         text = (await reply(chain, messages, tools, listener)).text.strip()
-        if not words or (first := WORD.search(text.casefold())) is None:
-            return "" if words else text
-        parts = [part.strip() for part in first[0].split("+")]
-        known = {word.casefold(): word for word in words}
-        return known.get(" + ".join(parts)) or known.get(parts[0], "")
+        if not words:
+            return text
+        first, known = WORD.search(text.casefold()), {word.casefold(): word for word in words}
+        parts = [part.strip() for part in first[0].split("+")] if first else [""]
+        word = known.get(" + ".join(parts)) or known.get(parts[0], "")
+        misses += [] if word else [text]
+        return word
+
+
+def _counted(verdict: Verdict, dialog: Speaker, speakers: Speakers) -> Verdict:
+    """Return what a verdict comes to for the dialog that leads; the reason tells if that is another one."""
+    if verdict.target == dialog.name:
+        return Verdict(reason=f"{verdict.reason} (names the dialog that leads)".strip())
+    if verdict.kind == "switch" and verdict.target not in speakers.dialogs:
+        verdict = replace(verdict, kind="supervisor", reason=f"{verdict.reason} (names no dialog)".strip())
+    if dialog.is_supervisor and verdict.kind in ("supervisor", "finished"):
+        return replace(verdict, kind="stay", reason=f"{verdict.reason} (the supervisor leads already)".strip())
+    return verdict
 
 
 class VerdictNode:
@@ -135,11 +153,19 @@ class VerdictNode:
                 part = {"dialog": verdict.also, "brief": text}
             change.put(wishes=[part, *state.get("wishes", [])])
         if not verdict.stays:
+            target = self._target(change, verdict)
             leave = handover.finish if verdict.kind == "finished" else handover.pause
             if not dialog.is_supervisor:
                 leave(change, dialog, verdict.target or verdict.reason)
-            may_hop = verdict.kind == "switch" and state.get("hops", 0) < MAX_HOPS
-            takes_over = may_hop and (self.direct or verdict.binding)
-            target = self.speakers.dialogs.get(verdict.target or "") if takes_over else None
             handover.straight(change, target, loser=dialog.name)
         return {"asked": [], "votes": Overwrite([]), "verdict": None, **change.emit(runtime)}
+
+    def _target(self, change: Change, verdict: Verdict) -> Speaker | None:
+        """Return the dialog that takes over at once; None if the supervisor hears the message."""
+        target = self.speakers.dialogs.get(verdict.target or "") if verdict.kind == "switch" else None
+        if target is None or not handover.may_hop(change, target.name):
+            return None
+        if self.direct or verdict.binding:
+            return target
+        change.decide("verdict", "supervisor", "the supervisor's model decides (DIRECT_SWITCH=0)", target.name)
+        return None

@@ -28,6 +28,7 @@ from agents.nodes.shortcut import ShortcutNode
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import MOST_MESSAGES
+from agents.state.lifetime import beginnings
 from agents.state.person import RESULT, is_foreign, is_own
 from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.context import Context
@@ -36,21 +37,9 @@ from agents.toolkit.speaker import Speaker, Speakers
 
 Watchers = Mapping[str, Callable[[Scene], bool] | None]
 """The observers that look at a message before the answer, by name, each with its own test if it has one."""
-FRESH: Update = {
-    "asked": [],
-    "drafting": False,
-    "undone": False,
-    "verdict": None,
-    "hops": 0,
-    "views": [],
-    "shortcut": None,
-    "agreed": None,
-    "undoing": None,
-    "forgets": None,
-    "guess": None,
-}
+FRESH = cast(Update, beginnings(State, "turn"))
 """What each turn begins with."""
-PASSING: Update = {"offer": None, "switched": None, "forgetting": None, "leaving": False, "undo_asked": False}
+PASSING = cast(Update, beginnings(State, "reply"))
 """What the next message of the user may answer, and no later one."""
 
 
@@ -199,6 +188,7 @@ class Router:
         change.put(foreign=is_foreign(heard), declined=[], allowed=[], spoke=change.state["turn"])
         if not is_own(heard):
             # It is no order, no undo and no answer: a model reads it, and nothing else does.
+            change.decide("foreign", "stay", "somebody else wrote it: no rule takes it, a model reads it")
             self._leave_to_model(change)
         elif not forgetting.hear(change, self.speakers) and not self._take_back(change):
             self._find(change, heard["text"])
@@ -242,6 +232,9 @@ class Router:
             return True
         if switch.offers_wish(offered, state):
             # The wish was told once; a user who speaks of something else has declined it.
+            change.decide(
+                "handoff", "stay", f"the queued handoff to {offered} is dropped: the user changes the subject"
+            )
             change.put(wishes=state["wishes"][1:])
         return False
 

@@ -56,6 +56,9 @@ class FinishTurn:
             handover.pause(change, self.speakers[holder], "", wish["brief"])
             change.put(listener=SUPERVISOR)
         if dialog is None or wish.get("left"):
+            if wish["dialog"] != SUPERVISOR:
+                cause = "it leads already" if dialog else "no dialog has this name"
+                change.decide("handoff", "stay", f"the queued handoff to {wish['dialog']} is dropped: {cause}")
             return
         if holder != dialog.name:
             handover.interrupt(change, self.speakers, wish["brief"])

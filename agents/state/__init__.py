@@ -9,9 +9,11 @@ from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from agents.state.citations import Citation, CitedSource
+from agents.state.lifetime import Lifetime
 from agents.state.person import Branch, Heard, Own, Person
 from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
 from agents.state.verdict import StoredGuess, StoredVerdict, Vote
+from agents.state.waiting_view import WaitingView
 
 SUPERVISOR = "supervisor"
 
@@ -24,64 +26,62 @@ class Said(TypedDict):
     citations: NotRequired[list[Citation]]
 
 
-class WaitingView(TypedDict):
-    """A view that is shown above the next words."""
-
-    call: str
-    """The id of the call that gave it."""
-    body: Json
-    """The view, as `View.body` writes it."""
-    writes: bool
-    """Whether its model was told that it is seen, as of each write: it is shown even if further tools are called."""
-    answers: bool
-    """Whether it is the whole answer, and the words beside it are left out."""
-
-
 class Plain(Own, total=False):
-    """The keys of the state that an update simply replaces."""
+    """The keys of the state that an update simply replaces.
+
+    Each says who writes it and who clears it. What has a `Lifetime` is cleared by `route`, as the turn begins.
+    """
 
     heard: Heard
+    """The user message of the turn. Written as the turn begins; a switch that is taken back brings its message back."""
     lang: str
+    """Written as the turn begins, and by tools that change the language; never cleared."""
     turn: int
-    """The number of the turn in the thread, from 1."""
+    """The number of the turn in the thread, from 1. `route` counts it; nobody clears it."""
     writer: str
-    """The user whose own keys and `talks` stand in the state; everybody else's are in `persons`."""
+    """The user whose own keys and `talks` stand here; `route` writes it. Everybody else's are in `persons`."""
     persons: dict[str, Person]
-    """The people of a thread that several write in, by user id; a thread of one person has none."""
+    """The people of a thread that several write in, by id. `route` writes it; `forget` takes a person out."""
     beside: list[str]
-    """What others said here last, as the speakers are told; only where several write."""
+    """What others said here last, as the speakers are told; only where several write. Written as the turn begins."""
     listener: str | None
-    """The speaker that hears the message next; None when the turn is over."""
-    asked: list[str]
-    """Observers whose vote the current message waits for."""
-    undone: bool
-    """Whether the user has just taken a switch back: the message is for the dialog, whatever it says."""
-    drafting: bool
-    """Whether the dialog drafts its answer while the observers vote."""
-    verdict: StoredVerdict | None
-    """What the votes came to, or what a dialog decided when it gave the conversation back."""
-    hops: int
-    undoing: str | None
-    """The message whose writes the user takes back; empty: the last one that wrote. `UNDO_LAST`: a model asks so."""
-    agreed: Pending | None
-    """The call that the user has just said yes to; it runs next."""
-    forgets: str | None
-    """What the user has just agreed to have deleted; it is deleted when the turn is over."""
-    views: list[WaitingView]
-    """The views that tools of this turn have given and the user has not seen yet, in the order of their calls."""
-    shortcut: str | None
-    """The tool that serves this message without a model."""
-    guess: StoredGuess | None
+    """Who hears the message next; None: the turn is over. Most nodes write it; `settle` clears it."""
+    asked: Annotated[list[str], Lifetime("turn", [])]
+    """Observers whose vote the current message waits for. `route` writes it; the speaker or the verdict clears it."""
+    undone: Annotated[bool, Lifetime("turn", False)]
+    """The user has just taken a switch back: the message is for the dialog, whatever it says. `route` writes it."""
+    drafting: Annotated[bool, Lifetime("turn", False)]
+    """Whether the dialog drafts its answer while the observers vote. `route` writes it; a switch clears it."""
+    verdict: Annotated[StoredVerdict | None, Lifetime("turn")]
+    """What the votes came to, or a dialog decided that gives back. The speaker writes it; a reply clears it."""
+    hops: Annotated[int, Lifetime("turn", 0)]
+    """The handoffs of the turn. Each handoff counts it; a dialog that failed twice sets it to `MAX_HOPS`."""
+    undoing: Annotated[str | None, Lifetime("turn")]
+    """Whose writes are taken back: a message's, or the last (empty, `UNDO_LAST`). `undo` clears it."""
+    agreed: Annotated[Pending | None, Lifetime("turn")]
+    """The call that the user has just said yes to; it runs next. `ask` writes it; the tools clear it."""
+    forgets: Annotated[str | None, Lifetime("turn")]
+    """What the user has just agreed to have deleted; it is deleted when the turn is over. `route` writes it."""
+    views: Annotated[list[WaitingView], Lifetime("turn", [])]
+    """The views of this turn that the user has not seen yet. Tools write it; whoever shows them clears it."""
+    shortcut: Annotated[str | None, Lifetime("turn")]
+    """The tool that serves this message without a model. `route` writes it."""
+    guess: Annotated[StoredGuess | None, Lifetime("turn")]
+    """What the gate gave the message. `route` writes it."""
     branch: Branch | None
+    """Written and cleared where the user edits or retries a message; see `Branch`."""
 
 
 class State(Plain, total=False):
     """A conversation, as the checkpointer keeps it."""
 
     talks: Annotated[dict[str, Talk], merge_talks]
+    """What each speaker remembers. Every node adds to its speaker's; `forget` clears it."""
     votes: Annotated[list[Vote], add]
-    """The observers' votes on the current message or answer. A node that begins a list anew writes an `Overwrite`."""
+    """The observers' votes on the current message or answer. A node that begins a list anew writes an `Overwrite`:
+    `route`, the speaker that waited, the verdict and `settle` do."""
     said: Annotated[list[Said], add]
+    """What the user was told in this turn. Every node that says something adds to it; `route` begins it anew."""
 
 
 def updated(state: State, update: Mapping[str, object]) -> State:

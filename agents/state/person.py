@@ -1,12 +1,13 @@
 """What a thread remembers of one person: what they said last, where their dialogs stand, what they were asked."""
 
 from enum import StrEnum
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from agents.language.identifiers import NumberedIds
 from agents.state.citations import CitedSource
+from agents.state.lifetime import Lifetime
 from agents.state.message_notes import Metadata
 from agents.state.talk import Json, Pending, Talk
 
@@ -136,46 +137,56 @@ class FoundSources(TypedDict):
 
 
 class Own(TypedDict, total=False):
-    """The keys of the state that belong to one person, beside their `talks`."""
+    """The keys of the state that belong to one person, beside their `talks`.
+
+    A person whose turn it is not has them in `persons`; `forget` clears them all.
+    """
 
     is_active: bool
-    """True: the supervisor speaks. False: `dialog` holds the conversation. Written together with `dialog`."""
+    """True: the supervisor speaks. False: `dialog` holds the conversation. `handover.hold` writes it with `dialog`."""
     dialog: str | None
-    """The dialog that holds the conversation; None when the supervisor does."""
+    """The dialog that holds the conversation; None when the supervisor does. `handover.hold` writes it."""
     paused: list[str]
-    """Dialogs that were interrupted, the latest last."""
-    offer: str | None
-    """The dialog that the user was just offered: a paused one to go on with, or that of a wish that was left."""
+    """Dialogs that were interrupted, the latest last. `handover.pause` adds one; `handover` takes it out."""
+    offer: Annotated[str | None, Lifetime("reply")]
+    """The dialog that the user was just offered: a paused one to go on with, or that of a wish that was left. `settle`
+    writes it."""
     wishes: list[Wish]
-    """Hand-overs that wait for their turn, the next one first."""
-    switched: Switch | None
-    """The last change of hands, as long as the user can take it back."""
+    """Hand-overs that wait for their turn, the next one first. A speaker's calls and the verdict write it; `settle`
+    takes out the one that begins, and the user's next message the one that was offered."""
+    switched: Annotated[Switch | None, Lifetime("reply")]
+    """The last change of hands, as long as the user can take it back. Every switch without a model writes it."""
     pending: list[Pending]
-    """Tool calls that wait for the user; the first one is on the screen."""
+    """Tool calls that wait for the user; the first one is on the screen. Tools write it; an answer, or a message about
+    something else, clears it."""
     screen: list[Shown]
+    """The last list that the user saw. Whoever shows one writes it; nobody clears it."""
     aliases: NumberedIds
-    """The identifiers that small numbers stand for in what models read."""
+    """The identifiers that small numbers stand for in what models read. Tools write it; nobody clears it."""
     labels: dict[str, str]
+    """The names of those identifiers. Written as `aliases` is."""
     sources: FoundSources | None
-    """What the last searches found; answers may cite it until the next turn that searches."""
+    """What the last searches found; answers may cite it until the next turn that searches. Tools write it."""
     wrote: int
-    """The last turn in which a tool wrote something."""
+    """The last turn in which a tool wrote something. Tools write it; nobody clears it."""
     undid: int
-    """The last turn in which something was taken back."""
-    undo_asked: bool
-    """Whether the user was just asked if what was written long ago shall be taken back."""
+    """The last turn in which something was taken back. `undo` writes it; nobody clears it."""
+    undo_asked: Annotated[bool, Lifetime("reply", False)]
+    """Whether the user was just asked if what was written long ago shall be taken back. `undo` writes it."""
     foreign: bool
-    """Whether text from outside was read since the user last spoke; an answer to a tool's question does not count."""
+    """Whether text from outside was read since the user last spoke; an answer to a tool's question does not count.
+    Tools, `ask`, a speaker and `settle` set it; `route` clears it."""
     declined: list[str]
-    """The marks of the calls that the user has said no to since they last spoke."""
+    """The marks of the calls that the user has said no to since they last spoke. `ask` writes it; `route` clears it."""
     allowed: list[str]
-    """The marks of the tools that ask once and whose question had a yes since then."""
+    """The marks of the tools that ask once and whose question had a yes since. `ask` writes it; `route` clears it."""
     spoke: int
-    """The turn in which the user last spoke; an answer to a tool's question does not count."""
-    forgetting: str | None
-    """What the user was just asked to confirm that it is deleted."""
-    leaving: bool
-    """Whether the user has just taken leave in words that were left to the dialog; said again they end it."""
+    """The turn in which the user last spoke; an answer to a tool's question does not count. `route` writes it."""
+    forgetting: Annotated[str | None, Lifetime("reply")]
+    """What the user was just asked to confirm that it is deleted. `route` writes it."""
+    leaving: Annotated[bool, Lifetime("reply", False)]
+    """Whether the user has just taken leave in words that were left to the dialog; said again they end it. `route`
+    writes it."""
 
 
 class Person(Own, total=False):

@@ -1,4 +1,4 @@
-"""Writes `docs/reference.md` from docstrings, settings, commands, prompts and events, for `make reference`."""
+"""Writes `docs/reference.md` from docstrings, slash commands, prompts and events, for `make reference`."""
 
 import ast
 import inspect
@@ -30,7 +30,6 @@ from agents.toolkit.speaker import Silence
 from agents.toolkit.traits import Done, Items
 from agents.toolkit.undo import entered
 from app.assistant import Assistant, Turn
-from app.cli.command_line import application
 from app.composition import plugins_found
 from app.doors.slash_commands import commands
 from dialogs import Dialog, tools_in
@@ -84,6 +83,7 @@ PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
         (choice, Option, request, TooMany),
     ),
 )
+CLASSES = [member for _, _, members in PARTS for member in members if isinstance(member, type)]
 TURN_PARTS = (Turn, Assistant)
 SKIPPED = {"Replied", "Guessed", "View"}
 """Events that no door gets, and the base of the views."""
@@ -115,7 +115,7 @@ def page() -> str:
     parts += ["## Forms", paragraph(inspect.getdoc(form)), FORMS]
     parts += ["## Prompts", prompt_table()]
     parts += ["## Settings", SETTINGS]
-    parts += ["## Commands", *command_lines(), "## Slash commands", slash_table()]
+    parts += ["## Commands", COMMANDS, "## Slash commands", slash_table()]
     parts += ["## A turn", "from app.assistant import Assistant, Turn".join(("```python\n", "\n```"))]
     parts += [*map(described, TURN_PARTS), "## Events", EVENTS, *event_parts()]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
@@ -136,6 +136,7 @@ until the user says otherwise. Every field of a dialog's form has a default; one
 | `values.<choice> = […]` there | words that also mean a permitted value |"""
 SETTINGS = """In the environment, or in `.env`. [.env.example](../.env.example) explains each, with its default;
 a dialog's own stand in `dialogs/<name>/.env.example`."""
+COMMANDS = "The table is in the [README](../README.md#commands); `python -m app --help` lists them all."
 EVENTS = """Each is one JSON object with `v`, `seq`, `thread`, `turn`, `type`, and the fields below; one with `?` may be
 missing. `seq` counts within a turn, `turn` within the thread, both from 1.
 Fields may be added; a field is never renamed within one `v`."""
@@ -146,7 +147,10 @@ def described(member: Documented) -> str:
     if not isinstance(member, type):
         return f"### `{member.__name__}`\n\n```python\n{signature(member)}\n```\n\n{paragraph(inspect.getdoc(member))}"
     parts = [f"### `{member.__name__}`", paragraph(member.__doc__ and inspect.getdoc(member))]
-    parts.append(_field_table(fields(member)))
+    bases = [base for base in member.__mro__[1:] if base in CLASSES]
+    inherited = {name: field for base in bases for name, field in fields(base).items()}
+    parts.append(_field_table({name: it for name, it in fields(member).items() if inherited.get(name) != it}))
+    parts += [f"Its further fields are those of `{base.__name__}`." for base in bases]
     parts.append("\n".join(_methods(member)))
     return "\n\n".join(filter(None, parts))
 
@@ -265,27 +269,6 @@ def prompt_table() -> str:
         "`phrases.toml`, `form.toml`, `forms/`, `confirm.toml`, `standin.toml`."
     )
     return "\n".join([intro, "", "| file | variables, or what is in it |", "| --- | --- |", *rows])
-
-
-def command_lines() -> Iterator[str]:
-    """Yield a table of the commands."""
-    yield "`python -m app` comes before each. `--help` behind a command explains its arguments and options."
-    yield "\n".join(["| command | what |", "| --- | --- |", *_commands(application(), ())])
-
-
-def _commands(group: Any, above: Sequence[str]) -> Iterator[str]:
-    for name, command in sorted(group.commands.items()):
-        path = (*above, name)
-        if not hasattr(command, "commands") or getattr(command, "invoke_without_command", False):
-            yield f"| `{cell(' '.join([*path, *_arguments(command)]))}` | {cell(command.help or '')} |"
-        if hasattr(command, "commands"):
-            yield from _commands(command, path)
-
-
-def _arguments(command: Any) -> Iterator[str]:
-    for parameter in command.params:
-        if parameter.param_type_name == "argument":
-            yield (parameter.metavar or parameter.name or "").upper()
 
 
 def slash_table() -> str:

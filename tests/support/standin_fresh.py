@@ -10,12 +10,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from agents.events import Interrupt, Message, ToolStart
 from app.assistant import Turn
 from prompts import sentence
-from tests.dialogs.orders.files import fill_with_catalogue
 from tests.support.standin_table import SIDE_BY_SIDE, TABLES, TODOS, Standin, changes, standin
 
 FRESH = TABLES / "fresh"
@@ -120,7 +120,7 @@ async def _say(room: Standin, user: str, text: str, lang: str) -> tuple[frozense
 
 async def counted(folder: Path, lang: str) -> tuple[Counter[str], Counter[bool], list[str]]:
     """Say all sentences of a language; return the verdicts, those that an example covers, and lines on the others."""
-    fill_with_catalogue(folder / "said.db")
+    import_module("tests.dialogs.orders.files").fill_with_catalogue(folder / "said.db")
     side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
     async with standin(folder / "said.db") as room:
 

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-import dialogs.planner
 from agents.language.text.stems import words
 from agents.toolkit.traits import traits_of
+from app.composition import dialogs_of
 from app.plugins.standin import RulesModel
 from app.plugins.standin.vocabulary import vocabulary
 from prompts import card
 from tests.support.rules_prompt import rules_prompt
 
-TOOLS = {tool.name: tool for tool in dialogs.planner.dialog.tools}
+PLANNER = dialogs_of().get("planner")
+TOOLS = {tool.name: tool for tool in PLANNER.tools} if PLANNER else {}
 WRITING = [name for name, tool in TOOLS.items() if traits_of(tool).effect == "write"]
 LANGS = ("en", "ru", "zh")
 

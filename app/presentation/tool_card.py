@@ -139,8 +139,8 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
                 lines += _of_file(path, everything.get(path.stem, []), is_optional=is_optional)
         lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
-        lines += [*of_forms(speakers, lang), *_of_prompts(lang)]
-    return lines
+        lines += _of_prompts(lang)
+    return [*lines, *of_forms(speakers, FALLBACK)]
 
 
 def text_faults(text: str, allowed: Sequence[str]) -> list[str]:
@@ -287,6 +287,8 @@ def _origin(tool: BaseTool) -> object:
 def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
     """Return a line for every rule that no model is told, and for every text that is missing, with its file."""
     missing = [line for lang in langs for line in _missing(speakers, lang)]
+    # A translation that lags behind its form is not used; the question of the fallback language is.
+    missing += [line for lang in langs if lang != FALLBACK for line in of_forms(speakers, lang)]
     # A dialog that nobody can ask for stands first.
     return sorted(
         [*_untold(speakers), *unasked(speakers), *missing], key=lambda line: "has no examples of requests" not in line

@@ -33,20 +33,10 @@ def speak(now: Situation) -> Move:
     done = [result.call for result in now.results]
     is_filled = any(call.name == FILL_FORM for call in done)
     remaining = [call for call in plan.calls if call not in done and not (is_filled and call.name == FILL_FORM)]
-    if remaining and plan.unsure and not _is_answer(now, remaining):
+    if remaining and plan.unsure:
         shall = {"calls": [{"name": it.name, "args": it.args} for it in plan.calls], "foreign": plan.foreign}
         return Move(said_back(now, remaining), notes={"shall": shall})
     return Move("", _first_of(now, remaining)) if remaining else _answer(now, plan)
-
-
-def _is_answer(now: Situation, calls: Sequence[PlannedCall]) -> bool:
-    """Tell whether a message only fills in the field that the form has just asked for."""
-    asks = now.asks
-    return (
-        bool(asks)
-        and asks["tool"] == FILL_FORM
-        and [(it.name, [*it.args]) for it in calls] == [(FILL_FORM, [asks["slot"]])]
-    )
 
 
 def hand_back(wish: str, text: str = "") -> Move:

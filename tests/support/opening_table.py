@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.events import Message, ToolStart
-from agents.toolkit.traits import traits_of
 from app.assistant import Turn
 from tests.support.standin_table import SIDE_BY_SIDE, Standin, standin
 
@@ -24,12 +23,11 @@ PLACES = [(path.parents[1].name, path.stem) for path in sorted(DIALOGS.glob("*/o
 
 @dataclass(frozen=True)
 class Opening:
-    """A sentence, the dialogs that spoke or whose tools were called, the answer, and the tools that wrote."""
+    """A sentence, the dialogs that spoke or whose tools were called, and the answer."""
 
     text: str
     dialogs: frozenset[str]
     reply: str
-    written: frozenset[str]
 
 
 def sentences(dialog: str, lang: str) -> list[str]:
@@ -57,10 +55,7 @@ async def _answer(room: Standin, user: str, text: str, lang: str) -> Opening:
     messages = [event for event in events if isinstance(event, Message)]
     spoke = {message.speaker for message in messages} | {(await room.assistant.state(user) or {}).get("dialog")}
     acting = frozenset(name for name, tools in dialogs.items() if name in spoke or called & tools)
-    writes = {
-        tool.name for speaker in room.assistant.speakers for tool in speaker.tools if traits_of(tool).effect == "write"
-    }
-    return Opening(text, acting, " / ".join(message.text for message in messages), frozenset(called & writes))
+    return Opening(text, acting, " / ".join(message.text for message in messages))
 
 
 async def _report() -> None:

@@ -24,9 +24,9 @@ async def test_most_openings_reach_their_dialog_and_none_another(tmp_path: Path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lang", TODOS)
-async def test_a_subject_that_is_only_mentioned_writes_nothing(tmp_path: Path, lang: str) -> None:
-    """Sayings, what others said, suppositions and complaints: a dialog may ask about them, and notes none of them."""
+async def test_a_subject_that_is_only_mentioned_begins_no_dialog(tmp_path: Path, lang: str) -> None:
+    """Sayings, what others said, suppositions and complaints: each has a word that may begin a dialog."""
     texts = (TABLES / lang / "mentions.txt").read_text("utf-8").splitlines()
     outcomes = await openings(tmp_path / "said.db", lang, texts)
-    assert [(opening.text, opening.written) for opening in outcomes if opening.written] == []
+    assert [(opening.text, opening.dialogs) for opening in outcomes if opening.dialogs] == []
     assert [opening.text for opening in outcomes if not opening.reply] == []

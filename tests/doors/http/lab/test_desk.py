@@ -46,7 +46,6 @@ async def answers(page: Page, text: str) -> None:
     await expect(page.get_by_label("What the user says")).to_be_visible()
 
 
-@pytest.mark.xfail(reason="the stand-in asks first: say this conversation anew", strict=False)
 async def test_a_return_is_played_by_clicks(assistant: Assistant, settings: Settings) -> None:
     """An order is found and an item of it sent back; a wrong number is mended, a step is taken back; it is exported."""
     async with browsing(assistant, WIDE, "en-US", is_dark=False, settings=settings) as page:
@@ -99,7 +98,6 @@ TURNS: Sequence[tuple[str, Sequence[tuple[str, Mapping[str, str]]]]] = (
 """What the user says, and the tools that the person calls before the answer."""
 
 
-@pytest.mark.xfail(reason="the stand-in asks first: say this conversation anew", strict=False)
 async def test_ten_turns_become_data_and_a_test(assistant: Assistant, settings: Settings, tmp_path: Path) -> None:
     """Ten turns with the shop become lines of data without real identifiers, and a test that a clean checkout passes.
 

@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from agents.conversation import switch
 from agents.conversation.changes import Change, Update
 from agents.language.text.vocabulary import is_said
+from agents.memory.inbox import storable
 from agents.memory.ledger import Doubtful, Write, WriteBusy
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.nodes.tools import remember_form, tool_state
@@ -80,7 +81,11 @@ class UndoNode:
         context, state = runtime.context, change.state
         if state.get("undo_asked") or state.get("undid", -1) >= state["turn"] - 1 or context.undo is None:
             return ""
-        standing = [it for it in await context.undo.writes(context.thread, context.user) if not it.is_undone]
+        logged = await context.undo.writes(context.thread, context.user)
+        if storable(state["heard"]["id"]) in {it.undone_by for it in logged}:
+            # An undo that was cut off goes on: what it had taken back is told.
+            return ""
+        standing = [it for it in logged if not it.is_undone]
         last = standing[-1] if standing else None
         if last is None or last.tool == FORGOTTEN or not 0 < last.turn < state["turn"] - 1:
             return ""

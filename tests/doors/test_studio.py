@@ -104,10 +104,10 @@ async def test_studio_can_talk(server: Server) -> None:
     """The assistant speaks first, a dialog takes over and keeps the conversation and its language, turn after turn."""
     assert (await server.talk(None))[0][1].startswith("Hello!")
     assert (await server.talk("давай познакомимся"))[0][0] == "profile"
-    ((speaker, text),) = await server.talk("я медсестра")
+    ((speaker, text),) = await server.talk("я работаю медсестрой")
     assert speaker == "profile"
-    assert text.startswith("Записано: опыт — медсестра")
-    assert [speaker for speaker, _ in await server.talk("добавь в список молоко")] == ["planner"]
+    assert text.startswith("Записано: опыт — медсестрой")
+    assert [speaker for speaker, _ in await server.talk("добавь молоко в список")] == ["planner"]
     assert "молоко" in (await server.talk("покажи мой список"))[0][1]
 
 
@@ -115,14 +115,14 @@ async def test_studio_has_the_whole_history(server: Server, tmp_path: Path) -> N
     """With the saver that `langgraph.json` names each step can be seen and gone back to; `forget` removes them."""
     async with server.own_saver():
         await server.talk("let's get acquainted")
-        await server.talk("I am a nurse")
+        await server.talk("I work as a nurse")
         async with server.run() as graph:
             history = [step async for step in graph.aget_state_history(CONFIG)]
             assert [step.next for step in history if step.metadata] == [
                 *[(), ("receive",), ("conversation",), ("receive",), ("__start__",)] * 2
             ]
             first = next(step for step in history if len(step.values.get("messages", [])) == 2 and not step.next)
-            asked: Any = {"messages": [HumanMessage("I am a pilot")]}
+            asked: Any = {"messages": [HumanMessage("I work as a pilot")]}
             forked = await graph.ainvoke(asked, first.config)
             assert "pilot" in forked["messages"][-1].text
         assert "nurse" not in (await server.talk("show my profile"))[0][1]
@@ -137,7 +137,7 @@ async def test_studio_encrypts_its_threads(server: Server, monkeypatch: pytest.M
     path = Path("var/dialogs.db")
     async with server.own_saver():
         await server.talk("let's get acquainted")
-        await server.talk("I am a pomologist")
+        await server.talk("I work as a pomologist")
         assert not any(b"pomologist" in file.read_bytes() for file in path.parent.glob("dialogs.db*"))
     async with server.own_saver():
         assert "pomologist" in (await server.talk("show my profile"))[0][1]

@@ -77,19 +77,19 @@ async def test_two_versions_play_side_by_side(postgres_server: PostgresServer, t
         people = People(await doors.enter_async_context(present.door()))
         async with present.command("worker"):
             await people.say("ann", "Let's get acquainted")
-            ann = await people.say("ann", "I have been a nurse for ten years")
+            ann = await people.say("ann", "I have worked as a nurse for ten years")
             assert ann["version"] == 1
             async with both_play(people, coming):
                 people.doors.append(await doors.enter_async_context(coming.door()))
                 while ann["version"] == 1:
                     ann = await people.say("ann", "show my profile")
             answered = people.by(NEXT)
-            ann = await people.say("ann", "first aid, swimming")
+            ann = await people.say("ann", "I know first aid and swimming")
             assert (ann["version"], people.by(NEXT)) == (1, answered)
             still_open = both_play(people, coming)
             await doors.enter_async_context(still_open)
         answered = people.by(PRESENT)
-        ann = await people.say("ann", "chess and hiking")
+        ann = await people.say("ann", "I like chess and hiking")
         await people.remind(lambda: people.by(NEXT) >= 3 * BY_EACH)
         assert (ann["version"], people.by(PRESENT)) == (2, answered)
     assert ann["form"] == {

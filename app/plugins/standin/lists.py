@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agents.state.message_notes import notes_of
 from app.plugins.standin.patterns import Match
 from app.plugins.standin.situation import PROTOCOL, Situation, results
-from app.plugins.standin.values import REFERRING, items, number, vague
+from app.plugins.standin.values import REFERRING, items, last_few, number, vague
 from app.plugins.standin.vocabulary import StandinVocabulary
 
 _ENTRY = re.compile(r"^\s*(\d+)[.)]\s+(.+?)\s*$", re.MULTILINE)
@@ -82,9 +82,19 @@ def spoken_of(now: Situation) -> list[str]:
     for message in reversed(now.before):
         if "dialog" in notes_of(message):
             break
-        calls = message.tool_calls if isinstance(message, AIMessage) else []
-        names += [notes_of(message).get("served", ""), *(call["name"] for call in calls)]
+        names += tools_of(message)
     return names
+
+
+def is_seen(now: Situation, tool: str) -> bool:
+    """Tell whether the speaker has shown the list of a tool's things, or changed it, before the user's last words."""
+    return any(alike(name, tool) for message in now.before for name in tools_of(message))
+
+
+def tools_of(message: BaseMessage) -> list[str]:
+    """Return the tools that a message served or calls."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return [notes_of(message).get("served", ""), *(call["name"] for call in calls)]
 
 
 def _recency(tool: str, spoken: Sequence[str]) -> int:
@@ -102,7 +112,8 @@ def naming_list(now: Situation, match: Match) -> str:
         return match.text
     verb, spoken = pattern.tool.partition("_")[0], spoken_of(now)
     tool = min(owner.tools, key=lambda name: (_recency(name, spoken), not name.startswith(f"{verb}_")))
-    if tool == pattern.tool or not tool.startswith(f"{verb}_"):
+    is_counted = number(match.slots[slot], now.words) is not None and _recency(tool, spoken) < len(spoken)
+    if (tool == pattern.tool and not is_counted) or not tool.startswith(f"{verb}_"):
         return match.text
     fitting = (it for it in now.phrases.patterns if it.tool == tool and it.slots == {slot} and not it.is_weak)
     return next((it.example.replace(f"{{{slot}}}", match.slots[slot]) for it in fitting), match.text)
@@ -133,6 +144,8 @@ def _one(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> List
     if (place := number(raw, words)) is not None:
         place = max(listing, default=0) if place == -1 else place
         return ListReference((place,)) if place in listing else ListReference(unknown=(raw,))
+    if count := last_few(raw, words):
+        return ListReference(tuple(sorted(listing)[-count:]))
     key, telling = words.key(raw), {*words.stems(raw)} - words.listed("nouns") - words.fillers
     named = [place for place, entry in listing.items() if words.key(_MARK.sub("", entry)) == key][:1]
     near = named or [it for it, entry in listing.items() if telling and telling <= {*words.stems(entry)}]

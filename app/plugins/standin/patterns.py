@@ -182,6 +182,12 @@ class Match:
     text: str
 
     @property
+    def names_only(self) -> bool:
+        """Whether it has no word but the name of a list, which may belong to the words before it."""
+        said = {stem.removeprefix(_FILLER) for stem in self.pattern.literals}
+        return not self.slots and said <= vocabulary(self.pattern.lang).listed("nouns")
+
+    @property
     def is_exact(self) -> bool:
         """Whether the fixed words are said as the example has them: "added" is not "add"."""
         lexicon = vocabulary(self.pattern.lang)

@@ -209,7 +209,7 @@ class Filler:
         listing = lists.entries_of(self.now, self.tool)
         if listing is None:
             numbers = [values.number(piece, words) or 0 for piece in values.items(raw, words)]
-            if min(numbers, default=0) < 1:
+            if min(numbers, default=0) < 1 or (shown_by and not lists.is_seen(self.now, self.tool)):
                 raise NeedsCall(PlannedCall(shown_by, {}) if shown_by else None)
             return numbers
         if not listing:
@@ -271,7 +271,7 @@ def understand(now: Situation) -> Plan:
         plan.calls = [PlannedCall(call["name"], call["args"]) for call in shall["calls"]]
         plan.foreign = shall["foreign"]
     elif now.wishes and not _is_answer(now):
-        if not all(it.pattern.owner or is_plain(now, it) for it in now.wishes):
+        if _is_cut(now) or not all(it.pattern.owner or is_plain(now, it) for it in now.wishes):
             return plan
         for match in now.wishes:
             _follow(now, plan, match)
@@ -295,7 +295,7 @@ def _answered(now: Situation) -> Any:
     kind, is_form = now.tools[now.asks["tool"]][now.asks["slot"]].kind, now.asks["tool"] == FILL_FORM
     if kind not in (*OPEN, *REFERRING, *IDENTIFIERS):
         return now.asks if _is_answer(now) else None
-    is_order = (is_form and now.phrases.begins_order(now.heard)) or now.phrases.holds_wish(now.heard)
+    is_order = (is_form and now.all_phrases.begins_order(now.heard)) or now.phrases.holds_wish(now.heard)
     return now.asks if values.is_name(now.heard, now.words) and not is_order else None
 
 
@@ -356,7 +356,21 @@ def is_sure(now: Situation, match: Match) -> bool:
     is_told = pattern.of_form and pattern.is_telling and bool(asked)
     is_bounded = is_told or all(pattern.is_bounded(it, now.tools[pattern.tool]) for it in opened)
     are_names = all(values.is_name(match.slots[it], now.words) for it in opened)
-    return not now.writes(pattern.tool) or (match.is_exact and is_bounded and are_names)
+    is_plain_write = match.is_exact and is_bounded and are_names and not _counts_unseen(now, match)
+    return not now.writes(pattern.tool) or is_plain_write
+
+
+def _counts_unseen(now: Situation, match: Match) -> bool:
+    """Tell whether a wish counts on a list that nobody has named or seen: "delete the second one"."""
+    places = [match.slots[it] for it in match.slots if it in REFERRING]
+    is_counted = any(values.number(raw, now.words) or values.last_few(raw, now.words) for raw in places)
+    return match.pattern.is_weak and is_counted and not lists.is_seen(now, lists.tool_for(now, match))
+
+
+def _is_cut(now: Situation) -> bool:
+    """Tell whether a wish for a change may go on in the next one: "delete all my to-dos and reminders"."""
+    pairs = zip(now.wishes, now.wishes[1:], strict=False)
+    return any(now.writes(first.pattern.tool) and second.names_only for first, second in pairs)
 
 
 def is_plain(now: Situation, match: Match) -> bool:

@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from app.plugins.standin.lists import is_list
+from app.plugins.standin.lists import entries_of, is_list
 from app.plugins.standin.patterns import FILL_FORM
 from app.plugins.standin.situation import HELP, PROTOCOL, SEARCH, CallResult, PlannedCall, Situation
+from app.plugins.standin.values import REFERRING
 from app.plugins.standin.vocabulary import sentence
 from prompts import FALLBACK, card, carded, table
 
@@ -67,18 +68,36 @@ def not_understood(now: Situation) -> str:
 
 
 def said_back(now: Situation, calls: Sequence[PlannedCall]) -> str:
-    """Say what these calls would do, and ask whether they shall."""
-    return sentence("shall", now.lang, what="; ".join(_worded(now, call) for call in calls))
+    """Say what these calls would do, and ask whether they shall. Who only looks changes nothing and is not named."""
+    writing = [call for call in calls if now.writes(call.name)] or calls
+    return sentence("shall", now.lang, what="; ".join(_worded(now, call) for call in writing))
 
 
 def _worded(now: Situation, call: PlannedCall) -> str:
     files = ("confirm", f"{now.own.dialog}/confirm" if now.own else "confirm")
     titles, labels = ({**table(files[0], now.lang)[it], **table(files[1], now.lang).get(it, {})} for it in TEXTS)
     labels |= {name: field["label"] for name, field in now.fields.items()}
-    shown = {name: _quoted(value, now.lang) for name, value in call.args.items() if value not in (None, "")}
+    shown = {
+        name: _quoted(_named(now, call, name), now.lang) for name in call.args if _is_shown(now, call, name, labels)
+    }
     is_plain = len(shown) == 1 and call.name != FILL_FORM
     args = ", ".join(value if is_plain else f"{labels.get(name, name)} {value}" for name, value in shown.items())
     return sentence("call", now.lang, what=titles.get(call.name, call.name.replace("_", " ")), args=args)
+
+
+def _is_shown(now: Situation, call: PlannedCall, name: str, labels: Mapping[str, str]) -> bool:
+    """Tell whether an argument is said back: it has a value, and is no choice that has no words of its own."""
+    parameter = now.tools[call.name].get(name)
+    is_silent = parameter is not None and parameter.kind == "choice" and not parameter.required and name not in labels
+    return call.args[name] not in (None, "") and not is_silent
+
+
+def _named(now: Situation, call: PlannedCall, name: str) -> object:
+    """Return an argument's value, with the entries themselves in place of their numbers."""
+    value, entries = call.args[name], entries_of(now, call.name) or {}
+    if name not in REFERRING:
+        return value
+    return [entries.get(it, it) for it in value] if isinstance(value, list) else entries.get(value, value)  # type: ignore[call-overload]
 
 
 def _quoted(value: object, lang: str) -> str:

@@ -200,13 +200,21 @@ class Situation:
     @cached_property
     def phrases(self) -> Phrasebook:
         """Return the phrases of everything in reach; the speaker's own ones have no owner."""
+        # After the user has taken a switch back, the message is meant for this dialog.
+        return self._phrasebook(is_alone=bool(self.facts.get("undone")))
+
+    @cached_property
+    def all_phrases(self) -> Phrasebook:
+        """Return the phrases of everybody, also of those who are not meant."""
+        return self._phrasebook(is_alone=False)
+
+    def _phrasebook(self, *, is_alone: bool) -> Phrasebook:
         own, examples = self.own, self.facts.get("examples") or {}
         sources = tuple(PhraseSource(name) for name in self.tools if name not in self.facts.get("helpers", {}))
         if own:
             # The dialog's own entry phrases count too: inside the dialog they ask for nothing more.
             sources += own.sources("")
-        # After the user has taken a switch back, the message is meant for this dialog.
-        if not self.facts.get("undone"):
+        if not is_alone:
             sources += tuple(it for helper in self.helpers if helper != own for it in helper.sources(helper.tool))
             names = {source.tool for source in sources}
             sources += tuple(PhraseSource(name, name) for name in self.facts.get("tools", ()) if name not in names)

@@ -161,10 +161,18 @@ def number(raw: str, words: StandinVocabulary) -> int | None:
     named = [stem for stem in stems if values[stem] is not None]
     # "The second one", "the last one": "one" only stands for the thing.
     named = [stem for stem in named if stem not in nouns] or named
-    if len(named) > 1 and -1 in values.values():
+    if len(named) == 2 and {values[stem] for stem in named} == {-1, 1}:
         named = [stem for stem in named if values[stem] == -1]
     others = {stem for stem in stems if values[stem] is None} - nouns - words.fillers
     return values[named[0]] if len(named) == 1 and not others else None
+
+
+def last_few(raw: str, words: StandinVocabulary) -> int | None:
+    """Return how many entries at the end of a list the words name ("the last two"); None if they name no such."""
+    stems = words.stems(moment_words(words.lang).figured(plain(raw)))
+    last = [stem for stem in stems if words.numbers.get(stem) == -1]
+    rest = " ".join(stem for stem in stems if stem not in last)
+    return number(rest, words) if len(last) == 1 and rest else None
 
 
 def vague(raw: str, words: StandinVocabulary) -> bool:

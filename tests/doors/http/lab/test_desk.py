@@ -154,7 +154,7 @@ async def exported(page: Page, form: str) -> str:
 
 async def return_of_the_bottle(page: Page) -> Mapping[str, object]:
     """Return the arguments that send back the bottle of the order that a tool has just shown."""
-    order = json.loads(await page.locator(".prompt pre").last.text_content() or "")
+    order = json.loads((await page.locator(".prompt pre").last.text_content() or "").partition("\n")[0])
     bottle = next(item["item_id"] for item in order["items"] if item["name"] == "Water Bottle")
     paid = order["payment_history"][0]["payment_method_id"]
     return {"order_id": order["order_id"], "item_ids": [bottle], "payment_method_id": paid}

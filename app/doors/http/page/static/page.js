@@ -69,7 +69,7 @@ if (log) {
   document.addEventListener("dragover", (event) => { if (files && event.dataTransfer.types.includes("Files")) event.preventDefault(); });
   document.addEventListener("drop", (event) => { if (attach(event.dataTransfer.files)) event.preventDefault(); });
   text.addEventListener("input", offerCommands);
-  text.addEventListener("blur", () => { commands.hidden = true; });
+  text.addEventListener("blur", () => { if (commands) commands.hidden = true; });
   commands?.addEventListener("mousedown", (event) => {
     event.preventDefault();
     takeCommand(event.target.closest("[data-command]"));

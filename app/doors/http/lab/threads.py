@@ -1,13 +1,15 @@
 """The pages on threads: the list, one thread, its state at each kept turn, a test of it, and the same replayed."""
 
-from typing import Annotated
-from urllib.parse import quote
+from typing import Annotated, get_args
+from urllib.parse import quote, urlencode
 
 from fastapi import HTTPException, Query, Response
 
+from agents.state.verdict import Kind as Verdict
 from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
 from app.doors.http.lab.visit import Nested, Number, Text, Visiting, as_file, led_to, new_router
 from app.lab.folder import named_after
+from app.lab.thread_search import ThreadQuery, ThreadSearch
 from app.lab.threads import replay, view
 from app.lab.variants import LabVariant
 from app.presentation.listing import first_line, moment, state_lines
@@ -15,8 +17,6 @@ from app.presentation.texts import say
 from app.remote.yaml_file import validated
 from app.replay.trace_test import test_of
 
-MOST_LISTED = 200
-"""Threads in the list."""
 router = new_router()
 Name = Annotated[str, Query(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE)]
 
@@ -27,11 +27,13 @@ def address_of(thread: str) -> str:
 
 
 @router.get("/lab/threads")
-async def threads(visit: Visiting) -> str:
-    """List the threads, the latest first."""
-    infos = (await visit.assistant.threads())[:MOST_LISTED]
-    rows = [(address_of(info.thread), info, first_line(info), moment(info.active_ms)) for info in infos]
-    return visit.page("threads", rows=rows)
+async def threads(visit: Visiting, query: Annotated[ThreadQuery, Query()]) -> str:
+    """List the threads that are wanted, the latest first."""
+    found = await ThreadSearch(visit.assistant, query).page()
+    rows = [(address_of(info.thread), info, first_line(info), moment(info.active_ms)) for info in found.rows]
+    wanted = {name: value for name, value in query.model_dump(exclude_defaults=True).items() if name != "before"}
+    more = None if found.next is None else f"/lab/threads?{urlencode({**wanted, 'before': found.next})}"
+    return visit.page("threads", rows=rows, query=query, more=more, is_asked=bool(wanted), verdicts=get_args(Verdict))
 
 
 @router.get("/lab/thread")

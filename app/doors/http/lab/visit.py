@@ -40,6 +40,11 @@ def text(key: str, lang: str, /, **facts: object) -> str:
     return sentence("lab" if key.partition(".")[0] in table("lab", FALLBACK) else "page", key, lang, **facts)
 
 
+def link(lang: str) -> tuple[str, str]:
+    """Return the address and the name of the lab, for the menu of whoever may use it."""
+    return "/lab", text("lab", lang)
+
+
 @dataclass(frozen=True)
 class LabVisit:
     """One request of somebody in the lab."""

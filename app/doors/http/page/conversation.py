@@ -1,6 +1,7 @@
 """A conversation as the page shows it: what was said, and answers that are being made, as a stream of HTML."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -152,7 +153,11 @@ class Conversation:
         return Markup().join([*drawn, question, *begun]), new[-1].row if new else after
 
     async def news(self, place: "PagePosition") -> AsyncIterator[bytes]:
-        """Yield what was said since a place, which moves on, for a page that shows the rest."""
+        """Yield what was said and left since a place, which moves on, for a page that shows the rest."""
+        left = await self.assistant.branches.left(self.thread)
+        if gone := left - place.left:
+            yield format_sse_event(event="left", data_str=json.dumps(sorted(gone)))
+        place.left = left
         drawn, place.row = await self.log(place.row, place.running)
         place.running = {answer.turn.id for answer in self.answers.running_in(self.thread)}
         if drawn:
@@ -228,10 +233,14 @@ class Conversation:
 
 @dataclass
 class PagePosition:
-    """How far a page shows a conversation: the last row of the transcript, and the messages whose answers it reads."""
+    """How far a page shows a conversation: up to which row of the transcript.
+
+    `running` are the messages whose answers it reads, `left` those whose turns it was told to take away.
+    """
 
     row: int
     running: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
 
 
 def address_of(thread: str) -> str:

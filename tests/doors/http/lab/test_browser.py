@@ -20,7 +20,7 @@ from app.doors.telegram.bot import ServiceBot
 from app.lab.folder import LabFolder
 from app.lab.simulation import SimulatedUser
 from app.settings import Settings
-from tests.doors.http.page.test_browser import AXE_SOURCE, DESKTOP, PHONE, browsing, too_small
+from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, too_small
 from tests.support.telegram_server import BotApi
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
@@ -46,17 +46,6 @@ async def picture(page: Page, name: str) -> None:
     if SCREENS:
         await page.evaluate("document.activeElement?.blur()")
         await page.screenshot(path=Path(SCREENS) / f"lab-{name}.png")
-
-
-async def is_sound(page: Page) -> None:
-    """Check that nothing is wider than the screen, and that axe finds nothing serious."""
-    assert not await page.locator("body").evaluate("(body) => body.scrollWidth > innerWidth")
-    if AXE_SOURCE:
-        await page.evaluate(AXE_SOURCE)
-        problems = await page.evaluate("axe.run().then((results) => results.violations)")
-        worst = [each for each in problems if each["impact"] in ("serious", "critical")]
-        serious = [(each["id"], page.url, node["html"][:200]) for each in worst for node in each["nodes"]]
-        assert serious == []
 
 
 async def tell(page: Page, text: str, answer: str) -> None:

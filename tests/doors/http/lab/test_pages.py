@@ -10,12 +10,13 @@ import httpx
 import pytest
 
 from app.agent_files.mocks import Mock, MockOutcome
-from app.assistant import Assistant
+from app.assistant import Assistant, Turn
 from app.doors.http.lab.router import PAGES
 from app.doors.http.lab.visit import PARTS
 from app.lab.cases import Case, CaseTurn
 from app.lab.folder import LabFolder
 from app.lab.runs import CaseResult, LabRun
+from app.lab.thread_search import ThreadQuery, ThreadSearch
 from app.remote.yaml_file import read_yaml
 from app.settings import Settings
 from prompts import table
@@ -73,6 +74,51 @@ async def test_a_thread_is_looked_at(lab: httpx.AsyncClient) -> None:
     wrong = await lab.post("/lab/thread/replay", data={"name": "shop:ann", "variant.model": "nonsense"})
     assert (wrong.status_code, "LLM_MODEL" in wrong.text) == (409, True)
     assert (await lab.get("/lab/thread?name=nobody")).status_code == 409
+
+
+async def test_threads_are_found(lab: httpx.AsyncClient, assistant: Assistant) -> None:
+    """Words, user, tool, verdict, language and trouble find a thread; all that is asked of turns is asked of one."""
+    for thread, user in (("shop:bob", "bob"), ("shop:old", "ann")):
+        async for _ in assistant.play(Turn(thread=thread, text="what time is it?", user=user)):
+            pass
+    everything = {"shop:ann", "shop:bob", "shop:old"}
+    queries: dict[str, set[str]] = {
+        "words=MILK": {"shop:ann"},
+        "words=:BO": {"shop:bob"},
+        "user=An": {"shop:ann", "shop:old"},
+        "tool=add_todos": {"shop:ann"},
+        "tool=add_todos&trouble=true": set(),
+        "tool=current_time&user=bob": {"shop:bob"},
+        "tool=add_todos&verdict=stay": set(),
+        "verdict=stay&words=": everything,
+        "verdict=finished": set(),
+        "lang=ru": set(),
+        "lang=en": everything,
+        "words=%3Cb%3E": {"shop:ann"},
+    }
+    for query, wanted in queries.items():
+        shown = (await lab.get(f"/lab/threads?{query}")).text
+        assert {*re.findall(r'name=shop%3A(\w+)"', shown)} == {name.partition(":")[2] for name in wanted}, query
+    assert (await lab.get("/lab/threads?verdict=maybe")).status_code == 422
+
+
+async def test_threads_by_the_page(assistant: Assistant) -> None:
+    """A page ends with so many threads found, or read, and says where the next one begins; each is told once."""
+    for number in range(4):
+        async for _ in assistant.play(Turn(thread=f"t{number}", text="zebras" if number % 2 else "lions")):
+            pass
+
+    async def threads(words: str, **most: int) -> list[list[str]]:
+        pages, query = list[list[str]](), ThreadQuery(words=words)
+        while True:
+            page = await ThreadSearch(assistant, query, **most).page()
+            pages.append([info.thread for info in page.rows])
+            if page.next is None:
+                return pages
+            query = ThreadQuery(words=words, before=page.next)
+
+    assert await threads("", most_listed=2) == [["t3", "t2"], ["t1", "t0"], ["shop:ann"]]
+    assert await threads("zebra", most_read=2) == [["t3"], ["t1"], []]
 
 
 async def test_files_are_read_beside_the_loop(

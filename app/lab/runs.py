@@ -15,7 +15,7 @@ from agents.errors import UsageError
 from agents.events import TurnStart
 from app.agent_files.mocks import Mock
 from app.assistant import Assistant
-from app.lab.cases import Case
+from app.lab.cases import Case, Difference
 from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
 from app.lab.variants import LabVariant, ask, staged_as
@@ -45,6 +45,8 @@ class TurnResult(FilePart):
     trace: str = ""
     problems: tuple[str, ...] = ()
     """What the checks have found wrong."""
+    differences: tuple[Difference, ...] = ()
+    """The problems with what was expected and what came; none in a run of an earlier version."""
     calls: int = 0
     tokens: int = 0
     seconds: float = 0
@@ -223,11 +225,13 @@ async def _played(
     lang, user = case.lang or None, case.user or None
     for turn in case.turns:
         played = await play(assistant, turn.user, lang=lang, thread=thread, user=user, device=case.device)
+        differences = turn.expect.differences(played)
         yield TurnResult(
             user=turn.user,
             answer=played.answer,
             trace=played.trace,
-            problems=tuple(turn.expect.problems(played)),
+            problems=tuple(difference.problem for difference in differences),
+            differences=tuple(differences),
             calls=played.calls,
             tokens=played.tokens,
             seconds=round(played.seconds, 3),

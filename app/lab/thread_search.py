@@ -6,10 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from agents.memory.feedback import SIGNS
 from agents.memory.inbox import ThreadInfo
 from agents.state.verdict import Kind
 from app.assistant import Assistant
 from app.assistant.recording import Answered, Decided, Record, RecordedReply
+from app.lab.turn_notes import notes_of
 from app.remote.yaml_file import FilePart
 
 MOST_LISTED, MOST_READ = 50, 200
@@ -28,6 +30,10 @@ class ThreadQuery(FilePart):
     verdict: Kind | Literal[""] = ""
     trouble: bool = False
     """Whether something went wrong in the turn; with a tool: whether that has failed."""
+    label: str = Field(default="", max_length=100)
+    """Of a note of the team on one of its turns."""
+    rating: Literal["", "up", "down"] = ""
+    """What a user thinks of one of its turns."""
     before: int | None = Field(default=None, ge=0)
     """When the threads were active last before which the page begins, in Unix milliseconds."""
 
@@ -89,8 +95,20 @@ class ThreadSearch:
             return False
         if query.asks_of_turns and not any(map(query.fits, await self.assistant.records(info.thread))):
             return False
+        if not (await self._is_labelled(info.thread) and await self._is_rated(info.thread)):
+            return False
         words = query.words.casefold()
         if words in info.thread.casefold():
             return True
         lines = await self.assistant.history(info.thread)
         return any(words in line.text.casefold() for line in lines)
+
+    async def _is_labelled(self, thread: str) -> bool:
+        label = self.query.label.strip().casefold()
+        notes = await notes_of(self.assistant.memory.store, thread) if label else {}
+        return not label or any(label == each.casefold() for note in notes.values() for each in note.labels)
+
+    async def _is_rated(self, thread: str) -> bool:
+        sign = SIGNS.get(self.query.rating)
+        ratings = await self.assistant.memory.feedback.of(thread) if sign else []
+        return not sign or any(rating.sign == sign for rating in ratings)

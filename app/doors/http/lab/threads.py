@@ -11,6 +11,7 @@ from app.doors.http.lab.visit import Nested, Number, Text, Visiting, as_file, le
 from app.lab.folder import named_after
 from app.lab.thread_search import ThreadQuery, ThreadSearch
 from app.lab.threads import replay, view
+from app.lab.turn_notes import TurnNote, note
 from app.lab.variants import LabVariant
 from app.presentation.listing import first_line, moment, state_lines
 from app.presentation.texts import say
@@ -50,6 +51,17 @@ async def state(visit: Visiting, name: Name, turn: int) -> str:
     if facts is None:
         raise HTTPException(404)
     return visit.draw("state", state=state_lines(facts), turn=turn, name=name)
+
+
+@router.post("/lab/thread/note")
+async def write_note(visit: Visiting, name: Text, message: Text, labels: Text = "", text: Text = "") -> str:
+    """Keep what the visitor notes of a turn."""
+    if await visit.assistant.message(name, message) is None:
+        raise HTTPException(404)
+    own = dict.fromkeys(" ".join(label.split()) for label in labels.split(",") if label.strip())
+    noted = validated(TurnNote, {"labels": [*own], "text": text.strip(), "by": visit.visitor.holder})
+    await note(visit.assistant.memory.store, name, message, noted)
+    return visit.draw("note", thread=name, id=message, note=noted, is_saved=True)
 
 
 @router.post("/lab/thread/back")

@@ -12,7 +12,7 @@ from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
 from agents.events import Error, Interrupt
-from agents.memory.feedback import ShownTurn
+from agents.memory.feedback import SIGNS, ShownTurn
 from agents.memory.inbox import TO, TOLD, TranscriptLine, lines_of
 from agents.sources.attachments import MARKED, marks
 from agents.state.person import ASR, Quoted
@@ -40,8 +40,6 @@ PACE, PER_SECOND = 0.08, 40_000
 """Seconds between two frames, and the letters a second that a growing text may cost."""
 EDITABLE = ("message", ASR)
 """Where the words come from that a user may change and send again."""
-SIGNS = {"up": "👍", "down": "👎"}
-"""What the user may think of an answer, kept as the reactions of messengers are."""
 LONGEST_WORD = 500
 RETRY = 1_000
 """Milliseconds after which a browser comes back that has lost a stream."""

@@ -5,18 +5,22 @@ import threading
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
 
+from agents.memory.feedback import ShownTurn
 from app.agent_files.mocks import Mock, MockOutcome
 from app.assistant import Assistant, Turn
 from app.doors.http.lab.router import PAGES
 from app.doors.http.lab.visit import PARTS
-from app.lab.cases import Case, CaseTurn
+from app.lab.cases import Case, CaseTurn, Expected
 from app.lab.folder import LabFolder
 from app.lab.runs import CaseResult, LabRun
 from app.lab.thread_search import ThreadQuery, ThreadSearch
+from app.lab.threads import view
+from app.lab.turn_notes import notes_of
 from app.remote.yaml_file import read_yaml
 from app.settings import Settings
 from prompts import table
@@ -26,6 +30,7 @@ from tests.support.until import until
 
 pytestmark = pytest.mark.needs("planner")
 THREAD = "/lab/thread?name=shop:ann"
+URLENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 TEMPLATES = Path("app/doors/http/lab/templates")
 
 
@@ -100,6 +105,87 @@ async def test_threads_are_found(lab: httpx.AsyncClient, assistant: Assistant) -
         shown = (await lab.get(f"/lab/threads?{query}")).text
         assert {*re.findall(r'name=shop%3A(\w+)"', shown)} == {name.partition(":")[2] for name in wanted}, query
     assert (await lab.get("/lab/threads?verdict=maybe")).status_code == 422
+
+
+async def test_a_note_and_the_thumbs_of_users(lab: httpx.AsyncClient, assistant: Assistant) -> None:
+    """Notes of the team, and what users think, stand at the turn; threads are found by them; `forget` deletes them."""
+    turn = [turn for turn in (await view(assistant, "shop:ann"))[1] if turn.number][-1]
+    shown = ShownTurn("shop:ann", turn.id, "ann")
+    await assistant.memory.feedback.rate(shown, "ann", "👎", "where is <b>bread</b>?")
+    body = {
+        "name": "shop:ann",
+        "message": turn.id,
+        "labels": "wrong tool, <i>, wrong  tool",
+        "text": "lists <b>too much",
+    }
+    for _ in "12":
+        assert "Kept." in (await lab.post("/lab/thread/note", data=body)).text
+    page = (await lab.get(THREAD)).text
+    for words in ("👎", "where is &lt;b&gt;bread", "lists &lt;b&gt;too much", 'value="wrong tool, &lt;i&gt;"'):
+        assert words in page
+    for query, is_found in (
+        ("label=Wrong+tool", True),
+        ("label=tool", False),
+        ("rating=down", True),
+        ("rating=up", False),
+    ):
+        assert ("shop%3Aann" in (await lab.get(f"/lab/threads?{query}")).text) == is_found, query
+    assert (await lab.post("/lab/thread/note", data={**body, "message": "nothing"})).status_code == 404
+    await assistant.forgetting.thread("shop:ann")
+    assert await notes_of(assistant.memory.store, "shop:ann") == {}
+    assert await assistant.memory.feedback.of("shop:ann") == []
+
+
+async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> None:
+    """A case is a table of turns, handed out as CSV and taken back; nothing is replaced unasked, or by halves."""
+    folder = LabFolder(settings.lab_folder)
+    mocked = Case(turns=(CaseTurn(user="hi", expect=Expected(trace="hello")),), mocks=(Mock(tool="current_time"),))
+    folder.write("cases", "kept", mocked)
+    whole = {"file": "list", "about": "The list", "lang": "en", "criterion": "It is short.\nIt is polite."}
+    first = {"message": "=1+1", "calls": 'add_todos {"items": ["milk"]}\nlist_todos', "says": "Milk\nTea"}
+    rows = [{**first, "most_model_calls": "2", "holder": "planner"}, {"message": "second", "calls": ""}]
+    turns = [(f"turns[].{name}", value) for row in rows for name, value in row.items()]
+
+    async def save(**fields: str) -> httpx.Response:
+        content = urlencode([*{**whole, **fields}.items(), *turns])
+        return await lab.post("/lab/case", content=content, headers=URLENCODED)
+
+    assert (await save()).headers["hx-redirect"] == "/lab/case?name=list"
+    case = folder.read("cases", "list", Case)
+    assert [str(call) for call in case.turns[0].expect.calls] == ["add_todos(items=['milk'])", "list_todos()"]
+    assert (case.turns[0].expect.says, case.turns[1].user) == (("Milk", "Tea"), "second")
+    assert (await save(about="Else")).status_code == 409
+    assert (await save(is_kept="1")).status_code == 204
+    table = (await lab.get("/lab/cases/csv")).content
+    assert b"'=1+1" in table
+
+    async def take(data: bytes, **fields: str) -> httpx.Response:
+        return await lab.post("/lab/cases/csv", data=fields, files={"table": ("cases.csv", data)})
+
+    assert (await take(table)).status_code == 204
+    assert (folder.read("cases", "list", Case), folder.read("cases", "kept", Case)) == (case, mocked)
+    changed = b"case;message;says\nlist;hello;Hi\nnew;bye;Bye\n"
+    refused = await take(changed)
+    assert (refused.status_code, "would change: list" in refused.text, folder.names("cases")) == (
+        409,
+        True,
+        ["kept", "list"],
+    )
+    assert (await take(changed, replace="yes")).status_code == 204
+    assert folder.read("cases", "new", Case).turns[0].expect.says == ("Bye",)
+    for wrong, words in (
+        (b"\xff\xfe", "UTF-8"),
+        (b"case,message,colour\nx,y,z", "no column 'colour'"),
+        (b"case,says\nx,y", "case and message are needed"),
+        (b"case,message,calls\nx,y,add_todos [1]", "row 2, calls"),
+        (b"case,message,most_model_calls\nx,y,many", "row 2, most_model_calls"),
+        (b"case,message\n../x,y", "small letters"),
+        (b"case,message\n,y", "row 2, case"),
+        (b"case,message\n", "no row"),
+    ):
+        answer = await take(wrong, replace="yes")
+        assert (answer.status_code, words in answer.text) == (409, True), answer.text
+    assert folder.names("cases") == ["kept", "list", "new"]
 
 
 async def test_threads_by_the_page(assistant: Assistant) -> None:
@@ -188,8 +274,8 @@ async def _outcome(lab: httpx.AsyncClient, answer: httpx.Response) -> httpx.Resp
 async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: Settings) -> None:
     """A thread becomes a case, two variants are compared, and a person judges a result; what is wrong is said."""
     made = await lab.post("/lab/cases/from-thread", data={"name": "shop:ann"})
-    assert made.headers["hx-redirect"] == "/lab/file?kind=cases&name=shop-ann"
-    assert "what is on my list?" in (await lab.get("/lab/file?kind=cases&name=shop-ann")).text
+    assert made.headers["hx-redirect"] == "/lab/case?name=shop-ann"
+    assert "what is on my list?" in (await lab.get("/lab/case?name=shop-ann")).text
     choice = {"cases[]": "shop-ann", "variants.A.model": "local:rules", "variants.B.direct_switch": "no", "times": "1"}
     choice["id"] = "given-by-the-page"
     ran = await _outcome(lab, await lab.post("/lab/runs", data=choice))

@@ -1,5 +1,6 @@
 """The pages of a person in the assistant's place: who calls, what was said, an answer, and the way back."""
 
+import hashlib
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -96,9 +97,10 @@ async def seat(operator: Operator, visitor: Visiting, lang: Language, assistant:
 
 
 @router.get("/list")
-async def listed(operator: Operator, lang: Language, assistant: Served, here: Here = "") -> str:
-    """Return the calls, who holds what, and the latest conversations."""
-    return await _listed(assistant, lang, operator, here)
+async def listed(operator: Operator, lang: Language, assistant: Served, here: Here = "", mark: str = "") -> Response:
+    """Return the calls, who holds what, and the latest conversations, unless the page shows just that."""
+    drawn = await _listed(assistant, lang, operator, here)
+    return Response(status_code=204) if mark == _mark(drawn) else HTMLResponse(_marked(drawn))
 
 
 @router.post("/name")
@@ -171,7 +173,7 @@ async def _page(assistant: Assistant, lang: str, operator: Person, visitor: Key,
     if thread and not lines:
         raise HTTPException(404)
     facts: dict[str, object] = {"thread": thread, "operator": operator, "version": VERSION}
-    facts["listed"] = await _listed(assistant, lang, operator, thread)
+    facts["listed"] = _marked(await _listed(assistant, lang, operator, thread))
     if thread:
         facts |= {"said": _said(lines, lang), "news": _news(thread, lines, lang)}
         facts["foot"] = await _foot(assistant, thread, operator, lang)
@@ -191,6 +193,15 @@ async def _listed(assistant: Assistant, lang: str, operator: Person, here: str) 
         for thread, title in titles.items()
     ]
     return draw("seat_list", lang, rows=rows)
+
+
+def _mark(drawn: Markup) -> str:
+    return hashlib.sha256(drawn.encode()).hexdigest()[:12]
+
+
+def _marked(drawn: Markup) -> Markup:
+    """Return the list with what tells it from another one, so that it stays while somebody clicks into it."""
+    return drawn + Markup('<input type="hidden" name="mark" value="{}">').format(_mark(drawn))
 
 
 def _waiting(seat: Seat | None, operator: Person, now_ms: int) -> WaitingRow:

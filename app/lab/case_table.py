@@ -108,7 +108,7 @@ def csv_of(cases: Mapping[str, Case]) -> str:
     return f"\ufeff{written.getvalue()}"
 
 
-def read_csv(data: bytes) -> list[Row]:
+def read_csv(data: bytes) -> Sequence[Row]:
     """Return the rows of a CSV file, whose columns are named and stand between commas, semicolons or tabs.
 
     Raises UsageError: it is none; names what is wrong.

@@ -1,7 +1,7 @@
 """A thread under the lamp: what was said, who decided what and why, what tools did, and the same with another model."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from agents.errors import UsageError
@@ -79,9 +79,9 @@ async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[
         own = [line for line in lines if line.message_id == id]
         number = max((line.turn for line in own), default=0)
         answers = [line for line in own if line.role == "assistant"]
-        facts = {"number": number, "text": text, "answers": answers, "record": record, "is_kept": number in kept}
+        seen = TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept)
         rated = [rating for rating in ratings if rating.message_id == id]
-        turns.append(TurnView(**facts, id=id, note=notes.get(id, TurnNote()), ratings=rated))
+        turns.append(replace(seen, id=id, note=notes.get(id, TurnNote()), ratings=rated))
     return state or {}, turns
 
 

@@ -16,8 +16,8 @@ from app.assistant import Assistant
 from app.lab.desk_session import DeskSession
 from app.lab.folder import LabFolder
 from app.settings import Settings
-from tests.doors.http.lab.test_browser import WIDE, is_sound, picture
-from tests.doors.http.page.test_browser import PHONE, browsing
+from tests.doors.http.lab.test_browser import WIDE, picture
+from tests.doors.http.page.test_browser import PHONE, browsing, is_sound
 from tests.support.checkout import check_out
 from tests.support.fine_tuning import check_chat, shop_identifiers
 

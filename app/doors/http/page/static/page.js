@@ -379,15 +379,24 @@ function add(html) {
   // A question comes with its turn, which shows it itself where it is this tab's own.
   const question = added.querySelector(":scope > form"), isElsewhere = added.querySelector(":scope > .turn:not(.running)");
   if (!isElsewhere) question?.remove();
-  else for (const form of log.querySelectorAll("form.question:not(.answered)")) {
-    form.classList.add("answered");
-    form.querySelector("fieldset").disabled = true;
-  }
+  else closeForms(question);
   if (!added.firstElementChild) return;
   if (document.hidden) ring(added.querySelector(".answer, .question")?.textContent ?? "", address);
   htmx.swap(log, [...added.children].map((part) => part.outerHTML).join(""), { swapStyle: "beforeend" });
   if (wasAtEnd) toEnd();
   renewList();
+}
+// What somebody has filled in stays theirs; sent too late it is refused in words.
+function closeForms(question) {
+  for (const form of log.querySelectorAll("form.question:not(.answered)")) {
+    const isOpen = question && form.elements.question.value === question.elements.question.value;
+    const isUsed = form.contains(document.activeElement) || [...form.querySelectorAll(".field input")].some((field) => field.value);
+    if (isOpen) question.remove();
+    else if (!isUsed) {
+      form.classList.add("answered");
+      form.querySelector("fieldset").disabled = true;
+    }
+  }
 }
 function toggleDrawer() {
   const isOpen = body.classList.toggle("drawer-open");

@@ -29,7 +29,7 @@ from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import MOST_MESSAGES
 from agents.state.lifetime import beginnings
-from agents.state.person import RESULT, is_foreign, is_own
+from agents.state.person import ASIDE, RESULT, is_foreign, is_own
 from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, AnswerReading, is_meant
@@ -101,6 +101,8 @@ class Router:
         elif state["heard"]["text"] is None:
             # The user said nothing, so the question stays; it is put on the screen again.
             ask.announce(change)
+        elif state["heard"]["source"] == ASIDE:
+            self._leave_question(change)
         elif reading := self._answer(state, context):
             change.decide("answer", "stay", "answers what a tool asked")
             # "Done" is an answer, and so is what a button says.
@@ -116,8 +118,11 @@ class Router:
             change.put(foreign=state.get("foreign", False), spoke=state.get("spoke", 0))
             change.put(declined=state.get("declined", []), allowed=state.get("allowed", []))
         else:
-            ask.left(change)
-            self._choose(change)
+            self._leave_question(change)
+
+    def _leave_question(self, change: Change) -> None:
+        ask.left(change)
+        self._choose(change)
 
     def _watch(self, change: Change) -> None:
         """Let the observers that nothing spares watch the message, whoever hears it."""

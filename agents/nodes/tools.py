@@ -205,6 +205,7 @@ class ToolCalls:
             "behind": [],
             "more": False,
             "client": question.client,
+            "alone": question.alone,
         }
 
 

@@ -17,7 +17,9 @@ FORWARDED = "forwarded"
 """The source of a message that the user passes on and somebody else wrote."""
 RESULT = "result"
 """The source of a message with which a client brings the results of its own tools."""
-OF_USER = ("message", ASR, "choice", "page", "command")
+ASIDE = "aside"
+"""The source of a message with which the user leaves what a tool has asked: it is no answer to that."""
+OF_USER = ("message", ASR, ASIDE, "choice", "page", "command")
 """The sources of messages that are the user's own doing. What comes from anywhere else is read, and does nothing."""
 
 
@@ -76,7 +78,7 @@ class Heard(TypedDict):
     """What the user wrote; None when the assistant speaks first."""
     source: str
     """Where it comes from: "message", "asr" (spoken), "choice" (a button or a client's answer), "page", "command",
-    "forwarded"."""
+    "forwarded", "result", "aside"."""
     user: NotRequired[str]
     """The id of the user who wrote it; older threads do not have it."""
     quoted: NotRequired[list[Quoted]]

@@ -80,8 +80,8 @@ class Pending(Fields):
     behind: NotRequired[list[ToolCall]]
     """The calls of the same reply that run after it."""
     client: NotRequired[ToolCall | None]  # The call as the client has it, where not the user but the client answers.
-    more: NotRequired[bool]
-    """Whether the message that agreed says something else besides, which a speaker hears once the call is done."""
+    alone: NotRequired[bool]  # Whether the client is given the next call only behind this one's result.
+    more: NotRequired[bool]  # Whether the message that agreed also says something that is heard after the call.
 
 
 class TalkUpdate(Talk, total=False):

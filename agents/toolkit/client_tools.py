@@ -27,6 +27,8 @@ class ClientTool:
     name: str
     description: str
     parameters: Json
+    alone: bool = False
+    """Whether the client takes one call at a time."""
 
 
 class ClientResult(BaseModel):
@@ -57,7 +59,7 @@ def client_tools(offered: Sequence[ClientTool], taken: Collection[str]) -> dict[
 def _tool(name: str, offered: ClientTool) -> BaseTool:
     async def call(**args: object) -> Answer:
         asked = tool_call(name=offered.name, args=received(args), id=None)
-        question = Question(offered.name, kind=CLIENT, client=asked)
+        question = Question(offered.name, kind=CLIENT, client=asked, alone=offered.alone)
         return "", ToolResult(question=question)
 
     tool = StructuredTool(
@@ -83,7 +85,8 @@ def _unmarked(schema: Json) -> Json:
 
 def waiting_for_client(pending: Sequence[Pending]) -> list[Pending]:
     """Return the calls on the screen that the client is to run; none if the user is asked first."""
-    return [*takewhile(lambda call: call["kind"] == CLIENT, pending)]
+    calls = [*takewhile(lambda call: call["kind"] == CLIENT, pending)]
+    return calls[:1] if calls and calls[0].get("alone") else calls
 
 
 def matched(calls: Sequence[Pending], text: str) -> dict[str, str]:

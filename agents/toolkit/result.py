@@ -55,6 +55,8 @@ class Question:
     """The kind of question; empty: that of the tool that asks."""
     client: ToolCall | None = None
     """The call that the client is to run; None where the user is asked."""
+    alone: bool = False
+    """Whether the client runs it before it is given another call."""
 
     def __post_init__(self) -> None:
         if len(self.options) > MOST_ENTRIES:

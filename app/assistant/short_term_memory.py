@@ -21,7 +21,7 @@ SOURCES = {
     "assistant": ("llm", "greeting", "llm failure", COMMAND, "silence", PERSON),
 }
 """The sources that a message can have, by role."""
-COUNTED_AS = {"forwarded": "message"}
+COUNTED_AS = {"forwarded": "message", "aside": "message"}
 """What the other stored sources are among these; every other one is a command."""
 
 

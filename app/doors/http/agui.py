@@ -14,13 +14,14 @@ from agents import events
 from agents.events.views import Notice
 from agents.language.text.clean import safe_json
 from agents.state import SUPERVISOR
-from agents.state.person import RESULT
+from agents.state.person import ASIDE, RESULT
 from agents.toolkit.client_tools import written_results
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.questions.options import CONFIRM
 from app.assistant import Assistant, Turn
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.turn import Exchange
+from app.doors.client_answers import MARK
 from app.doors.http import exchange
 from app.doors.http.answers import Answer
 from app.doors.http.client_tools import bounded_results, described_tools
@@ -35,6 +36,7 @@ File = core.ImagePart | core.AudioPart | core.VideoPart | core.DocumentPart
 PATH = "/agui"
 OF_CLIENT = "client-"
 """Begins the ids of the calls that the front end makes itself."""
+ANSWER_FIRST = "Send the answer alone, and the message behind it."
 router = APIRouter(responses=exchange.FAULTS)
 
 
@@ -73,15 +75,18 @@ async def _heard(
     body: NewRun, turn: Turn, histories: Histories, reader: exchange.Reader
 ) -> tuple[Turn | None, Sequence[events.Event]]:
     """Return the turn to be played, and what is said before it. Raises HTTPException: the user says nothing."""
-    if body.resume:
+    last = body.messages[-1] if body.messages else None
+    is_aside = bool(body.resume) and await _is_aside(last, turn, histories.assistant)
+    if body.resume and is_aside and body.resume[0].status != "cancelled":
+        return None, [events.Error(code="no_answer", text=ANSWER_FIRST)]
+    if body.resume and not is_aside:
         try:
             return await _resumed(body.resume[0], turn, histories.assistant), ()
         except HTTPException as refusal:
             # Front ends expect this as an event of the run.
             return None, [events.Error(code="no_answer", text=refusal.detail)]
-    if not body.messages:
+    if last is None:
         return turn, ()
-    last = body.messages[-1]
     if not (isinstance(last, core.UserMessage) or _is_result(last)):
         raise HTTPException(422, exchange.LAST_IS_USERS)
     files = last.content if isinstance(last, core.UserMessage) and not isinstance(last.content, str) else []
@@ -90,9 +95,21 @@ async def _heard(
         raise HTTPException(422, exchange.EMPTY)
     *said, message = exchanges(body.messages)
     place = await histories.place(said, message, turn.id)
-    turn = replace(turn, text=message.text, source=message.source, after=place.after, before=place.before)
+    source = ASIDE if is_aside else message.source
+    turn = replace(turn, text=message.text, source=source, after=place.after, before=place.before)
     reading = await with_uploads(reader, turn, uploads[:MOST_PICTURES], FALLBACK)
     return reading.turn, [events.Message(speaker=SUPERVISOR, text=remark) for remark in reading.remarks]
+
+
+async def _is_aside(last: core.Message | None, turn: Turn, assistant: Assistant) -> bool:
+    """Tell whether the last message says something new beside the answer to a question."""
+    if not isinstance(last, core.UserMessage):
+        return False
+    heard = await assistant.last_message(turn.thread, turn.owner)
+    if heard is None or heard.message_id == turn.id:
+        return heard is not None
+    is_again = heard.source == CHOICE and heard.message_id.rpartition(MARK)[0] == turn.id
+    return not is_again and heard.text != _text(last)
 
 
 def _text(message: core.UserMessage) -> str:

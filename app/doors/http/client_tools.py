@@ -53,8 +53,10 @@ class SentCall(BaseModel):
         return f"{self.function.name}({json.dumps(args, sort_keys=True, ensure_ascii=False)})"
 
 
-def described_tools(tools: Sequence[Mapping[str, Any]], choice: object = None) -> list[ClientTool]:
-    """Return a client's tools; none where it chooses none.
+def described_tools(
+    tools: Sequence[Mapping[str, Any]], choice: object = None, *, alone: bool = False
+) -> list[ClientTool]:
+    """Return a client's tools; none where it chooses none. `alone`: it takes one call at a time.
 
     Raises:
         HttpRefusal: there are too many or too large ones, two have one name, or one is no function.
@@ -71,7 +73,7 @@ def described_tools(tools: Sequence[Mapping[str, Any]], choice: object = None) -
         raise _refusal(fault.errors()[0]["msg"]) from None
     if len({tool.name for tool in sent}) < len(sent):
         raise _refusal("Two tools have the same name.")
-    return [ClientTool(tool.name, tool.description or "", tool.parameters or {}) for tool in sent]
+    return [ClientTool(tool.name, tool.description or "", tool.parameters or {}, alone) for tool in sent]
 
 
 def _refusal(message: str) -> HttpRefusal:

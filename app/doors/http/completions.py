@@ -125,6 +125,7 @@ class Completion(BaseModel):
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
     messages: Annotated[list[ChatMessage], Field(min_length=1)]
     tools: list[dict[str, Any]] | None = None
+    parallel_tool_calls: bool | None = None
     stream: bool = False
     stream_options: Mapping[str, bool] | None = None
     stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
@@ -195,7 +196,8 @@ class Talking:
         _require(body.model)
         others = body.model_extra or {}
         refuse_undone(others)
-        tools = described_tools(body.tools or [], others.get("tool_choice"))
+        choice, alone = others.get("tool_choice"), body.parallel_tool_calls is False
+        tools = described_tools(body.tools or [], choice, alone=alone)
         spoken = [message for message in body.messages if message.role in ("user", "assistant", "tool")]
         if not spoken or spoken[-1].role == "assistant":
             raise exchange.HttpRefusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")

@@ -90,15 +90,16 @@ class NewResponse(BaseModel):
 async def respond(body: NewResponse, talking: Annotated[Talking, Depends()]) -> Response:
     """Answer the last message, behind the response that is named or behind the input before it."""
     before = body.previous_response_id
-    reply, headers = await talking.reply(body.completion(), (before or "").removeprefix(PREFIX))
-    writer = ResponseWriter(reply, before)
+    completion = body.completion()
+    reply, headers = await talking.reply(completion, (before or "").removeprefix(PREFIX))
+    writer = ResponseWriter(reply, before, parallel=completion.parallel_tool_calls is not False)
     return streamed(writer.stream(), headers) if body.stream else whole(writer.total(), headers)
 
 
 class ResponseWriter:
     """Writes an answer as a response."""
 
-    def __init__(self, reply: Reply, before: str | None) -> None:
+    def __init__(self, reply: Reply, before: str | None, *, parallel: bool) -> None:
         self._reply, self._number = reply, 0
         self._head = {
             "id": f"{PREFIX}{reply.id}",
@@ -106,7 +107,7 @@ class ResponseWriter:
             "created_at": int(time.time()),
             "model": reply.model,
             "previous_response_id": before,
-            **{"parallel_tool_calls": False, "tool_choice": "auto", "tools": [], "metadata": {}},
+            **{"parallel_tool_calls": parallel, "tool_choice": "auto", "tools": [], "metadata": {}},
             **dict.fromkeys(("error", "incomplete_details", "instructions", "temperature", "top_p")),
         }
 

@@ -316,6 +316,24 @@ async def test_a_resume_needs_no_messages(client: httpx.AsyncClient, script: Scr
     assert said(await run_of(client, history("r4", *told)))[-1] == "Nothing is left."
 
 
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize("words", ["yes", "please think of tea"])
+async def test_a_message_beside_an_answer(client: httpx.AsyncClient, script: Script, words: str) -> None:
+    """Who cancels a question and says something is heard, and no word of it is a yes; any other answer comes alone."""
+    script.add(supervisor=[BEGIN], planner=[*DELETION, "Then so."])
+    await run_of(client, asked("r1", "add milk and tea"))
+    [interrupt] = (await run_of(client, asked("r2", "delete both")))[-1].outcome.interrupts
+    told = ("add milk and tea", "Noted.", "delete both", "", words)
+    messages = history("", *told)["messages"]
+    refused = await run_of(client, {**resume("r3", interrupt.id, True), "messages": messages})
+    assert (refused[-1].type, refused[-1].code) == ("RUN_ERROR", "no_answer")
+    for _ in "12":
+        events = await run_of(client, {**resume("r4", interrupt.id, status="cancelled"), "messages": messages})
+        assert said(events) == ["Then so."]
+    assert words in script.asked[-1].prefix
+    assert "tea" in said(await run_of(client, history("r5", *told, "Then so.", "show my list")))[-1]
+
+
 async def test_pages_of_allowed_origins_may_run(assistant: Assistant, script: Script) -> None:
     """Their browsers may send a run and read it; other origins and other paths stay closed, and so does no origin."""
     script.add(supervisor="Hello.")

@@ -61,6 +61,23 @@ async def test_chat_completions(sdk: AsyncOpenAI, script: Script, named: dict[st
     assert (answer.choices[0].message.content, results(script)) == ("Bye.", ["sun", "rain", "sun"])
 
 
+@pytest.mark.parametrize("named", [{}, {"X-Thread-Id": "ann"}])
+async def test_one_call_at_a_time(sdk: AsyncOpenAI, script: Script, named: dict[str, str]) -> None:
+    """Where the client says so, a call of a reply goes out behind the result of the one before; no model is asked."""
+    script.add(supervisor=[["I look.", ROME, OSLO], "Sunny, and snow."])
+    said: Any = [{"role": "user", "content": "weather?"}]
+    asked_for: Any = {"model": MODEL, "tools": TOOLS, "parallel_tool_calls": False, "extra_headers": named}
+    cities = list[str]()
+    for given in ("sun", "snow"):
+        message = (await sdk.chat.completions.create(messages=said, **asked_for)).choices[0].message
+        [call] = message.tool_calls or []
+        cities.append(json.loads(call.model_dump()["function"]["arguments"])["city"])
+        said += [message.model_dump(exclude_none=True), *answered([call], given)]
+    answer = await sdk.chat.completions.create(messages=said, **asked_for)
+    assert (cities, answer.choices[0].message.content) == (["Rome", "Oslo"], "Sunny, and snow.")
+    assert (results(script), len(script.asked)) == (["sun", "snow"], 2)
+
+
 async def test_a_stream_and_other_ids(sdk: AsyncOpenAI, script: Script) -> None:
     """A call comes in a chunk of its own; a client that gives calls ids of its own is understood by their places."""
     script.add(supervisor=[[ROME, OSLO], "Fine."])

@@ -216,6 +216,7 @@ def test_the_hint_says_what_may_be_left_out(lang: str, hint: str) -> None:
         behind=[],
         more=False,
         client=None,
+        alone=False,
         **stored_fields(Delivery),
     )
     assert worded(ask(pending, lang), lang) == f"Where to?\n{hint}\nstreet:\nfloor:\nrings:"

@@ -12,7 +12,7 @@ import pytest
 from agents.errors import ModelUnavailable
 from agents.events import Event, Message, TurnEnd
 from agents.models import Model, Models
-from agents.models.script import Call, Script
+from agents.models.script import Call, Line, Script
 from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
@@ -476,7 +476,7 @@ TYPED = "Elm Street 5, the second door behind the yard, where the blue bicycle s
 
 async def test_typing_while_another_tab_talks(tmp_path: Path, script: Script) -> None:
     """Ten seconds of typing into a question's form, and into an editor, lose nothing while another tab talks."""
-    planned = [Call("ask_address"), *["Fine."] * 100]
+    planned: list[Line] = [Call("ask_address"), *["Fine."] * 100]
     script.add(supervisor=[*BEGIN, *["Fine."] * 100], planner=planned, observer=["stay"] * 100)
     async with (
         stage(tmp_path / "form.db", script.models(ROLES), change=with_shop) as assistant,
@@ -487,9 +487,6 @@ async def test_typing_while_another_tab_talks(tmp_path: Path, script: Script) ->
         await form.focus()
         await other.goto(page.url)
         await _type_beside_talk(form, other)
-        await form.press("Enter")
-        await expect(page.locator("#alert")).to_have_text("This question is no longer open.")
-        await expect(form).to_have_value(TYPED)
         await page.get_by_role("button", name="Edit the message").last.click()
         editor = page.locator(".editor textarea")
         await editor.fill("")

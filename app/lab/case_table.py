@@ -5,11 +5,13 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from agents.errors import UsageError
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.lab.folder import LabFolder
-from app.lab.forms import from_json
+from app.remote.yaml_file import MisfitValue
+from prompts import FALLBACK, sentence
 
 OF_CASE = ("about", "lang", "criterion")
 """The columns that say something of the whole case: in its first row, or in each the same."""
@@ -18,6 +20,8 @@ COLUMNS = ("case", *OF_CASE, "message", *LISTS, "calls", "holder", "most_model_c
 MOST_ROWS = 5_000
 FORMULA = re.compile(r"'?[=+\-@\t\r]")
 """How a cell begins that a spreadsheet would compute; a mark before it makes it a text."""
+HEADER = 2
+"""The number of the first row behind the names of the columns, as spreadsheets count."""
 Row = Mapping[str, str]
 
 
@@ -50,11 +54,11 @@ def cases_of(rows: Sequence[Row], kept: Mapping[str, Case]) -> dict[str, Case]:
     Raises UsageError: something in a row is wrong; names the row and the column.
     """
     groups = dict[str, list[tuple[int, Row]]]()
-    for number, row in enumerate(rows, 2):
+    for number, row in enumerate(rows, HEADER):
         if any(value.strip() for value in row.values()):
             groups.setdefault(row.get("case", "").strip(), []).append((number, row))
     if "" in groups:
-        raise UsageError(f"row {groups[''][0][0]}, case: say to which case the row belongs")
+        raise _misfit(groups[""][0][0], "case", "missing")
     return {name: _case(group, kept.get(name)) for name, group in groups.items()}
 
 
@@ -70,7 +74,7 @@ def _case(rows: Sequence[tuple[int, Row]], kept: Case | None) -> Case:
 def _agreed(rows: Sequence[tuple[int, Row]], column: str) -> str:
     values = {row.get(column, "").strip(): number for number, row in rows[::-1] if row.get(column, "").strip()}
     if len(values) > 1:
-        raise UsageError(f"row {max(values.values())}, {column}: another row of the case says something else")
+        raise _misfit(max(values.values()), column, "contradicts")
     return next(iter(values), "")
 
 
@@ -79,7 +83,7 @@ def _turn(number: int, row: Row, kept: CaseTurn | None) -> CaseTurn:
     expect = kept.expect if kept and kept.user == text else Expected()
     most = row.get("most_model_calls", "").strip()
     if most and not (most.isascii() and most.isdigit()):
-        raise UsageError(f"row {number}, most_model_calls: write a whole number")
+        raise _misfit(number, "most_model_calls", "int")
     update: dict[str, object] = {column: tuple(_lines(row.get(column, ""))) for column in LISTS}
     update |= {"holder": row.get("holder", "").strip(), "most_model_calls": int(most) if most else None}
     update |= {"calls": tuple(_call(line, number) for line in _lines(row.get("calls", "")))}
@@ -88,10 +92,19 @@ def _turn(number: int, row: Row, kept: CaseTurn | None) -> CaseTurn:
 
 def _call(line: str, number: int) -> ExpectedCall:
     tool, _, written = line.partition(" ")
-    args = from_json(written, f"row {number}, calls") if written.strip() else {}
+    try:
+        args = json.loads(written or "{}")
+    except ValueError:
+        args = None
     if not isinstance(args, dict):
-        raise UsageError(f"row {number}, calls: write a tool and, behind it, its arguments as {{…}}")
+        raise _misfit(number, "calls", "call")
     return ExpectedCall(tool=tool, args=args)
+
+
+def _misfit(number: int, column: str, reason: str) -> MisfitValue:
+    """Return the fault of a cell; in a form it stands in a row of the turns."""
+    told = partial(sentence, "form_errors", reason)
+    return MisfitValue(f"row {number}, {column}: {told(FALLBACK)}", ("turns", number - HEADER, column), told)
 
 
 def _lines(text: str) -> list[str]:

@@ -123,7 +123,12 @@ class Case(FilePart):
     turns: tuple[CaseTurn, ...] = Field(min_length=1, max_length=500)
     mocks: tuple[Mock, ...] = ()
     criterion: str = ""
-    """What makes the conversation a good one, for a model or a person that judges it."""
+    """What makes the conversation a good one, for a model or a person that judges it; each line is a criterion."""
+
+    @property
+    def criteria(self) -> list[str]:
+        """What a model judges by, one at a time."""
+        return [line.strip() for line in self.criterion.splitlines() if line.strip()] or [self.about or "-"]
 
 
 def case_of(records: Sequence[Record], speakers: Speakers, about: str = "") -> Case:

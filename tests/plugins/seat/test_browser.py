@@ -1,20 +1,18 @@
-"""The operator's seat in Debian's Chromium. With SEAT_SCREENS=docs the pictures of docs/seat.md are taken anew."""
+"""The operator's seat in Debian's Chromium. `make pictures` takes the pictures of docs anew."""
 
-import os
 import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
 from agents.models.script import Script
 from app.assistant import Assistant
 from app.plugins.seat.seats import Seats
 from app.settings import Settings
-from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, say, too_small
+from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, picture, say, too_small
 
 pytestmark = [pytest.mark.slow]
-SCREENS = os.environ.get("SEAT_SCREENS", "")
 RING = """() => { window.Notification = class extends EventTarget {
     constructor(title, more) { super(); document.body.dataset.rang = more.body; }
     static permission = "granted"; static requestPermission = async () => "granted"; }; }"""
@@ -24,12 +22,6 @@ RING = """() => { window.Notification = class extends EventTarget {
 def settings(tmp_path: Path) -> Settings:
     """Return settings with a lab, to which the seat leads."""
     return Settings(_env_file=None).model_copy(update={"lab_folder": tmp_path / "lab"})
-
-
-async def picture(page: Page, name: str) -> None:
-    """Take a picture for the documents, if that is asked for."""
-    if SCREENS:
-        await page.screenshot(path=Path(SCREENS) / f"seat-{name}.png")
 
 
 async def test_over_answer_and_back(assistant: Assistant, script: Script, settings: Settings) -> None:
@@ -67,7 +59,7 @@ async def test_over_answer_and_back(assistant: Assistant, script: Script, settin
         await expect(seat.locator("#seat-log")).to_contain_text("when does a new one come?")
         await expect(seat).to_have_title(re.compile(r"^\(1\) Anna · hi, my lamp is broken"))
         await is_sound(seat)
-        await picture(seat, "desktop")
+        await picture(seat, "seat-desktop")
         answer = seat.get_by_label("Write a message")
         await answer.fill("<b>It comes</b> soon.")
         await answer.press("Shift+Enter")
@@ -111,4 +103,4 @@ async def test_on_a_phone_in_russian(assistant: Assistant, script: Script, setti
         await expect(page.get_by_label("Заметка для ассистента")).to_be_visible()
         await is_sound(page)
         assert await too_small(page) == []
-        await picture(page, "phone")
+        await picture(page, "seat-phone")

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
 
-from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, as_file, led_to, new_router
+from agents.errors import UsageError
+from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, as_file, led_to, new_router, text
 from app.doors.http.page.router import Sent
 from app.doors.visit import FAULTS
-from app.lab.case_table import OF_CASE, csv_of, keep_table, read_csv, rows_of
+from app.lab.case_table import HEADER, OF_CASE, csv_of, keep_table, read_csv, rows_of
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.lab.folder import written
 from app.lab.kinds import KINDS
@@ -17,7 +18,7 @@ from app.lab.live import Tell
 from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, run_files, summaries
 from app.lab.simulation import Talks, simulate
 from app.lab.threads import keep_case as keep_thread
-from app.remote.yaml_file import parsed, validated
+from app.remote.yaml_file import MisfitValue, parsed, validated
 
 router = new_router()
 Written = Literal["cases", "users"]
@@ -52,7 +53,7 @@ def save_case(visit: Visiting, form: Nested) -> Response:
     file, whole = str(form.get("file", "")), {name: str(form.get(name, "")) for name in OF_CASE}
     rows = [{"case": file, **whole, **row} for row in form.get("turns", ()) if row]
     keep_table(visit.folder, rows, replace="is_kept" in form)
-    return led_to(f"/lab/case?name={file}")
+    return led_to("/lab/runs")
 
 
 @router.get("/lab/cases/csv")
@@ -66,7 +67,14 @@ def cases_from_csv(visit: Visiting, form: Sent) -> Response:
     """Keep the cases of a table; none of them if one is wrong, or would change another unasked."""
     if not form.uploads:
         raise HTTPException(422)
-    keep_table(visit.folder, read_csv(form.uploads[0].data), replace="replace" in form.fields)
+    rows = read_csv(form.uploads[0].data)
+    try:
+        keep_table(visit.folder, rows, replace="replace" in form.fields)
+    except MisfitValue as wrong:
+        # The table has no fields on the page.
+        _, row, column = wrong.path
+        facts = {"row": int(row) + HEADER, "column": column, "reason": wrong.told(visit.lang)}
+        raise UsageError(text("in_row", visit.lang, **facts)) from None
     return led_to("/lab/runs")
 
 

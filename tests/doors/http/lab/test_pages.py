@@ -1,5 +1,6 @@
 """The lab's pages: who may see them, that nothing becomes HTML, and that both languages say the same."""
 
+import json
 import re
 import threading
 from html import unescape
@@ -150,7 +151,7 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
         content = urlencode([*{**whole, **fields}.items(), *turns])
         return await lab.post("/lab/case", content=content, headers=URLENCODED)
 
-    assert (await save()).headers["hx-redirect"] == "/lab/case?name=list"
+    assert (await save()).headers["hx-redirect"] == "/lab/runs"
     case = folder.read("cases", "list", Case)
     assert [str(call) for call in case.turns[0].expect.calls] == ["add_todos(items=['milk'])", "list_todos()"]
     assert (case.turns[0].expect.says, case.turns[1].user) == (("Milk", "Tea"), "second")
@@ -177,10 +178,10 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
         (b"\xff\xfe", "UTF-8"),
         (b"case,message,colour\nx,y,z", "no column 'colour'"),
         (b"case,says\nx,y", "case and message are needed"),
-        (b"case,message,calls\nx,y,add_todos [1]", "row 2, calls"),
-        (b"case,message,most_model_calls\nx,y,many", "row 2, most_model_calls"),
+        (b"case,message,calls\nx,y,add_todos [1]", "Row 2, calls"),
+        (b"case,message,most_model_calls\nx,y,many", "Row 2, most_model_calls"),
         (b"case,message\n../x,y", "small letters"),
-        (b"case,message\n,y", "row 2, case"),
+        (b"case,message\n,y", "Row 2, case"),
         (b"case,message\n", "no row"),
     ):
         answer = await take(wrong, replace="yes")
@@ -286,7 +287,9 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     assert judged.text.count('aria-pressed="true"') == 1
     assert LabFolder(settings.lab_folder).read("runs", file, LabRun).results[1].person is False
     assert (await lab.post("/lab/run/judge", data={"file": file, "place": "9", "verdict": "bad"})).status_code == 409
-    assert (await lab.post("/lab/runs", data={**choice, "times": "often"})).status_code == 409
+    often = await lab.post("/lab/runs", data={**choice, "times": "often"}, headers={"Accept-Language": "ru"})
+    assert (often.status_code, often.text[:18]) == (409, "нужно целое число,")
+    assert json.loads(often.headers["x-misfit"]) == ["times"]
     assert "judges nothing" in (await lab.post("/lab/runs", data={**choice, "judge": "local:x"})).text
     absent = await _outcome(lab, await lab.post("/lab/runs", data={**choice, "cases[]": "nothing"}))
     assert "there is no" in absent.text
@@ -317,7 +320,9 @@ async def test_a_mock_by_form(lab: httpx.AsyncClient, settings: Settings) -> Non
     body |= {"outcomes[].value": '{"degrees": -3}', "outcomes[].seconds": "0"}
     assert "degrees" in (await lab.post("/lab/mock/try", data={**body, "args:json": '{"city": "Riga"}'})).text
     assert "none fits" in (await lab.post("/lab/mock/try", data={**body, "args:json": "{}"})).text
-    assert (await lab.post("/lab/mock/try", data={**body, "args:json": "{"})).status_code == 409
+    broken = await lab.post("/lab/mock/try", data={**body, "outcomes[].when:json": "{"})
+    assert (broken.status_code, json.loads(broken.headers["x-misfit"])) == (409, ["outcomes", 0, "when"])
+    assert broken.text.startswith("JSON is needed")
     assert (await lab.post("/lab/mock", data=body)).status_code == 204
     listed = (await lab.get("/lab/mocks")).text
     assert "depot-weather" in listed

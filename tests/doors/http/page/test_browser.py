@@ -1,4 +1,4 @@
-"""The page in Debian's Chromium. With PAGE_SCREENS=docs the pictures of docs/http.md are taken anew."""
+"""The page in Debian's Chromium. `make pictures` takes the pictures of docs anew."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import BEGIN, with_shop
 
 try:
-    from playwright.async_api import FilePayload, Locator, Page, async_playwright, expect
+    from playwright.async_api import ConsoleMessage, FilePayload, Locator, Page, async_playwright, expect
 except ImportError:
     pytest.skip("playwright is missing: make install", allow_module_level=True)
 
@@ -42,8 +42,13 @@ ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-net
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
 DESKTOP, PHONE = (1280, 800), (390, 844)
 AXE = Path(os.environ.get("AXE", "/usr/local/lib/node_modules/axe-core/axe.min.js"))
-SCREENS = os.environ.get("PAGE_SCREENS", "")
+SCREENS = os.environ.get("SCREENS", "")
 AXE_SOURCE = AXE.read_text("utf-8") if AXE.exists() else ""
+
+
+def is_fault(line: ConsoleMessage) -> bool:
+    """Tell whether a line of the browser tells of a fault: what is refused with a sentence is none."""
+    return line.type == "error" and not re.search(r"(status of|Error Code) 409\b", line.text)
 
 
 @asynccontextmanager
@@ -69,7 +74,7 @@ async def browsing(
         )
         page, faults = await context.new_page(), list[str]()
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda line: faults.append(line.text) if line.type == "error" else None)
+        page.on("console", lambda line: faults.append(line.text) if is_fault(line) else None)
         page.on("request", lambda asked: None if asked.url.startswith(url) else faults.append(asked.url))
         try:
             await page.goto(f"{url}/lab" if settings else url)
@@ -89,6 +94,13 @@ async def too_small(page: Page) -> list[str]:
             .map((each) => `${each.offsetWidth}x${each.offsetHeight} ${each.outerHTML.slice(0, 120)}`)"""
     )
     return found
+
+
+async def picture(page: Page, name: str) -> None:
+    """Take a picture for the documents, if that is asked for."""
+    if SCREENS:
+        await page.evaluate("document.activeElement?.blur()")
+        await page.screenshot(path=Path(SCREENS) / f"{name}.png")
 
 
 async def is_sound(page: Page) -> None:
@@ -434,8 +446,7 @@ async def test_a_talk_with_the_stand_in(tmp_path: Path, size: tuple[int, int], l
             await page.locator(".turn").last.wait_for()
             await expect(page.locator(".turn.running")).to_have_count(0)
         await expect(page.locator("fieldset")).to_have_count(1)
-        if SCREENS:
-            await page.screenshot(path=Path(SCREENS) / f"page-{'phone' if size == PHONE else 'desktop'}.png")
+        await picture(page, f"page-{'phone' if size == PHONE else 'desktop'}")
         await is_sound(page)
 
 
@@ -487,6 +498,9 @@ async def test_typing_while_another_tab_talks(tmp_path: Path, script: Script) ->
         await form.focus()
         await other.goto(page.url)
         await _type_beside_talk(form, other)
+        await form.press("Enter")
+        await expect(page.locator("#alert")).to_have_text("This question is no longer open.")
+        await expect(form).to_have_value(TYPED)
         await page.get_by_role("button", name="Edit the message").last.click()
         editor = page.locator(".editor textarea")
         await editor.fill("")

@@ -36,7 +36,27 @@ body.addEventListener("htmx:afterRequest", (event) => {
   if (from.matches("[data-rename], [data-offer]")) closeMenu();
   if (from === composer) { composer.reset(); showChosen(); text.focus(); }
 });
-body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
+body.addEventListener("htmx:responseError", (event) => {
+  const misfit = event.detail.xhr.getResponseHeader("X-Misfit"), words = event.detail.xhr.responseText.slice(0, 300);
+  alertBox.textContent = (misfit ? `${nameMisfit(event.detail.elt, JSON.parse(misfit))}: ` : "") + words;
+});
+body.addEventListener("input", (event) => event.target.removeAttribute("aria-invalid"));
+// A fault is told in the words of the form, and the field that it is in is shown.
+function nameMisfit(form, path) {
+  const named = [...form.querySelectorAll?.("[name]") ?? []];
+  for (const field of named) field.removeAttribute("aria-invalid");
+  for (let length = path.length; length; length -= 1) {
+    const steps = path.slice(0, length), row = steps.findLast((step) => Number.isInteger(step)) ?? 0;
+    const name = steps.map((step) => Number.isInteger(step) ? "[]" : `.${step}`).join("").slice(1);
+    const fields = named.filter((field) => field.name.split(":")[0] === name), field = fields[row] ?? fields[0];
+    const label = field?.closest("label")?.querySelector("span")?.firstChild?.textContent.trim();
+    if (!label) continue;
+    field.setAttribute("aria-invalid", "true");
+    field.focus();
+    return label;
+  }
+  return path.join(".");
+}
 body.addEventListener("htmx:sendError", () => { alertBox.textContent = body.dataset.lost; });
 // Whoever signs out, or deletes the agent of the page, is to ask for nothing more until the other page is there.
 let isLeaving = false, news = null;

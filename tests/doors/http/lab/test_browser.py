@@ -213,7 +213,7 @@ async def test_threads_are_found_and_noted(assistant: Assistant, settings: Setti
         await expect(last.get_by_role("status")).to_have_text("Kept.")
         await is_sound(page)
         await page.get_by_role("link", name="Threads", exact=True).click()
-        await page.get_by_label("Labels").fill("Zone")
+        await page.get_by_label("Label of a note").fill("Zone")
         await page.get_by_role("button", name="Find").click()
         await expect(page.get_by_role("link", name="shop:ann")).to_be_visible()
         await page.get_by_label("Words in it").fill("nothing of the kind")

@@ -67,6 +67,9 @@ check: lint  ## everything a change must pass: lint, and the tests of `make test
 own: install  ## lint, types and tests of your own folders, those of EXTENSIONS
 	$(RUN) -m tests.support.own_folders
 
+pictures: install  ## take the pictures of docs/ anew, in a browser
+	SCREENS=docs $(RUN) -m pytest -q -m slow -n 2 -k "not sixty and not typing" tests/doors/http/page/test_browser.py tests/doors/http/lab tests/plugins/seat/test_browser.py
+
 reference: install  ## write docs/reference.md from docstrings, slash commands, prompts and events
 	$(RUN) -m tests.support.reference
 
@@ -100,4 +103,4 @@ bench-workers: .venv-bench/installed  ## measure workers on PostgreSQL beside La
 bench-pair: install  ## compare the CPU per turn with another checkout (OTHER=DIR)
 	$(RUN) -m benchmarks.pair --other $(OTHER)
 
-.PHONY: help install chat demo setup test test-slow test-all quick lint check own reference size lock bench bench-workers bench-pair
+.PHONY: help install chat demo setup test test-slow test-all quick lint check own pictures reference size lock bench bench-workers bench-pair

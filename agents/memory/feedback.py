@@ -1,6 +1,7 @@
 """What people think of answers: which messenger message shows which turn, and the reactions to it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agents.memory.connection import Connection, Session
 from agents.memory.inbox import now_ms, storable
@@ -22,6 +23,8 @@ PRUNE = "DELETE FROM shown_messages WHERE door = ? AND chat = ? AND at_ms < ?"
 TURN = "SELECT thread, message_id, user FROM shown_messages WHERE door = ? AND chat = ? AND message = ?"
 OF = "WHERE thread = ? AND message_id = ? AND user = ?"
 ADD = "INSERT INTO feedback (thread, message_id, user, sign, at_ms, word) VALUES (?, ?, ?, ?, ?, ?)"
+SIGNS = {"up": "👍", "down": "👎"}
+"""What a user may think of an answer where there are no reactions, kept as those of messengers are."""
 KEPT_MS = 30 * 24 * 3600 * 1000
 """How long it is stored which turn a message shows."""
 
@@ -33,6 +36,15 @@ class ShownTurn:
     thread: str
     message_id: str
     user: str
+
+
+class Rating(NamedTuple):
+    """What a user thinks of a turn: a sign (an emoji) and, maybe, a word."""
+
+    message_id: str
+    user: str
+    sign: str
+    word: str
 
 
 class Feedback:
@@ -74,6 +86,11 @@ class Feedback:
         """Return a user's signs in a thread, by the messages of their turns."""
         sql = "SELECT message_id, sign FROM feedback WHERE thread = ? AND user = ?"
         return {str(id): str(sign) for id, sign in await self._connection.execute(sql, (thread, storable(user)))}
+
+    async def of(self, thread: str) -> list[Rating]:
+        """Return what people think of the turns of a thread, oldest first."""
+        sql = "SELECT message_id, user, sign, word FROM feedback WHERE thread = ? ORDER BY at_ms"
+        return [Rating(*row) for row in await self._connection.execute(sql, (storable(thread),))]
 
     async def counts(self, since_ms: int) -> dict[str, int]:
         """Return how often each sign was given since a time (Unix ms)."""

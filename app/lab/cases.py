@@ -35,6 +35,14 @@ class ExpectedCall(FilePart):
         return f"{self.tool}({', '.join(f'{name}={value!r}' for name, value in self.args.items())})"
 
 
+class Difference(FilePart):
+    """What was expected of a turn, beside what came; without both there is only the problem."""
+
+    problem: str
+    expected: str = ""
+    got: str = ""
+
+
 class Expected(FilePart):
     """What is expected of a turn. Whatever is expected, it ends with an answer or a question, and without an error."""
 
@@ -53,22 +61,36 @@ class Expected(FilePart):
 
     def problems(self, turn: PlayedTurn) -> list[str]:
         """Return what is wrong with a turn, a line each."""
-        return [*_faults(turn, may_fail=self.failed_tools), *self._differing(turn)]
+        return [difference.problem for difference in self.differences(turn)]
 
-    def _differing(self, turn: PlayedTurn) -> Iterator[str]:
+    def differences(self, turn: PlayedTurn) -> list[Difference]:
+        """Return what is wrong with a turn, with what was expected."""
+        faults = (Difference(problem=fault) for fault in _faults(turn, may_fail=self.failed_tools))
+        return [*faults, *self._differing(turn)]
+
+    def _differing(self, turn: PlayedTurn) -> Iterator[Difference]:
         calls = [event for event in turn.events if isinstance(event, ToolEnd)]
-        answer = turn.answer.casefold()
-        yield from (f"{call} was not called" for call in self.calls if not call.is_made(calls))
+        answer, made = turn.answer.casefold(), "\n".join(map(_call_line, calls))
+        for call in (call for call in self.calls if not call.is_made(calls)):
+            yield Difference(problem=f"{call} was not called", expected=str(call), got=made)
         called = {call.tool for call in calls}
-        yield from (f"{tool} was called" for tool in self.never_calls if tool in called)
-        yield from (f"the answer lacks {text!r}" for text in self.says if text.casefold() not in answer)
-        yield from (f"the answer has {text!r}" for text in self.never_says if text.casefold() in answer)
+        yield from (Difference(problem=f"{tool} was called", got=made) for tool in self.never_calls if tool in called)
+        for text in (text for text in self.says if text.casefold() not in answer):
+            yield Difference(problem=f"the answer lacks {text!r}", expected=text, got=turn.answer)
+        for text in (text for text in self.never_says if text.casefold() in answer):
+            yield Difference(problem=f"the answer has {text!r}", got=turn.answer)
         if self.holder and turn.holder != self.holder:
-            yield f"{turn.holder} holds the conversation, not {self.holder}"
+            problem = f"{turn.holder} holds the conversation, not {self.holder}"
+            yield Difference(problem=problem, expected=self.holder, got=turn.holder)
         if self.most_model_calls is not None and turn.calls > self.most_model_calls:
-            yield f"{turn.calls} calls of models, {self.most_model_calls} are the most"
-        if self.trace and self.trace.strip() != turn.comparable.strip():
-            yield "the trace is another one"
+            yield Difference(problem=f"{turn.calls} calls of models, {self.most_model_calls} are the most")
+        if self.trace and self.trace.strip() != (got := turn.comparable.strip()):
+            yield Difference(problem="the trace is another one", expected=self.trace.strip(), got=got)
+
+
+def _call_line(call: ToolEnd) -> str:
+    line = str(ExpectedCall(tool=call.tool, args=jsonable(dict(call.args))))
+    return line if call.ok else f"{line} failed"
 
 
 def _faults(turn: PlayedTurn, *, may_fail: bool) -> Iterator[str]:
@@ -101,7 +123,12 @@ class Case(FilePart):
     turns: tuple[CaseTurn, ...] = Field(min_length=1, max_length=500)
     mocks: tuple[Mock, ...] = ()
     criterion: str = ""
-    """What makes the conversation a good one, for a model or a person that judges it."""
+    """What makes the conversation a good one, for a model or a person that judges it; each line is a criterion."""
+
+    @property
+    def criteria(self) -> list[str]:
+        """What a model judges by, one at a time."""
+        return [line.strip() for line in self.criterion.splitlines() if line.strip()] or [self.about or "-"]
 
 
 def case_of(records: Sequence[Record], speakers: Speakers, about: str = "") -> Case:

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agents.errors import UsageError
 from agents.language.identifiers import Schema
 from app.agent_files.mocks import Mock
 from app.presentation.arguments import argument
-from app.remote.yaml_file import validated
+from app.remote.yaml_file import MisfitValue, validated
+from prompts import sentence
 
 DEEPEST = 4
 """Steps that the name of a field may have."""
@@ -26,12 +28,16 @@ def form_data(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     for name, text in pairs:
         path, _, kind = name.partition(":")
         *parents, last = path.split(".", DEEPEST)
-        node = data
+        node, place = data, list[int | str]()
         for depth, parent in enumerate(parents, 1):
-            node = _inner(node, parent, last if depth == len(parents) else None)
+            entries, node = node, _inner(node, parent, last if depth == len(parents) else None)
             if not isinstance(node, dict):
                 raise UsageError(f"the field {path!r} is there twice")
-        value = _read(text.strip(), kind, path)
+            place += [parent[:-2], len(entries[parent]) - 1] if parent.endswith("[]") else [parent]
+        try:
+            value = _read(text.strip(), kind, path)
+        except UsageError as wrong:
+            raise MisfitValue(str(wrong), [*place, last], partial(sentence, "form_errors", "json")) from None
         node[last] = [*node.get(last, ()), value] if last.endswith("[]") else value
     filled: dict[str, Any] = _filled(data)
     return filled
@@ -75,15 +81,19 @@ def mock_of(form: Mapping[str, Any]) -> Mock:
     """
     rows = [dict(row) for row in form.get("parameters", ())]
     parameters = {row.pop("name"): row for row in rows if "name" in row}
-    outcomes = [_outcome(dict(row)) for row in form.get("outcomes", ())]
+    outcomes = [_outcome(dict(row), place) for place, row in enumerate(form.get("outcomes", ()))]
     fields = {name: value for name, value in form.items() if name in Mock.model_fields}
     return validated(Mock, {**fields, "parameters": parameters, "outcomes": outcomes})
 
 
-def _outcome(row: dict[str, Any]) -> dict[str, Any]:
+def _outcome(row: dict[str, Any], place: int) -> dict[str, Any]:
     kind, value = row.pop("kind", "text"), row.pop("value", "")
     if kind == "object":
-        return {**row, "object": from_json(value, "object")} if value else row
+        try:
+            return {**row, "object": from_json(value, "object")} if value else row
+        except UsageError as wrong:
+            told = partial(sentence, "form_errors", "json")
+            raise MisfitValue(str(wrong), ("outcomes", place, "value"), told) from None
     if kind == "fails":
         return {**row, "fails": True}
     return {**row, kind: value or "no"}

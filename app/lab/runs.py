@@ -15,7 +15,7 @@ from agents.errors import UsageError
 from agents.events import TurnStart
 from app.agent_files.mocks import Mock
 from app.assistant import Assistant
-from app.lab.cases import Case
+from app.lab.cases import Case, Difference
 from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
 from app.lab.variants import LabVariant, ask, staged_as
@@ -32,6 +32,8 @@ Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
 # Behind the word the sentence begins: "no idea" and "yes and no" are no verdicts.
 VERDICT = re.compile(r"\W*(?P<word>yes|no)(?:\s*[^\w\s]+\s*|\s+(?-i:(?![a-zа-яё]))|\s*$)", re.IGNORECASE)
+# Right behind the verdict: a number in the reason is no score.
+SCORE = re.compile(r"\W*(?P<points>10|\d(?:[.,]\d)?) ?/ ?10\b\W*")
 COSTS = {"calls": 0, "tokens": 0, "seconds": 1, "price": 4}
 """What plays cost, with the digits that are shown behind the point."""
 _JUDGING = threading.Lock()
@@ -45,10 +47,24 @@ class TurnResult(FilePart):
     trace: str = ""
     problems: tuple[str, ...] = ()
     """What the checks have found wrong."""
+    differences: tuple[Difference, ...] = ()
+    """The problems with what was expected and what came; none in a run of an earlier version."""
     calls: int = 0
     tokens: int = 0
     seconds: float = 0
     price: float = 0
+
+
+class Judgement(FilePart):
+    """What a model says of a result by one criterion."""
+
+    criterion: str
+    good: bool | None = None
+    """None where it said neither yes nor no."""
+    score: float | None = None
+    """From 0 to 10, if it gave one."""
+    reason: str = ""
+    """Why; without a verdict what it said instead."""
 
 
 class CaseResult(FilePart):
@@ -63,6 +79,8 @@ class CaseResult(FilePart):
     model: bool | None = None
     reason: str = ""
     """Why the model judges so; without a verdict what it said instead."""
+    judgements: tuple[Judgement, ...] = ()
+    """The model's, by each criterion; none in a run of an earlier version."""
 
     @property
     def problems(self) -> list[str]:
@@ -147,6 +165,7 @@ def summaries(run: LabRun) -> list[dict[str, Any]]:
                 "consistent": sum(len(different) == 1 for different in traces),
                 "cases": len(traces),
                 **{cost: round(sum(getattr(turn, cost) for turn in turns), digits) for cost, digits in COSTS.items()},
+                "score": _mean([each.score for result in own for each in result.judgements]),
             }
         )
     return lines
@@ -155,6 +174,11 @@ def summaries(run: LabRun) -> list[dict[str, Any]]:
 def _share(verdicts: Sequence[bool | None]) -> str:
     votes = [verdict for verdict in verdicts if verdict is not None]
     return f"{sum(votes)} / {len(votes)}" if votes else ""
+
+
+def _mean(scores: Sequence[float | None]) -> str:
+    given = [score for score in scores if score is not None]
+    return f"{sum(given) / len(given):.1f}" if given else ""
 
 
 def table_lines(run: LabRun) -> list[str]:
@@ -223,11 +247,13 @@ async def _played(
     lang, user = case.lang or None, case.user or None
     for turn in case.turns:
         played = await play(assistant, turn.user, lang=lang, thread=thread, user=user, device=case.device)
+        differences = turn.expect.differences(played)
         yield TurnResult(
             user=turn.user,
             answer=played.answer,
             trace=played.trace,
-            problems=tuple(turn.expect.problems(played)),
+            problems=tuple(difference.problem for difference in differences),
+            differences=tuple(differences),
             calls=played.calls,
             tokens=played.tokens,
             seconds=round(played.seconds, 3),
@@ -248,15 +274,28 @@ async def run_files(settings: Settings, order: RunOrder, tell: Tell) -> tuple[st
 
 
 async def judged(settings: Settings, model: str, case: Case, result: CaseResult) -> CaseResult:
-    """Return the result with the verdict of a model and its reason; without one with what it said instead."""
+    """Return the result with what a model says of each criterion: good is what meets all of them."""
     talk = "\n".join(f"user: {turn.user}\nassistant: {turn.answer}" for turn in result.turns)
     lang = case.lang or settings.app_lang
-    asked = prompt("lab_judged", lang, criterion=case.criterion or case.about or "-", talk=talk)
+    judgements = [await _judgement(settings, model, criterion, talk, lang) for criterion in case.criteria]
+    verdicts = {judgement.good for judgement in judgements}
+    is_good = False if False in verdicts else None if None in verdicts else True
+    reasons = (judgement.reason for judgement in judgements if judgement.good is is_good)
+    reason = " ".join(filter(None, reasons))[:500]
+    return result.model_copy(update={"model": is_good, "reason": reason, "judgements": tuple(judgements)})
+
+
+async def _judgement(settings: Settings, model: str, criterion: str, talk: str, lang: str) -> Judgement:
+    asked = prompt("lab_judged", lang, criterion=criterion, talk=talk)
     try:
         said = await ask(settings, model, prompt("lab_judge", lang), asked)
     except UsageError as failure:
         said = str(failure)
-    verdict = VERDICT.match(said)
-    reason = said[verdict.end() :] if verdict else said
-    is_good = verdict["word"].lower() == "yes" if verdict else None
-    return result.model_copy(update={"model": is_good, "reason": reason[:500]})
+    if not (verdict := VERDICT.match(said)):
+        return Judgement(criterion=criterion, reason=said[:500])
+    reason = said[verdict.end() :]
+    score = SCORE.match(said, verdict.end("word"))
+    if score:
+        reason = said[score.end() :]
+    points = float(score["points"].replace(",", ".")) if score else None
+    return Judgement(criterion=criterion, good=verdict["word"].lower() == "yes", score=points, reason=reason[:500])

@@ -1,10 +1,11 @@
 """A thread under the lamp: what was said, who decided what and why, what tools did, and the same with another model."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from agents.errors import UsageError
+from agents.memory.feedback import Rating
 from agents.memory.inbox import TranscriptLine
 from app.agent_files.mocks import recorded_mocks
 from app.assistant import Assistant
@@ -12,6 +13,7 @@ from app.assistant.recording import Decided, Record, Step, line_of
 from app.composition import discover_checked
 from app.lab.cases import case_of
 from app.lab.folder import LabFolder, named_after
+from app.lab.turn_notes import TurnNote, notes_of
 from app.lab.variants import LabVariant, staged_as
 from app.presentation.texts import Reference, references, say
 from app.replay.stage import PlayedTurn, play
@@ -30,6 +32,11 @@ class TurnView:
     record: Record
     is_kept: bool
     """Whether the state at its end is stored, so that one can go back to it."""
+    id: str = ""
+    """Of its message."""
+    note: TurnNote = field(default_factory=TurnNote)
+    ratings: Sequence[Rating] = ()
+    """What users think of it."""
 
     @property
     def steps(self) -> list[tuple[str, Step]]:
@@ -55,7 +62,8 @@ class TurnView:
     def plain(self) -> dict[str, Any]:
         """Return the turn as plain data."""
         read = {"sources": [vars(source) for source in self.sources], "trace": [line for line, _ in self.steps]}
-        return {**asdict(self), "record": self.record.model_dump(), **read}
+        facts = {"record": self.record.model_dump(), "note": self.note.model_dump()}
+        return {**asdict(self), **facts, "ratings": [rating._asdict() for rating in self.ratings], **read}
 
 
 async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[TurnView]]:
@@ -65,12 +73,15 @@ async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[
     if state is None and not lines:
         raise UsageError(say("no_thread", FALLBACK, thread=repr(thread)))
     kept, records = await assistant.kept_turns(thread), await assistant.records(thread)
+    notes, ratings = await notes_of(assistant.memory.store, thread), await assistant.memory.feedback.of(thread)
     turns = []
     for (id, text, _), record in zip(rows, records, strict=True):
         own = [line for line in lines if line.message_id == id]
         number = max((line.turn for line in own), default=0)
         answers = [line for line in own if line.role == "assistant"]
-        turns.append(TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept))
+        seen = TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept)
+        rated = [rating for rating in ratings if rating.message_id == id]
+        turns.append(replace(seen, id=id, note=notes.get(id, TurnNote()), ratings=rated))
     return state or {}, turns
 
 

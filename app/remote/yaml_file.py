@@ -1,16 +1,19 @@
 """The parts that all files of remote tools share: texts by language, and messages of faults."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import yaml
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from agents.errors import ConfigError, UsageError
+from agents.toolkit.questions.form import reason_of
 from prompts import FALLBACK
 
 Read = TypeVar("Read", bound=BaseModel)
@@ -18,6 +21,14 @@ DEEPEST = 100
 """Levels of lists and maps that a file may have."""
 LONGEST_NUMBER = 100
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+
+class MisfitValue(UsageError):
+    """A value does not fit; `path` is its place in the data, and `told` says in a language why."""
+
+    def __init__(self, message: str, path: Sequence[int | str], told: Callable[[str], str]) -> None:
+        super().__init__(message)
+        self.path, self.told = tuple(path), told
 
 
 class FilePart(BaseModel):
@@ -95,7 +106,13 @@ def validated(kind: type[Read], data: object, where: str = "") -> Read:
     except ValidationError as wrong:
         first = wrong.errors()[0]
         message = re.sub(r"^(Value|Assertion) error, ", "", first["msg"])
-        raise UsageError(": ".join(filter(None, [where, place(first["loc"], data), message]))) from None
+        text = ": ".join(filter(None, [where, place(first["loc"], data), message]))
+        raise MisfitValue(text, first["loc"], partial(_told, first)) from None
+
+
+def _told(error: ErrorDetails, lang: str) -> str:
+    expected = str(error.get("ctx", {}).get("expected", ""))
+    return reason_of(error, lang, [expected] if expected else [])
 
 
 def read_yaml(text: str, *, aliases: bool = True) -> Any:

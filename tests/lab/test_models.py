@@ -7,7 +7,7 @@ import pytest
 from agents.errors import UsageError
 from app.lab.cases import Case
 from app.lab.folder import LabFolder
-from app.lab.runs import RunOrder, run_cases, table_lines
+from app.lab.runs import RunOrder, run_cases, summaries, table_lines
 from app.lab.simulation import SimulatedUser, Talks, simulate
 from app.settings import Settings
 from prompts import prompt
@@ -48,6 +48,29 @@ async def test_a_model_judges(settings: Settings) -> None:
     assert system["content"] == prompt("lab_judge", "en")
     assert "The time is told." in asked["content"]
     assert "user: what time is it?" in asked["content"]
+
+
+async def test_a_model_judges_by_several_criteria(settings: Settings) -> None:
+    """Each line of the criterion is judged by itself, with a score and a reason; good is what meets all of them."""
+    data = {"criterion": "It is polite.\n\nIt is short.", "turns": [{"user": "what time is it?"}]}
+    said = [
+        "yes 8/10: Polite.",
+        "No, 2,5/10. It is long.",
+        "Yes. 7 words of 10 are polite.",
+        "Well.",
+        "yes (10/10)",
+        "Yes 9 / 10",
+    ]
+    async with Provider.open(*map(completion, said)) as provider:
+        own = settings.model_copy(update={"openai_base_url": provider.url})
+        run = await run_cases(own, {"x": Case.model_validate(data)}, RunOrder(times=3, judge=MODEL))
+    assert [(each.model, each.reason) for each in run.results] == [(False, "It is long."), (None, "Well."), (True, "")]
+    judgements = [each for result in run.results for each in result.judgements]
+    assert [each.criterion for each in judgements[:2]] == ["It is polite.", "It is short."]
+    assert [each.score for each in judgements] == [8, 2.5, None, None, 10, 9]
+    assert (judgements[0].reason, judgements[2].reason) == ("Polite.", "7 words of 10 are polite.")
+    assert summaries(run)[0]["score"] == "7.4"
+    assert "It is polite." in provider.bodies[0]["messages"][1]["content"]
 
 
 async def test_a_model_plays_a_user(settings: Settings) -> None:

@@ -174,6 +174,12 @@ def misfits(form: type[BaseModel], wrong: ValidationError, lang: str) -> dict[st
 
 
 def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) -> str:
+    field = form.model_fields.get(name)
+    return reason_of(error, lang, [str(value) for value in permitted(field.annotation)] if field else [])
+
+
+def reason_of(error: ErrorDetails, lang: str, texts: Sequence[str] = ()) -> str:
+    """Return in a sentence for users why a value does not fit; `texts` are the values that would."""
     context: Mapping[str, object] = error.get("ctx", {})
     # The developer's own words: those of an exception in a validator, or of an error that pydantic does not know.
     own = str(context.get("error", "")) if error["type"] in ("value_error", "assertion_error") else ""
@@ -182,7 +188,5 @@ def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) ->
     sentences = table("form_errors", lang)
     names = (error["type"], error["type"].partition("_")[0], "rest")
     key = next(name for name in names if name in sentences)
-    field = form.model_fields.get(name)
-    texts = [str(value) for value in permitted(field.annotation)] if field else []
     values = ", ".join(texts if len(texts) <= MOST_VALUES else [*texts[:MOST_VALUES], "…"])
     return sentence("form_errors", key, lang, **{**context, "values": values})

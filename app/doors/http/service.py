@@ -305,6 +305,7 @@ def make_app(
     for module in app.state.plugins:
         if hasattr(module, "router"):
             app.include_router(module.router)
+    app.state.links = [("operate", module.link) for module in app.state.plugins if hasattr(module, "link")]
     app.state.front_ends = settings.front_ends if settings else {}
     if settings:
         lab.add_to(app, settings)

@@ -1,32 +1,40 @@
 """The pages of a person in the assistant's place: who calls, what was said, an answer, and the way back."""
 
+import hashlib
 from pathlib import Path
-from typing import Annotated
-from urllib.parse import quote
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import quote, unquote
 
-from fastapi import Depends, HTTPException, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi import Depends, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
-from app.doors.http.exchange import PathName, Served, audited, having
+from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, having
+from app.doors.http.lab.threads import address_of as address_in_lab
 from app.doors.http.page.conversations import MOST_SEARCHED as MOST_LISTED
 from app.doors.http.page.drawing import Drawing
-from app.doors.http.page.guard import Language, PageRoute, Visiting, new_router
+from app.doors.http.page.guard import LASTS, Language, PageRoute, Visiting, new_router
 from app.doors.http.page.markup import draw as draw_of_page
 from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION, NewId, Sent
 from app.plugins.seat.paths import person
 from app.plugins.seat.place import Operator as Person
-from app.plugins.seat.seats import Seats, take_seat
+from app.plugins.seat.place import Seat
+from app.plugins.seat.seats import LONGEST_NAME, Seats, named, take_seat
 from app.presentation.listing import first_line
+from app.security.api_keys import Key
 from prompts import sentence, table
 
 MOST_LINES = 200
 """Lines of a conversation that are shown."""
 SEAT = "/seat"
+NAME = "dialogs_operator"
+"""The cookie with the name by which users see whoever sits at this browser."""
+NEWS = {"HX-Trigger": "seat-news"}
+"""Lets the page ask at once for what was said."""
 
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
@@ -51,6 +59,17 @@ def offer(assistant: Assistant, lang: str) -> tuple[str, str] | None:
     return ("/person", sentence("seat/page", "call", lang)) if assistant.services.get(Seats).wait else None
 
 
+class WaitingRow(NamedTuple):
+    """What the list tells of a conversation that a person holds, or to which one is called."""
+
+    holder: str = ""
+    reason: str = ""
+    minutes: int | None = None
+    """How long somebody has waited; None if nobody does."""
+    ring: str = ""
+    """What the page rings for, once; empty if whoever looks has nothing to do."""
+
+
 class SeatRoute(PageRoute):
     """A path of the seat."""
 
@@ -63,106 +82,158 @@ router = new_router(SeatRoute, SEAT)
 def _operator(request: Request, visitor: Visiting) -> Person:
     """Return who the person is. Raises HTTPException: the key may not operate."""
     request.state.key = having(visitor, "operate")
-    return person(visitor)
+    return person(visitor, unquote(request.cookies.get(NAME, ""))[:LONGEST_NAME] or None)
 
 
 Operator = Annotated[Person, Depends(_operator)]
+Here = Annotated[str, Query(max_length=400)]
+"""The conversation that is open."""
 
 
 @router.get("")
-async def seat(operator: Operator, lang: Language, assistant: Served) -> str:
+async def seat(operator: Operator, visitor: Visiting, lang: Language, assistant: Served) -> str:
     """Return the page with the calls and the latest conversations."""
-    return await _page(assistant, lang, "", Markup())
+    return await _page(assistant, lang, operator, visitor)
 
 
 @router.get("/list")
-async def listed(operator: Operator, lang: Language, assistant: Served) -> str:
-    """Return the calls, who holds what, and the latest conversations."""
-    return await _listed(assistant, lang)
+async def listed(operator: Operator, lang: Language, assistant: Served, here: Here = "", mark: str = "") -> Response:
+    """Return the calls, who holds what, and the latest conversations, unless the page shows just that."""
+    drawn = await _listed(assistant, lang, operator, here)
+    return Response(status_code=204) if mark == _mark(drawn) else HTMLResponse(_marked(drawn))
+
+
+@router.post("/name")
+async def rename(
+    request: Request, operator: Operator, visitor: Visiting, form: Sent, lang: Language, assistant: Served
+) -> Response:
+    """Let users see whoever sits at this browser by another name; without one by that of the key."""
+    name = form.fields.get("name", "").strip()
+    try:
+        renamed = person(visitor, named(Person(name, "")).name if name else None)
+    except UsageError as wrong:
+        raise HTTPException(422) from wrong
+    await assistant.services.get(Seats).rename(operator, renamed)
+    response = HTMLResponse(draw("seat_name", lang, operator=renamed, is_saved=True))
+    options: dict[str, Any] = {"httponly": True, "samesite": "strict", "secure": request.url.scheme == "https"}
+    response.set_cookie(NAME, quote(name and renamed.name), max_age=LASTS, path=SEAT, **options)
+    return response
 
 
 @router.get("/talk/{thread}")
-async def talk(thread: PathName, operator: Operator, lang: Language, assistant: Served) -> str:
+async def talk(thread: PathName, operator: Operator, visitor: Visiting, lang: Language, assistant: Served) -> str:
     """Return the page with one conversation."""
-    return await _page(assistant, lang, thread, await _drawn(assistant, thread, operator, lang))
+    return await _page(assistant, lang, operator, visitor, thread)
 
 
-@router.get("/talk/{thread}/log", response_model=None)
-async def log(thread: PathName, operator: Operator, lang: Language, assistant: Served, mark: str = "") -> Response:
-    """Return what was said, unless the page has it already."""
-    lines = await assistant.history(thread)
-    if mark == _mark(lines):
+@router.get("/talk/{thread}/log")
+async def log(
+    thread: PathName,
+    operator: Operator,
+    lang: Language,
+    assistant: Served,
+    after: Annotated[int, Query(ge=0, le=LAST_EVENT)] = 0,
+) -> Response:
+    """Return what was said behind a row, to be added to what stands there; nothing if that is all."""
+    lines = await assistant.memory.transcript.lines(thread, after=after, limit=MOST_LINES)
+    if not lines:
         return Response(status_code=204)
-    return HTMLResponse(_log(thread, lines, lang))
+    return HTMLResponse(_said(lines, lang) + _news(thread, lines, lang, is_added=True))
 
 
 @router.post("/talk/{thread}/take", dependencies=[Depends(_operator), audited("seat_taken")])
-async def take(thread: PathName, operator: Operator, form: Sent, lang: Language, assistant: Served) -> str:
+async def take(thread: PathName, operator: Operator, form: Sent, lang: Language, assistant: Served) -> Response:
     """Take a conversation over; one that somebody else holds is shown with that name."""
     try:
         await take_seat(assistant, thread, operator, force="force" in form.fields)
     except UsageError:
         if await assistant.services.get(Seats).of(thread) is None:
             raise
-    return await _drawn(assistant, thread, operator, lang)
+    return HTMLResponse(await _foot(assistant, thread, operator, lang), headers=NEWS)
 
 
 @router.post("/talk/{thread}/messages", dependencies=[Depends(_operator), audited("seat_said")])
-async def say(thread: PathName, operator: Operator, form: Sent, id: NewId, lang: Language, assistant: Served) -> str:
+async def say(thread: PathName, operator: Operator, form: Sent, id: NewId, assistant: Served) -> Response:
     """Say something to the user."""
     if not (text := form.fields.get("text", "")).strip():
         raise HTTPException(422)
     await assistant.services.get(Seats).say(thread, operator, text, id)
-    return await _drawn(assistant, thread, operator, lang)
+    return Response(status_code=204, headers=NEWS)
 
 
 @router.post("/talk/{thread}/back", dependencies=[Depends(_operator), audited("seat_left")])
-async def back(thread: PathName, operator: Operator, form: Sent, lang: Language, assistant: Served) -> str:
+async def back(thread: PathName, operator: Operator, form: Sent, lang: Language, assistant: Served) -> Response:
     """Hand a conversation back, with a note for the assistant."""
     await assistant.services.get(Seats).hand_back(thread, operator, form.fields.get("note", ""))
-    return await _drawn(assistant, thread, operator, lang)
+    return HTMLResponse(await _foot(assistant, thread, operator, lang), headers=NEWS)
 
 
-async def _page(assistant: Assistant, lang: str, thread: str, drawn: Markup) -> Markup:
-    listed = await _listed(assistant, lang)
-    return draw("seat", lang, listed=listed, drawn=drawn, thread=thread, version=VERSION)
+async def _page(assistant: Assistant, lang: str, operator: Person, visitor: Key, thread: str = "") -> Markup:
+    lines = await assistant.memory.transcript.lines(thread, limit=MOST_LINES) if thread else []
+    if thread and not lines:
+        raise HTTPException(404)
+    facts: dict[str, object] = {"thread": thread, "operator": operator, "version": VERSION}
+    facts["listed"] = _marked(await _listed(assistant, lang, operator, thread))
+    if thread:
+        facts |= {"said": _said(lines, lang), "news": _news(thread, lines, lang)}
+        facts["foot"] = await _foot(assistant, thread, operator, lang)
+        facts["lab"] = address_in_lab(thread) if visitor.allows("lab") else ""
+    return draw("seat", lang, **facts)
 
 
-async def _listed(assistant: Assistant, lang: str) -> Markup:
+async def _listed(assistant: Assistant, lang: str, operator: Person, here: str) -> Markup:
     """Draw the calls and held conversations, the longest waiting first, then the latest others."""
     seats = {seat.thread: seat for seat in await assistant.services.get(Seats).all()}
     infos = {info.thread: info for info in await assistant.threads()}
     others = [thread for thread in infos if thread not in seats][:MOST_LISTED]
     titles = {thread: first_line(infos[thread]) if thread in infos else "" for thread in (*seats, *others)}
-    rows = [(_address(thread), title or thread, seats.get(thread)) for thread, title in titles.items()]
+    now_ms = round(assistant.memory.now() * 1000)
+    rows = [
+        (_address(thread), title or thread, _waiting(seats.get(thread), operator, now_ms), thread == here)
+        for thread, title in titles.items()
+    ]
     return draw("seat_list", lang, rows=rows)
 
 
-async def _drawn(assistant: Assistant, thread: str, operator: Person, lang: str) -> Markup:
-    lines = await assistant.history(thread)
-    if not lines:
-        raise HTTPException(404)
+def _mark(drawn: Markup) -> str:
+    return hashlib.sha256(drawn.encode()).hexdigest()[:12]
+
+
+def _marked(drawn: Markup) -> Markup:
+    """Return the list with what tells it from another one, so that it stays while somebody clicks into it."""
+    return drawn + Markup('<input type="hidden" name="mark" value="{}">').format(_mark(drawn))
+
+
+def _waiting(seat: Seat | None, operator: Person, now_ms: int) -> WaitingRow:
+    if seat is None:
+        return WaitingRow()
+    since_ms = seat.waits_ms if seat.holder else seat.since_ms
+    minutes = None if since_ms is None else max(0, now_ms - since_ms) // 60_000
+    # A call is for everybody, an unanswered message for whoever holds the conversation.
+    is_own = since_ms is not None and seat.holder_id in ("", operator.id)
+    return WaitingRow(seat.holder or "☎", seat.reason, minutes, f"{seat.thread} {since_ms}" if is_own else "")
+
+
+async def _foot(assistant: Assistant, thread: str, operator: Person, lang: str) -> Markup:
+    """Draw what a person can do with a conversation."""
     seat = await assistant.services.get(Seats).of(thread)
     # Somebody else may have the same name.
-    own = operator.name if seat and seat.holder_id == operator.id else None
-    facts = {"seat": seat, "operator": own, "address": _address(thread)}
-    return draw("seat_talk", lang, thread=thread, log=_log(thread, lines, lang), **facts)
+    is_own = bool(seat and seat.holder_id == operator.id)
+    return draw("seat_foot", lang, seat=seat, is_own=is_own, address=_address(thread))
 
 
-def _log(thread: str, lines: list[TranscriptLine], lang: str) -> Markup:
-    """Draw what was said; it asks for what is new itself."""
-
-    def drawn(line: TranscriptLine) -> Markup:
+def _said(lines: list[TranscriptLine], lang: str) -> Markup:
+    def line_drawn(line: TranscriptLine) -> Markup:
         if line.role == "user":
             return draw_of_page("heard", lang, text=line.text, source=line.metadata.get("source", ""), beside=[])
         return Drawing(line.speaker, lang, is_past=True).past([line])
 
-    shown = Markup().join(map(drawn, lines[-MOST_LINES:]))
-    return draw("seat_log", lang, said=shown, address=_address(thread), mark=_mark(lines))
+    return Markup().join(map(line_drawn, lines))
 
 
-def _mark(lines: list[TranscriptLine]) -> str:
-    return f"{len(lines)}-{lines[-1].at_ms if lines else 0}"
+def _news(thread: str, lines: list[TranscriptLine], lang: str, *, is_added: bool = False) -> Markup:
+    """Draw what asks for what is said behind these lines."""
+    return draw("seat_news", lang, address=_address(thread), row=lines[-1].row, is_added=is_added)
 
 
 def _address(thread: str) -> str:

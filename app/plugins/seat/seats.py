@@ -50,6 +50,7 @@ HOLD = "UPDATE seats SET holder = ?, holder_id = ? WHERE thread = ?"
 WAITS = "UPDATE seats SET waits_ms = coalesce(waits_ms, ?) WHERE thread = ?"
 ANSWERED = "UPDATE seats SET waits_ms = NULL, reminded_ms = NULL WHERE thread = ?"
 REMIND = "UPDATE seats SET reminded_ms = ? WHERE thread = ? AND reminded_ms IS NULL"
+RENAME = "UPDATE seats SET holder = ?, holder_id = ? WHERE holder_id = ?"
 LEAVE = "DELETE FROM seats WHERE thread = ?"
 WITHDRAW = "DELETE FROM seats WHERE thread = ? AND holder = '' RETURNING thread"
 QUEUE = "INSERT INTO seat_words (thread, id, user, at_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -73,8 +74,8 @@ KEPT_MS = 30 * 24 * 3600 * 1000
 """How long words wait for a door that shows them; the transcript has them for good."""
 NEVER_MS = 1 << 60
 ORIGIN = Origin.OPERATOR.value
-LONGEST_NOTE, LONGEST_REASON = 4_000, 500
-"""Characters of a note, and of the reason of a call."""
+LONGEST_NOTE, LONGEST_REASON, LONGEST_NAME = 4_000, 500, 60
+"""Characters of a note, of the reason of a call, and of a person's name."""
 
 Outcome = TypeVar("Outcome")
 
@@ -195,6 +196,11 @@ class Seats(NoticeSource, Takeover):
             return seat
 
         return await self._step(thread, hand_back)
+
+    async def rename(self, before: Operator, after: Operator) -> None:
+        """Call a person otherwise from now on; what they hold stays theirs."""
+        await self._memory.database.execute(RENAME, (*named(after), storable(before.id)))
+        self._tell_clocks()
 
     async def withdraw(self, thread: str) -> bool:
         """Take a call back; False if none waits."""
@@ -374,7 +380,7 @@ class Late(NoticeSource):
 
 def named(operator: Operator) -> Operator:
     """Return a person with the name as users see it. Raises UsageError if it is empty."""
-    name = " ".join(storable(operator.name).split())[:60]
+    name = " ".join(storable(operator.name).split())[:LONGEST_NAME]
     if not name or name == SUPERVISOR:
         raise UsageError("A person needs a name of their own.")
     return Operator(name, storable(operator.id))

@@ -14,6 +14,7 @@ def add_to(app: FastAPI, settings: Settings) -> None:
     app.state.settings, app.state.works = settings, Works()
     app.state.trials, app.state.desks = OpenTalks(), OpenTalks()
     app.state.closing += [app.state.desks, app.state.trials, app.state.works]
+    app.state.links.append(("lab", visit.link))
     router = visit.new_router()
     for part in PAGES:
         router.include_router(part)

@@ -5,19 +5,25 @@ from typing import Annotated, Literal
 from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
 
-from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, led_to, new_router
+from agents.errors import UsageError
+from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, as_file, led_to, new_router, text
+from app.doors.http.page.router import Sent
 from app.doors.visit import FAULTS
+from app.lab.case_table import HEADER, OF_CASE, csv_of, keep_table, read_csv, rows_of
+from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.lab.folder import written
 from app.lab.kinds import KINDS
+from app.lab.line_diff import beside
 from app.lab.live import Tell
 from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, run_files, summaries
 from app.lab.simulation import Talks, simulate
 from app.lab.threads import keep_case as keep_thread
-from app.remote.yaml_file import parsed, validated
+from app.remote.yaml_file import MisfitValue, parsed, validated
 
 router = new_router()
 Written = Literal["cases", "users"]
 """What is written on a page as YAML."""
+NEW = Case(turns=(CaseTurn(user="what is on my list?", expect=Expected(calls=(ExpectedCall(tool="list_todos"),))),))
 
 
 @router.get("/lab/file")
@@ -34,11 +40,49 @@ def save(visit: Visiting, kind: Annotated[Written, Form()], file: Text, text: Te
     return led_to("/lab/runs")
 
 
+@router.get("/lab/case")
+def show_case(visit: Visiting, name: FileName = "") -> str:
+    """Show a case to be edited as a table of its turns; without a name a new one."""
+    case = visit.folder.read("cases", name, Case) if name else NEW
+    return visit.page("runs/case", file=name, case=case, rows=[*rows_of(name, case)])
+
+
+@router.post("/lab/case")
+def save_case(visit: Visiting, form: Nested) -> Response:
+    """Write a case, whose turns are the rows of the form."""
+    file, whole = str(form.get("file", "")), {name: str(form.get(name, "")) for name in OF_CASE}
+    rows = [{"case": file, **whole, **row} for row in form.get("turns", ()) if row]
+    keep_table(visit.folder, rows, replace="is_kept" in form)
+    return led_to("/lab/runs")
+
+
+@router.get("/lab/cases/csv")
+def cases_as_csv(visit: Visiting) -> Response:
+    """Give all cases as a table."""
+    return as_file(csv_of(visit.folder.every("cases", Case)), "cases.csv")
+
+
+@router.post("/lab/cases/csv")
+def cases_from_csv(visit: Visiting, form: Sent) -> Response:
+    """Keep the cases of a table; none of them if one is wrong, or would change another unasked."""
+    if not form.uploads:
+        raise HTTPException(422)
+    rows = read_csv(form.uploads[0].data)
+    try:
+        keep_table(visit.folder, rows, replace="replace" in form.fields)
+    except MisfitValue as wrong:
+        # The table has no fields on the page.
+        _, row, column = wrong.path
+        facts = {"row": int(row) + HEADER, "column": column, "reason": wrong.told(visit.lang)}
+        raise UsageError(text("in_row", visit.lang, **facts)) from None
+    return led_to("/lab/runs")
+
+
 @router.post("/lab/cases/from-thread")
 async def keep_case(visit: Visiting, name: Text) -> Response:
     """Keep a thread as a case."""
     case = keep_thread(visit.settings, await visit.assistant.records(name), name)
-    return led_to(f"/lab/file?kind=cases&name={case}")
+    return led_to(f"/lab/case?name={case}")
 
 
 @router.post("/lab/runs")
@@ -82,7 +126,7 @@ async def progress(visit: Visiting, id: str) -> Response | str:
 def show_run(visit: Visiting, name: FileName) -> str:
     """Show what came of a run."""
     shown = visit.folder.read("runs", name, LabRun)
-    return visit.page("runs/one", file=name, run=shown, rows=summaries(shown))
+    return visit.page("runs/one", file=name, run=shown, rows=summaries(shown), beside=beside)
 
 
 @router.post("/lab/run/judge")

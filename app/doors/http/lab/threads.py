@@ -1,22 +1,23 @@
 """The pages on threads: the list, one thread, its state at each kept turn, a test of it, and the same replayed."""
 
-from typing import Annotated
-from urllib.parse import quote
+from typing import Annotated, get_args
+from urllib.parse import quote, urlencode
 
 from fastapi import HTTPException, Query, Response
 
+from agents.state.verdict import Kind as Verdict
 from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
 from app.doors.http.lab.visit import Nested, Number, Text, Visiting, as_file, led_to, new_router
 from app.lab.folder import named_after
+from app.lab.thread_search import ThreadQuery, ThreadSearch
 from app.lab.threads import replay, view
+from app.lab.turn_notes import TurnNote, note
 from app.lab.variants import LabVariant
 from app.presentation.listing import first_line, moment, state_lines
 from app.presentation.texts import say
 from app.remote.yaml_file import validated
 from app.replay.trace_test import test_of
 
-MOST_LISTED = 200
-"""Threads in the list."""
 router = new_router()
 Name = Annotated[str, Query(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE)]
 
@@ -27,11 +28,13 @@ def address_of(thread: str) -> str:
 
 
 @router.get("/lab/threads")
-async def threads(visit: Visiting) -> str:
-    """List the threads, the latest first."""
-    infos = (await visit.assistant.threads())[:MOST_LISTED]
-    rows = [(address_of(info.thread), info, first_line(info), moment(info.active_ms)) for info in infos]
-    return visit.page("threads", rows=rows)
+async def threads(visit: Visiting, query: Annotated[ThreadQuery, Query()]) -> str:
+    """List the threads that are wanted, the latest first."""
+    found = await ThreadSearch(visit.assistant, query).page()
+    rows = [(address_of(info.thread), info, first_line(info), moment(info.active_ms)) for info in found.rows]
+    wanted = {name: value for name, value in query.model_dump(exclude_defaults=True).items() if name != "before"}
+    more = None if found.next is None else f"/lab/threads?{urlencode({**wanted, 'before': found.next})}"
+    return visit.page("threads", rows=rows, query=query, more=more, is_asked=bool(wanted), verdicts=get_args(Verdict))
 
 
 @router.get("/lab/thread")
@@ -48,6 +51,17 @@ async def state(visit: Visiting, name: Name, turn: int) -> str:
     if facts is None:
         raise HTTPException(404)
     return visit.draw("state", state=state_lines(facts), turn=turn, name=name)
+
+
+@router.post("/lab/thread/note")
+async def write_note(visit: Visiting, name: Text, message: Text, labels: Text = "", text: Text = "") -> str:
+    """Keep what the visitor notes of a turn."""
+    if await visit.assistant.message(name, message) is None:
+        raise HTTPException(404)
+    own = dict.fromkeys(" ".join(label.split()) for label in labels.split(",") if label.strip())
+    noted = validated(TurnNote, {"labels": [*own], "text": text.strip(), "by": visit.visitor.holder})
+    await note(visit.assistant.memory.store, name, message, noted)
+    return visit.draw("note", thread=name, id=message, note=noted, is_saved=True)
 
 
 @router.post("/lab/thread/back")

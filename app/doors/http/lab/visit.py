@@ -32,12 +32,19 @@ from prompts import FALLBACK, languages, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, as they stand in the navigation."""
+MOST_FIELDS = 4_000
+"""Fields of a form: a case of some hundred turns has seven for each."""
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 
 
 def text(key: str, lang: str, /, **facts: object) -> str:
     """Return a sentence of the lab, or of the page, in a language."""
     return sentence("lab" if key.partition(".")[0] in table("lab", FALLBACK) else "page", key, lang, **facts)
+
+
+def link(lang: str) -> tuple[str, str]:
+    """Return the address and the name of the lab, for the menu of whoever may use it."""
+    return "/lab", text("lab", lang)
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ async def _visit(
 
 
 async def _nested(request: Request) -> Mapping[str, Any]:
-    async with request.form(max_fields=400) as sent:
+    async with request.form(max_fields=MOST_FIELDS) as sent:
         # The page gives each form an `id`, which the lab does not need.
         return form_data([(name, text) for name, text in sent.multi_items() if isinstance(text, str) and name != "id"])
 

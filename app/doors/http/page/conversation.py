@@ -1,6 +1,7 @@
 """A conversation as the page shows it: what was said, and answers that are being made, as a stream of HTML."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -11,7 +12,7 @@ from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
 from agents.events import Error, Interrupt
-from agents.memory.feedback import ShownTurn
+from agents.memory.feedback import SIGNS, ShownTurn
 from agents.memory.inbox import TO, TOLD, TranscriptLine, lines_of
 from agents.sources.attachments import MARKED, marks
 from agents.state.person import ASR, Quoted
@@ -39,8 +40,6 @@ PACE, PER_SECOND = 0.08, 40_000
 """Seconds between two frames, and the letters a second that a growing text may cost."""
 EDITABLE = ("message", ASR)
 """Where the words come from that a user may change and send again."""
-SIGNS = {"up": "👍", "down": "👎"}
-"""What the user may think of an answer, kept as the reactions of messengers are."""
 LONGEST_WORD = 500
 RETRY = 1_000
 """Milliseconds after which a browser comes back that has lost a stream."""
@@ -152,7 +151,11 @@ class Conversation:
         return Markup().join([*drawn, question, *begun]), new[-1].row if new else after
 
     async def news(self, place: "PagePosition") -> AsyncIterator[bytes]:
-        """Yield what was said since a place, which moves on, for a page that shows the rest."""
+        """Yield what was said and left since a place, which moves on, for a page that shows the rest."""
+        left = await self.assistant.branches.left(self.thread)
+        if gone := left - place.left:
+            yield format_sse_event(event="left", data_str=json.dumps(sorted(gone)))
+        place.left = left
         drawn, place.row = await self.log(place.row, place.running)
         place.running = {answer.turn.id for answer in self.answers.running_in(self.thread)}
         if drawn:
@@ -228,10 +231,14 @@ class Conversation:
 
 @dataclass
 class PagePosition:
-    """How far a page shows a conversation: the last row of the transcript, and the messages whose answers it reads."""
+    """How far a page shows a conversation: up to which row of the transcript.
+
+    `running` are the messages whose answers it reads, `left` those whose turns it was told to take away.
+    """
 
     row: int
     running: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
 
 
 def address_of(thread: str) -> str:

@@ -6,6 +6,7 @@ key.
 
 import hashlib
 import hmac
+import json
 import time
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -16,6 +17,7 @@ from fastapi.routing import APIRoute
 
 from app.doors.http.exchange import having
 from app.doors.http.page.markup import draw
+from app.remote.yaml_file import MisfitValue
 from app.security.api_keys import EVERYTHING, Key, Scope
 from prompts import FALLBACK, languages, table
 
@@ -108,10 +110,14 @@ def refused(request: Request, status: int, failure: Exception) -> Response:
     route = request.scope.get("route")
     file, key = getattr(route, "conflict", ("page", "409")) if status == 409 else ("page", str(status))
     text = (sentences | table(file, lang)["refused"]).get(key, sentences["rest"])
+    headers = {"HX-Redirect": SIGN_IN} if status == 401 else {}
     if isinstance(failure, getattr(route, "own_words", ())):
         status, text = 409, str(failure)
+    if is_of_page and isinstance(failure, MisfitValue) and failure.path:
+        # The page knows by which words the form calls the place.
+        headers, text = {"X-Misfit": json.dumps(failure.path)}, failure.told(lang)
     if is_of_page:
-        return PlainTextResponse(text, status, {"HX-Redirect": SIGN_IN} if status == 401 else None)
+        return PlainTextResponse(text, status, headers)
     return HTMLResponse(draw("refused", lang, text=text), status)
 
 

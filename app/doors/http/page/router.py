@@ -102,10 +102,9 @@ async def page(talk: Talk, visitor: Visiting, reader: Reader, request: Request) 
     """Return the page with a conversation."""
     log, row = await talk.log()
     listed = _list(talk, await conversations_of(talk.assistant, visitor, talk.user))
-    all_modules = request.app.state.plugins
-    modules = all_modules if visitor.allows("operate") else []
-    links = [module.link(talk.lang) for module in modules if hasattr(module, "link")]
-    offers = [module.offer(talk.assistant, talk.lang) for module in all_modules if hasattr(module, "offer")]
+    links = [link(talk.lang) for scope, link in request.app.state.links if visitor.allows(scope)]
+    modules = [module for module in request.app.state.plugins if hasattr(module, "offer")]
+    offers = [module.offer(talk.assistant, talk.lang) for module in modules]
     facts: dict[str, object] = {"name": visitor.name, "links": links, "takes": reader.kinds, "listed": listed}
     facts |= {"openings": openings(talk.assistant.speakers, talk.lang), "longest_title": LONGEST_TITLE}
     facts |= {"holder": await talk.holder(), "version": VERSION, "offers": [offer for offer in offers if offer]}

@@ -1,17 +1,17 @@
-"""The lab in Debian's Chromium. With LAB_SCREENS=docs the pictures of docs/lab.md are taken anew."""
+"""The lab in Debian's Chromium. `make pictures` takes the pictures of docs anew."""
 
 import asyncio
 import logging
-import os
 import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import FilePayload, Page, expect
 
 from agents.language.tool_ranker.ranker import ToolRanker
+from agents.memory.feedback import ShownTurn
 from app.agent_files.mocks import Mock
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
@@ -20,13 +20,12 @@ from app.doors.telegram.bot import ServiceBot
 from app.lab.folder import LabFolder
 from app.lab.simulation import SimulatedUser
 from app.settings import Settings
-from tests.doors.http.page.test_browser import AXE_SOURCE, DESKTOP, PHONE, browsing, too_small
+from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, picture, too_small
 from tests.support.telegram_server import BotApi
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
 LOG = logging.getLogger(__name__)
 expect.set_options(timeout=120_000)
-SCREENS = os.environ.get("LAB_SCREENS", "")
 ANN = 101
 WIDE = (1400, 1000)
 
@@ -39,24 +38,6 @@ async def assistant(settings: Settings) -> AsyncIterator[Assistant]:
             async for _ in opened.play(Turn(thread="shop:ann", text=text, user="ann")):
                 pass
         yield opened
-
-
-async def picture(page: Page, name: str) -> None:
-    """Take a picture for the documents, if that is asked for."""
-    if SCREENS:
-        await page.evaluate("document.activeElement?.blur()")
-        await page.screenshot(path=Path(SCREENS) / f"lab-{name}.png")
-
-
-async def is_sound(page: Page) -> None:
-    """Check that nothing is wider than the screen, and that axe finds nothing serious."""
-    assert not await page.locator("body").evaluate("(body) => body.scrollWidth > innerWidth")
-    if AXE_SOURCE:
-        await page.evaluate(AXE_SOURCE)
-        problems = await page.evaluate("axe.run().then((results) => results.violations)")
-        worst = [each for each in problems if each["impact"] in ("serious", "critical")]
-        serious = [(each["id"], page.url, node["html"][:200]) for each in worst for node in each["nodes"]]
-        assert serious == []
 
 
 async def tell(page: Page, text: str, answer: str) -> None:
@@ -104,7 +85,7 @@ async def test_an_agent_by_clicks(assistant: Assistant, settings: Settings) -> N
         await expect(page.locator(".node.ran", has_text="depot_clerk.tools")).to_be_visible()
         await is_sound(page)
         await page.locator("#scroll").evaluate("(main) => main.scrollTo(0, 0)")
-        await picture(page, "agent")
+        await picture(page, "lab-agent")
         await page.get_by_role("button", name="Share with everybody").click()
         await expect(page.get_by_role("button", name="Take back")).to_be_visible()
         LOG.info("put together, tried and shared in %.0f s", time.monotonic() - begun)
@@ -137,7 +118,7 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await page.get_by_role("button", name="State then").first.click()
         await expect(page.locator("#side")).to_contain_text("State after turn 1")
         await is_sound(page)
-        await picture(page, "thread")
+        await picture(page, "lab-thread")
         await page.get_by_role("button", name="Make it a test").click()
         await expect(page.locator("#result")).to_contain_text("async def test_conversation")
         await is_sound(page)
@@ -148,6 +129,10 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await page.get_by_role("button", name="Save").click()
         await page.get_by_role("button", name="Side by side with B").click()
         await page.get_by_label("Direct switch").nth(1).select_option("no")
+        await page.get_by_label("Times").fill("ab")
+        await page.get_by_role("button", name="Run", exact=True).click()
+        await expect(page.locator("#alert")).to_have_text("Times: a whole number is needed, such as 12")
+        await expect(page.get_by_label("Times")).to_be_focused()
         await page.get_by_label("Times").fill("2")
         await is_sound(page)
         await page.get_by_role("button", name="Run", exact=True).click()
@@ -159,12 +144,81 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await expect(page.get_by_text("Checks = You: 1 / 1")).to_be_visible()
         await page.locator(".results summary").first.click()
         await is_sound(page)
-        await picture(page, "run")
+        await picture(page, "lab-run")
         await page.get_by_role("link", name="Runs", exact=True).click()
         await page.get_by_label("Talks").fill("3")
         await page.get_by_role("button", name="Let them talk").click()
         await expect(page.locator("#result")).to_contain_text("current_time was called", timeout=60_000)
         await is_sound(page)
+
+
+async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: Settings) -> None:
+    """A table of cases is taken, a case edited in its form, and run; what was expected stands beside what came."""
+    table = "case,message,says,calls\nlist,add milk to my list,Tea,add_todos\nclock,what time is it?,,current_time\n"
+    async with browsing(assistant, WIDE, "en-US", is_dark=True, settings=settings) as page:
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await page.get_by_role("link", name="Runs", exact=True).click()
+        file = FilePayload(name="cases.csv", mimeType="text/csv", buffer=table.encode())
+        await page.get_by_label("CSV file").set_input_files(file)
+        await page.get_by_role("button", name="Upload").click()
+        await page.get_by_role("link", name="list", exact=True).click()
+        await page.get_by_role("button", name="One more turn").click()
+        rows = page.locator("#case-turns [data-row]")
+        await rows.last.get_by_label("What the user says").fill("what is on my list?")
+        await rows.last.get_by_label("Calls of models at most").fill("some")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.locator("#alert")).to_contain_text("Calls of models at most: a whole number is needed")
+        await expect(rows.last.get_by_label("Calls of models at most")).to_be_focused()
+        await rows.last.get_by_label("Calls of models at most").fill("0")
+        await is_sound(page)
+        await picture(page, "lab-case")
+        await page.get_by_role("button", name="Save").click()
+        await page.wait_for_url("**/lab/runs")
+        await is_sound(page)
+        await page.get_by_role("button", name="Run", exact=True).click()
+        await page.wait_for_url("**/lab/run?**")
+        await expect(page.locator("#result-1 .beside tbody tr").first).to_contain_text("Tea")
+        await expect(page.locator("#result-1")).to_contain_text("the answer lacks 'Tea'")
+        await is_sound(page)
+        await picture(page, "lab-difference")
+        await page.locator("#result-1").get_by_role("button", name="Copy the link").click()
+        await expect(page.locator("#result-1").get_by_role("button", name="Copied")).to_be_visible()
+        link = await page.evaluate("navigator.clipboard.readText()")
+        assert link.endswith("#result-1")
+        other = await page.context.new_page()
+        await other.goto(link)
+        await expect(other.locator("#result-1")).to_have_attribute("open", "")
+
+
+async def test_threads_are_found_and_noted(assistant: Assistant, settings: Settings) -> None:
+    """A note with labels is kept at a turn, beside its user's thumb; threads are found by what was noted and done."""
+    turn = (await assistant.memory.transcript.lines("shop:ann"))[-1]
+    shown = ShownTurn("shop:ann", turn.message_id, "ann")
+    await assistant.memory.feedback.rate(shown, "ann", "👎", "the wrong zone")
+    async with browsing(assistant, WIDE, "en-US", settings=settings) as page:
+        await page.get_by_role("link", name="Threads", exact=True).click()
+        await page.locator("[name=tool]").select_option("current_time")
+        await page.get_by_label("Users think").select_option("Bad answer")
+        await page.get_by_role("button", name="Find").click()
+        await expect(page.get_by_role("link", name="shop:ann")).to_be_visible()
+        await is_sound(page)
+        await picture(page, "lab-threads")
+        await page.get_by_role("link", name="shop:ann").click()
+        last = page.locator("article").last
+        await expect(last).to_contain_text("the wrong zone")
+        await last.locator("summary", has_text="Note").click()
+        await last.get_by_label("Labels").fill("zone, to be trained")
+        await last.locator("textarea").fill("It told the time of the server.")
+        await last.get_by_role("button", name="Save").click()
+        await expect(last.get_by_role("status")).to_have_text("Kept.")
+        await is_sound(page)
+        await page.get_by_role("link", name="Threads", exact=True).click()
+        await page.get_by_label("Labels").fill("Zone")
+        await page.get_by_role("button", name="Find").click()
+        await expect(page.get_by_role("link", name="shop:ann")).to_be_visible()
+        await page.get_by_label("Words in it").fill("nothing of the kind")
+        await page.get_by_label("Words in it").press("Enter")
+        await expect(page.get_by_text("None of these is one.")).to_be_visible()
 
 
 async def test_a_card_while_it_is_written(
@@ -183,7 +237,7 @@ async def test_a_card_while_it_is_written(
         # Debian's Chromium comes without a font for Chinese.
         chinese = page.locator("#effect li").filter(has_text=re.compile("[\u4e00-\u9fff]"))
         await chinese.evaluate_all("(rows) => rows.forEach((row) => row.remove())")
-        await picture(page, "card")
+        await picture(page, "lab-card")
         await page.get_by_role("button", name="Save as a draft").click()
         await expect(page.locator("form .tag")).to_contain_text("draft")
 
@@ -198,12 +252,18 @@ async def test_on_a_phone_in_russian(assistant: Assistant, settings: Settings) -
             await expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
             await is_sound(page)
             assert await too_small(page) == []
-        for path in ("/lab/thread?name=shop:ann", "/lab/agent", "/lab/mock?name=x", "/lab/file?kind=cases"):
+        for path in (
+            "/lab/thread?name=shop:ann",
+            "/lab/agent",
+            "/lab/mock?name=x",
+            "/lab/file?kind=cases",
+            "/lab/case",
+        ):
             await page.goto(re.sub("/lab.*", path, page.url))
             await is_sound(page)
             assert await too_small(page) == []
         await page.goto(re.sub("/lab.*", "/lab/thread?name=shop:ann", page.url))
-        await picture(page, "phone")
+        await picture(page, "lab-phone")
 
 
 async def test_by_keyboard_alone(assistant: Assistant, settings: Settings) -> None:

@@ -16,8 +16,8 @@ from app.assistant import Assistant
 from app.lab.desk_session import DeskSession
 from app.lab.folder import LabFolder
 from app.settings import Settings
-from tests.doors.http.lab.test_browser import WIDE, is_sound, picture
-from tests.doors.http.page.test_browser import PHONE, browsing
+from tests.doors.http.lab.test_browser import WIDE
+from tests.doors.http.page.test_browser import PHONE, browsing, is_sound, picture
 from tests.support.checkout import check_out
 from tests.support.fine_tuning import check_chat, shop_identifiers
 
@@ -71,7 +71,7 @@ async def test_a_return_is_played_by_clicks(assistant: Assistant, settings: Sett
         await page.locator("#calls [name='calls[].args.args']").fill(json.dumps(args))
         await page.locator("#scroll").evaluate("(main) => main.scrollTo(0, 0)")
         await is_sound(page)
-        await picture(page, "desk")
+        await picture(page, "lab-desk")
         await page.get_by_role("button", name="Reply", exact=True).click()
         await page.get_by_role("button", name="yes", exact=True).click()
         await expect(page.locator("#seat")).to_contain_text("return requested")

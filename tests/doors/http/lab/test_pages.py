@@ -1,21 +1,27 @@
 """The lab's pages: who may see them, that nothing becomes HTML, and that both languages say the same."""
 
+import json
 import re
 import threading
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
 
+from agents.memory.feedback import ShownTurn
 from app.agent_files.mocks import Mock, MockOutcome
-from app.assistant import Assistant
+from app.assistant import Assistant, Turn
 from app.doors.http.lab.router import PAGES
 from app.doors.http.lab.visit import PARTS
-from app.lab.cases import Case, CaseTurn
+from app.lab.cases import Case, CaseTurn, Expected
 from app.lab.folder import LabFolder
 from app.lab.runs import CaseResult, LabRun
+from app.lab.thread_search import ThreadQuery, ThreadSearch
+from app.lab.threads import view
+from app.lab.turn_notes import notes_of
 from app.remote.yaml_file import read_yaml
 from app.settings import Settings
 from prompts import table
@@ -25,6 +31,7 @@ from tests.support.until import until
 
 pytestmark = pytest.mark.needs("planner")
 THREAD = "/lab/thread?name=shop:ann"
+URLENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 TEMPLATES = Path("app/doors/http/lab/templates")
 
 
@@ -73,6 +80,132 @@ async def test_a_thread_is_looked_at(lab: httpx.AsyncClient) -> None:
     wrong = await lab.post("/lab/thread/replay", data={"name": "shop:ann", "variant.model": "nonsense"})
     assert (wrong.status_code, "LLM_MODEL" in wrong.text) == (409, True)
     assert (await lab.get("/lab/thread?name=nobody")).status_code == 409
+
+
+async def test_threads_are_found(lab: httpx.AsyncClient, assistant: Assistant) -> None:
+    """Words, user, tool, verdict, language and trouble find a thread; all that is asked of turns is asked of one."""
+    for thread, user in (("shop:bob", "bob"), ("shop:old", "ann")):
+        async for _ in assistant.play(Turn(thread=thread, text="what time is it?", user=user)):
+            pass
+    everything = {"shop:ann", "shop:bob", "shop:old"}
+    queries: dict[str, set[str]] = {
+        "words=MILK": {"shop:ann"},
+        "words=:BO": {"shop:bob"},
+        "user=An": {"shop:ann", "shop:old"},
+        "tool=add_todos": {"shop:ann"},
+        "tool=add_todos&trouble=true": set(),
+        "tool=current_time&user=bob": {"shop:bob"},
+        "tool=add_todos&verdict=stay": set(),
+        "verdict=stay&words=": everything,
+        "verdict=finished": set(),
+        "lang=ru": set(),
+        "lang=en": everything,
+        "words=%3Cb%3E": {"shop:ann"},
+    }
+    for query, wanted in queries.items():
+        shown = (await lab.get(f"/lab/threads?{query}")).text
+        assert {*re.findall(r'name=shop%3A(\w+)"', shown)} == {name.partition(":")[2] for name in wanted}, query
+    assert (await lab.get("/lab/threads?verdict=maybe")).status_code == 422
+
+
+async def test_a_note_and_the_thumbs_of_users(lab: httpx.AsyncClient, assistant: Assistant) -> None:
+    """Notes of the team, and what users think, stand at the turn; threads are found by them; `forget` deletes them."""
+    turn = [turn for turn in (await view(assistant, "shop:ann"))[1] if turn.number][-1]
+    shown = ShownTurn("shop:ann", turn.id, "ann")
+    await assistant.memory.feedback.rate(shown, "ann", "👎", "where is <b>bread</b>?")
+    body = {
+        "name": "shop:ann",
+        "message": turn.id,
+        "labels": "wrong tool, <i>, wrong  tool",
+        "text": "lists <b>too much",
+    }
+    for _ in "12":
+        assert "Kept." in (await lab.post("/lab/thread/note", data=body)).text
+    page = (await lab.get(THREAD)).text
+    for words in ("👎", "where is &lt;b&gt;bread", "lists &lt;b&gt;too much", 'value="wrong tool, &lt;i&gt;"'):
+        assert words in page
+    for query, is_found in (
+        ("label=Wrong+tool", True),
+        ("label=tool", False),
+        ("rating=down", True),
+        ("rating=up", False),
+    ):
+        assert ("shop%3Aann" in (await lab.get(f"/lab/threads?{query}")).text) == is_found, query
+    assert (await lab.post("/lab/thread/note", data={**body, "message": "nothing"})).status_code == 404
+    await assistant.forgetting.thread("shop:ann")
+    assert await notes_of(assistant.memory.store, "shop:ann") == {}
+    assert await assistant.memory.feedback.of("shop:ann") == []
+
+
+async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> None:
+    """A case is a table of turns, handed out as CSV and taken back; nothing is replaced unasked, or by halves."""
+    folder = LabFolder(settings.lab_folder)
+    mocked = Case(turns=(CaseTurn(user="hi", expect=Expected(trace="hello")),), mocks=(Mock(tool="current_time"),))
+    folder.write("cases", "kept", mocked)
+    whole = {"file": "list", "about": "The list", "lang": "en", "criterion": "It is short.\nIt is polite."}
+    first = {"message": "=1+1", "calls": 'add_todos {"items": ["milk"]}\nlist_todos', "says": "Milk\nTea"}
+    rows = [{**first, "most_model_calls": "2", "holder": "planner"}, {"message": "second", "calls": ""}]
+    turns = [(f"turns[].{name}", value) for row in rows for name, value in row.items()]
+
+    async def save(**fields: str) -> httpx.Response:
+        content = urlencode([*{**whole, **fields}.items(), *turns])
+        return await lab.post("/lab/case", content=content, headers=URLENCODED)
+
+    assert (await save()).headers["hx-redirect"] == "/lab/runs"
+    case = folder.read("cases", "list", Case)
+    assert [str(call) for call in case.turns[0].expect.calls] == ["add_todos(items=['milk'])", "list_todos()"]
+    assert (case.turns[0].expect.says, case.turns[1].user) == (("Milk", "Tea"), "second")
+    assert (await save(about="Else")).status_code == 409
+    assert (await save(is_kept="1")).status_code == 204
+    table = (await lab.get("/lab/cases/csv")).content
+    assert b"'=1+1" in table
+
+    async def take(data: bytes, **fields: str) -> httpx.Response:
+        return await lab.post("/lab/cases/csv", data=fields, files={"table": ("cases.csv", data)})
+
+    assert (await take(table)).status_code == 204
+    assert (folder.read("cases", "list", Case), folder.read("cases", "kept", Case)) == (case, mocked)
+    changed = b"case;message;says\nlist;hello;Hi\nnew;bye;Bye\n"
+    refused = await take(changed)
+    assert (refused.status_code, "would change: list" in refused.text, folder.names("cases")) == (
+        409,
+        True,
+        ["kept", "list"],
+    )
+    assert (await take(changed, replace="yes")).status_code == 204
+    assert folder.read("cases", "new", Case).turns[0].expect.says == ("Bye",)
+    for wrong, words in (
+        (b"\xff\xfe", "UTF-8"),
+        (b"case,message,colour\nx,y,z", "no column 'colour'"),
+        (b"case,says\nx,y", "case and message are needed"),
+        (b"case,message,calls\nx,y,add_todos [1]", "Row 2, calls"),
+        (b"case,message,most_model_calls\nx,y,many", "Row 2, most_model_calls"),
+        (b"case,message\n../x,y", "small letters"),
+        (b"case,message\n,y", "Row 2, case"),
+        (b"case,message\n", "no row"),
+    ):
+        answer = await take(wrong, replace="yes")
+        assert (answer.status_code, words in answer.text) == (409, True), answer.text
+    assert folder.names("cases") == ["kept", "list", "new"]
+
+
+async def test_threads_by_the_page(assistant: Assistant) -> None:
+    """A page ends with so many threads found, or read, and says where the next one begins; each is told once."""
+    for number in range(4):
+        async for _ in assistant.play(Turn(thread=f"t{number}", text="zebras" if number % 2 else "lions")):
+            pass
+
+    async def threads(words: str, **most: int) -> list[list[str]]:
+        pages, query = list[list[str]](), ThreadQuery(words=words)
+        while True:
+            page = await ThreadSearch(assistant, query, **most).page()
+            pages.append([info.thread for info in page.rows])
+            if page.next is None:
+                return pages
+            query = ThreadQuery(words=words, before=page.next)
+
+    assert await threads("", most_listed=2) == [["t3", "t2"], ["t1", "t0"], ["shop:ann"]]
+    assert await threads("zebra", most_read=2) == [["t3"], ["t1"], []]
 
 
 async def test_files_are_read_beside_the_loop(
@@ -142,8 +275,8 @@ async def _outcome(lab: httpx.AsyncClient, answer: httpx.Response) -> httpx.Resp
 async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: Settings) -> None:
     """A thread becomes a case, two variants are compared, and a person judges a result; what is wrong is said."""
     made = await lab.post("/lab/cases/from-thread", data={"name": "shop:ann"})
-    assert made.headers["hx-redirect"] == "/lab/file?kind=cases&name=shop-ann"
-    assert "what is on my list?" in (await lab.get("/lab/file?kind=cases&name=shop-ann")).text
+    assert made.headers["hx-redirect"] == "/lab/case?name=shop-ann"
+    assert "what is on my list?" in (await lab.get("/lab/case?name=shop-ann")).text
     choice = {"cases[]": "shop-ann", "variants.A.model": "local:rules", "variants.B.direct_switch": "no", "times": "1"}
     choice["id"] = "given-by-the-page"
     ran = await _outcome(lab, await lab.post("/lab/runs", data=choice))
@@ -154,7 +287,9 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     assert judged.text.count('aria-pressed="true"') == 1
     assert LabFolder(settings.lab_folder).read("runs", file, LabRun).results[1].person is False
     assert (await lab.post("/lab/run/judge", data={"file": file, "place": "9", "verdict": "bad"})).status_code == 409
-    assert (await lab.post("/lab/runs", data={**choice, "times": "often"})).status_code == 409
+    often = await lab.post("/lab/runs", data={**choice, "times": "often"}, headers={"Accept-Language": "ru"})
+    assert (often.status_code, often.text[:18]) == (409, "нужно целое число,")
+    assert json.loads(often.headers["x-misfit"]) == ["times"]
     assert "judges nothing" in (await lab.post("/lab/runs", data={**choice, "judge": "local:x"})).text
     absent = await _outcome(lab, await lab.post("/lab/runs", data={**choice, "cases[]": "nothing"}))
     assert "there is no" in absent.text
@@ -185,7 +320,9 @@ async def test_a_mock_by_form(lab: httpx.AsyncClient, settings: Settings) -> Non
     body |= {"outcomes[].value": '{"degrees": -3}', "outcomes[].seconds": "0"}
     assert "degrees" in (await lab.post("/lab/mock/try", data={**body, "args:json": '{"city": "Riga"}'})).text
     assert "none fits" in (await lab.post("/lab/mock/try", data={**body, "args:json": "{}"})).text
-    assert (await lab.post("/lab/mock/try", data={**body, "args:json": "{"})).status_code == 409
+    broken = await lab.post("/lab/mock/try", data={**body, "outcomes[].when:json": "{"})
+    assert (broken.status_code, json.loads(broken.headers["x-misfit"])) == (409, ["outcomes", 0, "when"])
+    assert broken.text.startswith("JSON is needed")
     assert (await lab.post("/lab/mock", data=body)).status_code == 204
     listed = (await lab.get("/lab/mocks")).text
     assert "depot-weather" in listed

@@ -1,5 +1,6 @@
-"""The page in Debian's Chromium. With PAGE_SCREENS=docs the pictures of docs/http.md are taken anew."""
+"""The page in Debian's Chromium. `make pictures` takes the pictures of docs anew."""
 
+import asyncio
 import os
 import re
 from collections.abc import AsyncIterator
@@ -11,7 +12,7 @@ import pytest
 from agents.errors import ModelUnavailable
 from agents.events import Event, Message, TurnEnd
 from agents.models import Model, Models
-from agents.models.script import Call, Script
+from agents.models.script import Call, Line, Script
 from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
@@ -28,7 +29,7 @@ from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import BEGIN, with_shop
 
 try:
-    from playwright.async_api import FilePayload, Page, async_playwright, expect
+    from playwright.async_api import ConsoleMessage, FilePayload, Locator, Page, async_playwright, expect
 except ImportError:
     pytest.skip("playwright is missing: make install", allow_module_level=True)
 
@@ -41,8 +42,13 @@ ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-net
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
 DESKTOP, PHONE = (1280, 800), (390, 844)
 AXE = Path(os.environ.get("AXE", "/usr/local/lib/node_modules/axe-core/axe.min.js"))
-SCREENS = os.environ.get("PAGE_SCREENS", "")
+SCREENS = os.environ.get("SCREENS", "")
 AXE_SOURCE = AXE.read_text("utf-8") if AXE.exists() else ""
+
+
+def is_fault(line: ConsoleMessage) -> bool:
+    """Tell whether a line of the browser tells of a fault: what is refused with a sentence is none."""
+    return line.type == "error" and not re.search(r"(status of|Error Code) 409\b", line.text)
 
 
 @asynccontextmanager
@@ -68,7 +74,7 @@ async def browsing(
         )
         page, faults = await context.new_page(), list[str]()
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda line: faults.append(line.text) if line.type == "error" else None)
+        page.on("console", lambda line: faults.append(line.text) if is_fault(line) else None)
         page.on("request", lambda asked: None if asked.url.startswith(url) else faults.append(asked.url))
         try:
             await page.goto(f"{url}/lab" if settings else url)
@@ -88,6 +94,24 @@ async def too_small(page: Page) -> list[str]:
             .map((each) => `${each.offsetWidth}x${each.offsetHeight} ${each.outerHTML.slice(0, 120)}`)"""
     )
     return found
+
+
+async def picture(page: Page, name: str) -> None:
+    """Take a picture for the documents, if that is asked for."""
+    if SCREENS:
+        await page.evaluate("document.activeElement?.blur()")
+        await page.screenshot(path=Path(SCREENS) / f"{name}.png")
+
+
+async def is_sound(page: Page) -> None:
+    """Check that nothing is wider than the screen, and that axe finds nothing serious."""
+    assert not await page.locator("body").evaluate("(body) => body.scrollWidth > innerWidth")
+    if AXE_SOURCE:
+        await page.evaluate(AXE_SOURCE)
+        problems = await page.evaluate("axe.run().then((results) => results.violations)")
+        worst = [each for each in problems if each["impact"] in ("serious", "critical")]
+        serious = [(each["id"], page.url, node["html"][:200]) for each in worst for node in each["nodes"]]
+        assert serious == []
 
 
 async def say(page: Page, text: str) -> None:
@@ -255,12 +279,15 @@ async def test_a_message_is_edited_and_an_answer_rated(assistant: Assistant, scr
         await expect(page.locator("#log")).to_contain_text("One.")
         await say(page, "second")
         await expect(page.locator("#log")).to_contain_text("Two.")
+        other = await page.context.new_page()
+        await other.goto(page.url)
         await page.fill("#text", "a draft")
         await page.get_by_role("button", name="Edit the message").first.click()
         await page.locator(".editor textarea").fill("better")
         await page.locator(".editor").get_by_role("button", name="Send").click()
         await expect(page.locator("#log")).to_contain_text("Three bold.")
-        await expect(page.locator(".heard")).to_have_text(["You:\nbetter"])
+        for tab in (page, other):
+            await expect(tab.locator(".heard")).to_have_text(["You:\nbetter"])
         await expect(page.locator("#text")).to_have_value("a draft")
         await expect(page.locator(".turn.running")).to_have_count(0)
         await page.get_by_role("button", name="Copy the answer").click()
@@ -419,42 +446,82 @@ async def test_a_talk_with_the_stand_in(tmp_path: Path, size: tuple[int, int], l
             await page.locator(".turn").last.wait_for()
             await expect(page.locator(".turn.running")).to_have_count(0)
         await expect(page.locator("fieldset")).to_have_count(1)
-        if SCREENS:
-            await page.screenshot(path=Path(SCREENS) / f"page-{'phone' if size == PHONE else 'desktop'}.png")
-        if AXE_SOURCE:
-            await page.evaluate(AXE_SOURCE)
-            problems = await page.evaluate("axe.run().then((results) => results.violations)")
-            assert [each["id"] for each in problems if each["impact"] in ("serious", "critical")] == []
+        await picture(page, f"page-{'phone' if size == PHONE else 'desktop'}")
+        await is_sound(page)
 
 
-async def test_a_person_in_the_assistants_place(assistant: Assistant, script: Script) -> None:
-    """One tab is the user's, one the operator's: over, silence, an answer that comes by itself, back with a note."""
-    script.add(supervisor=["Hello.", "On Monday."])
-    async with browsing(assistant, DESKTOP, "en-US", is_dark=False) as page:
-        await say(page, "hi, my lamp is broken")
-        await expect(page.locator("#log")).to_contain_text("Hello.")
-        seat = await page.context.new_page()
-        await seat.goto(page.url)
-        await seat.get_by_role("link", name="Operator's seat").click()
-        await expect(seat.get_by_role("main")).to_have_text("Choose a conversation.")
-        await seat.get_by_role("link", name="hi, my lamp is broken").click()
-        await expect(seat.locator("#seat-log")).to_contain_text("Hello.")
-        await seat.get_by_role("button", name="Take over").click()
-        await expect(page.locator("#log")).to_contain_text("operator has taken over")
-        await say(page, "when does a new one come?")
-        await expect(page.locator("#log")).to_contain_text("operator reads this; the assistant is silent.")
-        await expect(seat.locator("#seat-log")).to_contain_text("when does a new one come?")
-        await seat.get_by_label("Write a message").fill("<b>It comes</b> soon.")
-        await seat.get_by_role("button", name="Send").click()
-        await expect(page.locator("#log")).to_contain_text("<b>It comes</b> soon.")
-        await expect(seat.locator("#conversations")).to_contain_text("operator")
-        await seat.get_by_label("A note for the assistant").fill("a lamp on Monday")
-        await seat.get_by_role("button", name="Hand back").click()
-        await expect(seat.get_by_role("button", name="Take over")).to_be_visible()
-        await expect(page.locator("#log")).to_contain_text("The assistant is back.")
-        await say(page, "when exactly?")
-        await expect(page.locator("#log")).to_contain_text("On Monday.")
-    assert "a lamp on Monday" in script.asked[-1].messages[-1].text
+SEEN = """() => {
+    window.ended = {};
+    const note = (change) => {
+        const turn = change.target;
+        const has_ended = /\\brunning\\b/.test(change.oldValue ?? "") && !turn.matches(".running");
+        if (has_ended) window.ended[turn.dataset.id] = turn.querySelector(".answer").textContent;
+    };
+    const watched = { subtree: true, attributeFilter: ["class"], attributeOldValue: true };
+    new MutationObserver((changes) => changes.forEach(note)).observe(document.getElementById("log"), watched);
+}"""
+"""Lets the page note what stands there of each answer at the moment at which it ends."""
+
+
+async def test_sixty_turns_on_a_slow_machine(assistant: Assistant, script: Script) -> None:
+    """With the CPU slowed six times each of 60 answers is drawn as it comes, and is whole when its turn ends."""
+    answers = [f"Answer {number} is long enough." for number in range(60)]
+    script.add(supervisor=answers)
+    async with browsing(assistant, PHONE) as page:
+        devtools = await page.context.new_cdp_session(page)
+        await devtools.send("Emulation.setCPUThrottlingRate", {"rate": 6})
+        await page.evaluate(SEEN)
+        for number in range(60):
+            script.gates["supervisor"] = gate = Gate(2)
+            await say(page, f"question {number}")
+            await expect(page.locator(".turn").last.locator(".growing")).to_contain_text(f"Answer {number}")
+            gate.set()
+            await expect(page.locator(".turn.running")).to_have_count(0)
+        ended = await page.evaluate("Object.values(window.ended)")
+        assert [" ".join(text.split()) for text in ended] == [f"Assistant: {answer}" for answer in answers]
+        await expect(page.locator(".turn")).to_have_count(60)
+
+
+TYPED = "Elm Street 5, the second door behind the yard, where the blue bicycle stands; ring twice and wait a bit"
+
+
+async def test_typing_while_another_tab_talks(tmp_path: Path, script: Script) -> None:
+    """Ten seconds of typing into a question's form, and into an editor, lose nothing while another tab talks."""
+    planned: list[Line] = [Call("ask_address"), *["Fine."] * 100]
+    script.add(supervisor=[*BEGIN, *["Fine."] * 100], planner=planned, observer=["stay"] * 100)
+    async with (
+        stage(tmp_path / "form.db", script.models(ROLES), change=with_shop) as assistant,
+        browsing(assistant) as page,
+    ):
+        await say(page, "come and fetch it")
+        form, other = page.locator("input[name='field.street']"), await page.context.new_page()
+        await form.focus()
+        await other.goto(page.url)
+        await _type_beside_talk(form, other)
+        await form.press("Enter")
+        await expect(page.locator("#alert")).to_have_text("This question is no longer open.")
+        await expect(form).to_have_value(TYPED)
+        await page.get_by_role("button", name="Edit the message").last.click()
+        editor = page.locator(".editor textarea")
+        await editor.fill("")
+        await _type_beside_talk(editor, other)
+
+
+async def _type_beside_talk(field: Locator, other: Page) -> None:
+    """Type at the pace of a person until all stands there, while another tab talks."""
+    typing, before = (
+        asyncio.create_task(field.press_sequentially(TYPED, delay=100)),
+        await other.locator(".heard").count(),
+    )
+    count = before
+    while not typing.done():
+        count += 1
+        await say(other, f"message {count}")
+        await expect(other.locator(".heard")).to_have_count(count)
+        await expect(other.locator(".turn.running")).to_have_count(0)
+    await expect(field).to_have_value(TYPED)
+    await expect(field).to_be_focused()
+    assert count > before + 2
 
 
 async def test_what_comes_unasked_leaves_the_rest_alone(assistant: Assistant, script: Script) -> None:

@@ -585,6 +585,26 @@ def test_both_languages_say_the_same() -> None:
 
 
 @pytest.mark.needs("seat")
+async def test_the_name_of_an_operator(assistant: Assistant, script: Script) -> None:
+    """A name of one's own is what users see, and keeps what one holds; none is the key's; one of ours is refused."""
+    script.add(supervisor=["Hello."])
+    async with visiting(assistant, SHOP) as user:
+        await said(user, text="hi")
+    async with visiting(assistant, OPERATOR) as operator:
+
+        async def rename(name: str) -> httpx.Response:
+            return await operator.post("/seat/name", data={"name": name}, headers=BY_PAGE)
+
+        await operator.post("/seat/talk/shop%3Aday/take", headers=BY_PAGE)
+        for name, seen in (("Анна  <b>", "Анна &lt;b&gt;"), ("", "ops")):
+            assert f'value="{seen}"' in (await rename(name)).text
+            assert f'value="{seen}"' in (await operator.get("/seat")).text
+            assert "Hand back" in (await operator.get("/seat/talk/shop%3Aday")).text
+        assert (await rename("supervisor")).status_code == 422
+        assert "/lab/thread" not in (await operator.get("/seat/talk/shop%3Aday")).text
+
+
+@pytest.mark.needs("seat")
 async def test_the_seat(assistant: Assistant, script: Script) -> None:
     """Only a key that operates sees it; a second person is told who holds a thread; names and words stay text."""
     script.add(supervisor=["Hello."])
@@ -607,11 +627,12 @@ async def test_the_seat(assistant: Assistant, script: Script) -> None:
         assert "Hand back" in (await operator.post(f"{path}/take", data=fields, headers=BY_PAGE)).text
         sent = {"text": "Hello from me.", "id": "12345678"}
         for _ in range(2):
-            shown = (await operator.post(f"{path}/messages", data=sent, headers=BY_PAGE)).text
-            assert shown.count("Hello from me.") == 1
-        mark = re.search(r"log\?mark=([^\"]+)", shown)
-        assert mark
-        assert (await operator.get(f"{path}/log?mark={mark[1]}")).status_code == 204
+            assert (await operator.post(f"{path}/messages", data=sent, headers=BY_PAGE)).status_code == 204
+        shown = (await operator.get(f"{path}/log")).text
+        assert (shown.count("Hello from me."), "<script>" in shown) == (1, False)
+        row = re.search(r"log\?after=(\d+)", shown)
+        assert row
+        assert (await operator.get(f"{path}/log?after={row[1]}")).status_code == 204
         blank = await operator.post(f"{path}/messages", data={"text": " ", "id": "22345678"}, headers=BY_PAGE)
         assert (blank.status_code, blank.text) == (422, "That does not fit here. Please check it.")
         assert "Take over" in (await operator.post(f"{path}/back", data={"note": "x"}, headers=BY_PAGE)).text

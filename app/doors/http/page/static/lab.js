@@ -22,3 +22,19 @@ function toNewest() {
   if (prompt) prompt.scrollTop = prompt.scrollHeight;
 }
 toNewest();
+// A link leads to one result of a run, which is open then.
+function openLinked() {
+  const linked = location.hash && document.getElementById(location.hash.slice(1));
+  if (!linked?.matches?.("details")) return;
+  linked.open = true;
+  linked.scrollIntoView();
+}
+openLinked();
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy-link]");
+  if (!button) return;
+  const link = new URL(button.dataset.copyLink, location.href), label = button.textContent;
+  try { await navigator.clipboard.writeText(link.href.replace(/#$/, "")); } catch { return; }
+  button.textContent = document.body.dataset.copied;
+  setTimeout(() => { button.textContent = label; }, 2000);
+});

@@ -13,6 +13,10 @@ function newId() {
 }
 function isAtEnd() { return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 120; }
 function toEnd() { scroller.scrollTop = scroller.scrollHeight; }
+// Where a finger types, Enter begins a new line: there is a button to send.
+function isSending(event) {
+  return event.key === "Enter" && !event.shiftKey && !event.isComposing && matchMedia("(hover: hover), (min-width: 48rem)").matches;
+}
 function isRunning() { return log.querySelector(".turn.running") !== null; }
 
 // An id stays with what is sent until it has arrived: sent again, it does nothing twice.
@@ -27,11 +31,32 @@ body.addEventListener("htmx:beforeRequest", () => { alertBox.textContent = ""; }
 body.addEventListener("htmx:afterRequest", (event) => {
   const from = event.detail.elt, status = event.detail.xhr.status;
   if (status) delete from.dataset.sent;
+  if (event.detail.successful && from.matches("[data-clears]")) from.reset();
   if (!event.detail.successful || !log || event.detail.requestConfig.verb !== "post") return;
   if (from.matches("[data-rename], [data-offer]")) closeMenu();
   if (from === composer) { composer.reset(); showChosen(); text.focus(); }
 });
-body.addEventListener("htmx:responseError", (event) => { alertBox.textContent = event.detail.xhr.responseText.slice(0, 300); });
+body.addEventListener("htmx:responseError", (event) => {
+  const misfit = event.detail.xhr.getResponseHeader("X-Misfit"), words = event.detail.xhr.responseText.slice(0, 300);
+  alertBox.textContent = (misfit ? `${nameMisfit(event.detail.elt, JSON.parse(misfit))}: ` : "") + words;
+});
+body.addEventListener("input", (event) => event.target.removeAttribute("aria-invalid"));
+// A fault is told in the words of the form, and the field that it is in is shown.
+function nameMisfit(form, path) {
+  const named = [...form.querySelectorAll?.("[name]") ?? []];
+  for (const field of named) field.removeAttribute("aria-invalid");
+  for (let length = path.length; length; length -= 1) {
+    const steps = path.slice(0, length), row = steps.findLast((step) => Number.isInteger(step)) ?? 0;
+    const name = steps.map((step) => Number.isInteger(step) ? "[]" : `.${step}`).join("").slice(1);
+    const fields = named.filter((field) => field.name.split(":")[0] === name), field = fields[row] ?? fields[0];
+    const label = field?.closest("label")?.querySelector("span")?.firstChild?.textContent.trim();
+    if (!label) continue;
+    field.setAttribute("aria-invalid", "true");
+    field.focus();
+    return label;
+  }
+  return path.join(".");
+}
 body.addEventListener("htmx:sendError", () => { alertBox.textContent = body.dataset.lost; });
 // Whoever signs out, or deletes the agent of the page, is to ask for nothing more until the other page is there.
 let isLeaving = false, news = null;
@@ -76,10 +101,9 @@ if (log) {
   });
   text.addEventListener("keydown", (event) => {
     if (chooseCommand(event)) return;
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing && matchMedia("(hover: hover), (min-width: 48rem)").matches) {
-      event.preventDefault();
-      if (hasWords()) composer.requestSubmit();
-    }
+    if (!isSending(event)) return;
+    event.preventDefault();
+    if (hasWords()) composer.requestSubmit();
   });
 
   // What comes in place of a message takes the place of all behind it as well.
@@ -133,9 +157,7 @@ if (log) {
 
   if (body.dataset.row) listen();
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) return;
-    document.title = title;
-    if (body.dataset.row && news.readyState === EventSource.CLOSED) listen();
+    if (!document.hidden && body.dataset.row && news.readyState === EventSource.CLOSED) listen();
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -144,7 +166,29 @@ if (log) {
     else if (isRunning()) document.querySelector(".stop").click();
   });
   if (log.childElementCount) toEnd();
-  nameTab();
+}
+nameTab();
+// What is said in a talk that an operator reads comes behind what stands there.
+const readLog = document.getElementById("seat-log");
+if (readLog) {
+  let wasAtEnd = true;
+  readLog.addEventListener("htmx:beforeSwap", () => { wasAtEnd = isAtEnd(); });
+  readLog.addEventListener("htmx:afterSwap", () => { if (wasAtEnd) toEnd(); });
+  toEnd();
+}
+document.addEventListener("keydown", (event) => {
+  if (!event.target.matches("[data-enter]") || !isSending(event)) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+});
+// A row of the list rings once; one that stood there when the page was opened has been seen.
+function rings() { return [...document.querySelectorAll("#conversations [data-ring]")]; }
+const rang = new Set(rings().map((row) => row.dataset.ring));
+function ringNew() {
+  for (const row of rings()) {
+    if (!rang.has(row.dataset.ring)) ring(row.textContent, row.dataset.ring);
+    rang.add(row.dataset.ring);
+  }
 }
 
 // A block of code gets a button where the browser lets a page copy.
@@ -178,7 +222,7 @@ htmx.onLoad((added) => {
     time.textContent = at.toLocaleString(document.documentElement.lang, isToday ? { timeStyle: "short" } : { dateStyle: "medium" });
   }
 });
-body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target?.id === "conversations") nameTab(); });
+body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target?.id === "conversations") { ringNew(); nameTab(); } });
 document.querySelector("[data-search]")?.addEventListener("submit", (event) => event.preventDefault());
 const menu = document.querySelector(".menu");
 function closeMenu() {
@@ -190,8 +234,14 @@ document.addEventListener("click", (event) => { if (menu?.open && !menu.contains
 function nameTab() {
   const here = document.querySelector("#conversations [aria-current] .title")?.textContent;
   if (here) title = `${here} · ${product}`;
-  document.title = document.hidden && document.title.startsWith("•") ? `• ${title}` : title;
+  showTitle(document.title.startsWith("•"));
 }
+// A dot tells of what came while somebody looks elsewhere, a number of how many wait for an operator.
+function showTitle(isNew) {
+  const count = rings().length;
+  document.title = (isNew && document.hidden ? "• " : "") + (count ? `(${count}) ` : "") + title;
+}
+document.addEventListener("visibilitychange", () => { if (!document.hidden) showTitle(false); });
 function hasWords() { return text.value.trim() || files?.files.length || voice?.files.length; }
 // The server takes no more, and a browser that is refused amid its sending does not show why.
 function isTooMuch() {
@@ -256,11 +306,10 @@ if (notify && globalThis.Notification) {
     notify.setAttribute("aria-pressed", String(isWanted));
   });
 }
-function ring(added) {
-  document.title = `• ${title}`;
+function ring(words, tag) {
+  showTitle(true);
   if (!isNotified()) return;
-  const words = added.querySelector(".answer, .question")?.textContent.trim().slice(0, 160) ?? "";
-  new Notification(title, { body: words, tag: address }).addEventListener("click", () => window.focus());
+  new Notification(title, { body: words.trim().slice(0, 160), tag }).addEventListener("click", () => window.focus());
   const sound = new AudioContext(), tone = sound.createOscillator(), volume = sound.createGain();
   tone.frequency.value = 660;
   volume.gain.setValueAtTime(0.1, sound.currentTime);
@@ -328,6 +377,13 @@ function send(path, values, source) {
 function listen() {
   news = new EventSource(`${address}/events?after=${body.dataset.row}`);
   news.addEventListener("news", (event) => { body.dataset.row = event.lastEventId; add(event.data); });
+  // Another tab has gone on from an earlier message; where somebody types, nothing is taken away.
+  news.addEventListener("left", (event) => {
+    for (const id of JSON.parse(event.data)) {
+      const turn = log.querySelector(`.turn[data-id="${CSS.escape(id)}"]`);
+      if (!turn?.contains(document.activeElement)) turn?.remove();
+    }
+  });
   // Another tab of this browser needs the place; this one comes back when it is looked at.
   news.addEventListener("over", () => { news.close(); if (!document.hidden) setTimeout(listen, 2000); });
 }
@@ -343,15 +399,24 @@ function add(html) {
   // A question comes with its turn, which shows it itself where it is this tab's own.
   const question = added.querySelector(":scope > form"), isElsewhere = added.querySelector(":scope > .turn:not(.running)");
   if (!isElsewhere) question?.remove();
-  else for (const form of log.querySelectorAll("form.question:not(.answered)")) {
-    form.classList.add("answered");
-    form.querySelector("fieldset").disabled = true;
-  }
+  else closeForms(question);
   if (!added.firstElementChild) return;
-  if (document.hidden) ring(added);
+  if (document.hidden) ring(added.querySelector(".answer, .question")?.textContent ?? "", address);
   htmx.swap(log, [...added.children].map((part) => part.outerHTML).join(""), { swapStyle: "beforeend" });
   if (wasAtEnd) toEnd();
   renewList();
+}
+// What somebody has filled in stays theirs; sent too late it is refused in words.
+function closeForms(question) {
+  for (const form of log.querySelectorAll("form.question:not(.answered)")) {
+    const isOpen = question && form.elements.question.value === question.elements.question.value;
+    const isUsed = form.contains(document.activeElement) || [...form.querySelectorAll(".field input")].some((field) => field.value);
+    if (isOpen) question.remove();
+    else if (!isUsed) {
+      form.classList.add("answered");
+      form.querySelector("fieldset").disabled = true;
+    }
+  }
 }
 function toggleDrawer() {
   const isOpen = body.classList.toggle("drawer-open");

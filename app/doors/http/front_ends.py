@@ -9,7 +9,12 @@ QUERIES: Sequence[tuple[str, str]] = (("<user_query>\n", "\n</user_query>"), ("\
 """What stands before and behind the words in them. Nothing that a document says stands behind its last occurrence."""
 RESULT = re.compile(r"\nTool `[^`\n]{1,200}` Output: ")
 """Begins what Open WebUI adds behind the words of a tool's result."""
-UNKNOWN = "### Task:"
+TASKS = (
+    "### Task:",
+    "You have been provided with a set of responses from various models to the latest user query:",
+    "Your task is to reflect the speaker's likely facial expression",
+)
+"""Begin templates in which nobody typed a word: for titles and queries, for merging answers, for a face."""
 TAG = re.compile(r"<(/?[A-Za-z][\w-]{0,100})")
 CLOSING = re.compile(r"</[A-Za-z][\w-]{0,100}>")
 MOST_BLOCKS = 20
@@ -35,7 +40,7 @@ def unwrapped(text: str) -> tuple[str, str]:
     result = RESULT.search(text)
     if not text.startswith(WRAPPED):
         typed = text[: result.start()] if result else text
-        is_unknown = typed.startswith(UNKNOWN) or _has_block(typed)
+        is_unknown = typed.startswith(TASKS) or _has_block(typed)
         return ("", text) if is_unknown else (typed.strip() if result else typed, text[len(typed) :])
     whole = text.rstrip()
     for before, behind in QUERIES:

@@ -23,6 +23,12 @@ Provide a clear and direct response to the user's query.
 
 {words}"""
 """How it wraps a file around words; shortened, with its beginning and its end."""
+MERGE = """You have been provided with a set of responses from various models to the latest user query: "{words}"
+
+Your task is to synthesize these responses into a single, high-quality response.
+
+Responses from models: '''Done.'''"""
+"""How it asks the chat's own model to merge answers side by side; shortened, its quotation marks changed."""
 TITLE = """### Task:
 Generate a concise, 3-5 word title with an emoji summarizing the chat history.
 ### Output:

@@ -27,14 +27,24 @@ from app.lab.cases import Case, ExpectedCall
 from app.lab.folder import Kind, written
 from app.lab.forms import from_json
 from app.lab.kinds import KINDS
-from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, run_files, summaries, table_lines
+from app.lab.runs import (
+    LabRun,
+    RunOrder,
+    Verdict,
+    judge_result,
+    latest,
+    run_files,
+    summaries,
+    table_lines,
+    trend_lines,
+)
 from app.lab.simulation import Talks
 from app.lab.simulation import simulate as simulated
 from app.lab.thread_search import ThreadQuery, ThreadSearch
 from app.lab.turn_notes import TurnNote
 from app.lab.turn_notes import note as keep_note
 from app.lab.variants import LabVariant
-from app.presentation.listing import columns, first_line, moment, state_lines
+from app.presentation.listing import columns, first_line, moment, state_lines, table_of
 from app.presentation.tool_card import owned_tools, slots, write_card
 from app.remote.yaml_file import parsed, validated
 from app.replay.stage import play
@@ -240,6 +250,13 @@ async def run(
 async def outcome(run: RunName) -> CommandResult:
     """Show what came of a run."""
     return _outcome(lab_folder().read("runs", run, LabRun), 0)
+
+
+@application.command()
+async def trend() -> CommandResult:
+    """Show how many plays, and turns of each dialog, were good in the latest runs, oldest first."""
+    lines = trend_lines(latest(lab_folder()))
+    return CommandResult(lines, table_of(lines) if lines else [])
 
 
 @application.command()

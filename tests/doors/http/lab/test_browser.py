@@ -188,6 +188,9 @@ async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: 
         other = await page.context.new_page()
         await other.goto(link)
         await expect(other.locator("#result-1")).to_have_attribute("open", "")
+        await other.goto(re.sub("/lab.*", "/lab/runs/trend", link))
+        await expect(other.locator("tbody")).to_contain_text("1 / 2")
+        await is_sound(other)
 
 
 async def test_threads_are_found_and_noted(assistant: Assistant, settings: Settings) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
 from agents.conversation.persons import name_of
@@ -20,7 +20,7 @@ from agents.language.identifiers import masked
 from agents.memory.inbox import now_ms
 from agents.models import ToolSchema
 from agents.sources.attachments import SHOWN, Contents, told, words_of
-from agents.state import State, form_of, messages_of, talk_of
+from agents.state import SUPERVISOR, State, form_of, messages_of, talk_of
 from agents.state.message_notes import Facts, Helper, notes, notes_of, with_notes
 from agents.state.person import Heard, is_own
 from agents.state.talk import Talk
@@ -70,6 +70,7 @@ class Prompting:
             "opening": state["heard"]["text"] is None,
             "undone": bool(state.get("undone")),
             "wishes": bool(state.get("wishes")),
+            "served": _served(state),
             "shelf": [self._schemas.of(shelf.tools[name], state["lang"]) for name in offered] if shelf else [],
         }
 
@@ -214,6 +215,11 @@ class Prompting:
             names = ", ".join(dict.fromkeys(tools.get(wish["dialog"]) or wish["brief"] for wish in waiting))
             parts.append(phrase("another_wish", lang, tools=names))
         return parts
+
+
+def _served(state: State) -> str:
+    answers = (it for it in reversed(messages_of(state, SUPERVISOR)) if isinstance(it, AIMessage) and it.text)
+    return notes_of(answer).get("served", "") if (answer := next(answers, None)) else ""
 
 
 def _time_and_door(context: Context, lang: str) -> str:

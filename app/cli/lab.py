@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from agents.errors import UsageError
+from agents.memory.inbox import ThreadInfo
 from agents.toolkit.commands import CommandResult, name_given
 from app.agent_files import read_agent
 from app.agent_files.mocks import Mock
@@ -21,15 +22,29 @@ from app.doors.visit import FAILED
 from app.lab import threads
 from app.lab.agents import Workshop
 from app.lab.cards import card_text, draft_file, effect, queries_of
-from app.lab.cases import ExpectedCall
+from app.lab.case_table import csv_of, keep_table, read_csv
+from app.lab.cases import Case, ExpectedCall
 from app.lab.folder import Kind, written
 from app.lab.forms import from_json
 from app.lab.kinds import KINDS
-from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, run_files, summaries, table_lines
+from app.lab.runs import (
+    LabRun,
+    RunOrder,
+    Verdict,
+    judge_result,
+    latest,
+    run_files,
+    summaries,
+    table_lines,
+    trend_lines,
+)
 from app.lab.simulation import Talks
 from app.lab.simulation import simulate as simulated
+from app.lab.thread_search import ThreadQuery, ThreadSearch
+from app.lab.turn_notes import TurnNote
+from app.lab.turn_notes import note as keep_note
 from app.lab.variants import LabVariant
-from app.presentation.listing import columns, state_lines
+from app.presentation.listing import columns, first_line, moment, state_lines, table_of
 from app.presentation.tool_card import owned_tools, slots, write_card
 from app.remote.yaml_file import parsed, validated
 from app.replay.stage import play
@@ -62,9 +77,55 @@ async def thread(
     lines = state_lines(state) if state else []
     for view in turns:
         lines += ["", f"{view.number}. {view.text or '-'}", *(f"   {line}" for line, _ in view.steps)]
+        lines += [f"   {rating.sign} {rating.user} {rating.word}".rstrip() for rating in view.ratings]
+        lines += [f"   # {', '.join(view.note.labels)} {view.note.text}".rstrip()] if view.note != TurnNote() else []
         lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in view.decisions if made.reason]
         lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in view.sources]
     return CommandResult({"thread": thread, "state": state, "turns": [view.plain() for view in turns]}, lines)
+
+
+@application.command()
+async def find(
+    *,
+    words: Annotated[str, typer.Option(help="A piece of what was said, or of the thread's name.")] = "",
+    user: Annotated[str, typer.Option(help="A piece of the name of who wrote last.")] = "",
+    tool: Annotated[str, typer.Option(help="A tool that was called.")] = "",
+    verdict: Annotated[str, typer.Option(help="A decision on who holds the conversation.")] = "",
+    lang: Annotated[str, typer.Option(help="The language of a turn.")] = "",
+    trouble: Annotated[bool, typer.Option("--trouble", help="Something went wrong, or the tool has failed.")] = False,
+    label: Annotated[str, typer.Option(help="A label of a note.")] = "",
+    rating: Annotated[str, typer.Option(help="What users think: up or down.")] = "",
+) -> CommandResult:
+    """Find threads, the latest first."""
+    asked = {"words": words, "user": user, "tool": tool, "verdict": verdict, "lang": lang, "trouble": trouble}
+    query = validated(ThreadQuery, {**asked, "label": label, "rating": rating})
+    infos = list[ThreadInfo]()
+    async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
+        page = await ThreadSearch(assistant, query).page()
+        infos += page.rows
+        while page.next is not None:
+            page = await ThreadSearch(assistant, query.model_copy(update={"before": page.next})).page()
+            infos += page.rows
+    rows = [(info.thread, info.user, info.turns, moment(info.active_ms), first_line(info)) for info in infos]
+    return CommandResult([vars(info) for info in infos], columns(rows) if rows else [])
+
+
+@application.command()
+async def note(
+    text: Annotated[str, typer.Argument(help="What to note; empty, and without labels: nothing more.")] = "",
+    *,
+    thread: Thread,
+    turn: Annotated[int, typer.Option(min=1, help="Which turn.")],
+    label: Annotated[list[str], typer.Option(help="A label; once each.")] = [],  # noqa: B006  # typer's own list
+) -> CommandResult:
+    """Keep a note and labels of a turn."""
+    noted = validated(TurnNote, {"text": text, "labels": label, "by": login()})
+    async with open_assistant(read_settings(), remote=False) as assistant:
+        _, turns = await threads.view(assistant, thread)
+        if not (ids := [view.id for view in turns if view.number == turn]):
+            raise UsageError(f"the thread {thread!r} has no turn {turn}")
+        await keep_note(assistant.memory.store, thread, ids[-1], noted)
+    return CommandResult({"thread": thread, "turn": turn, **noted.model_dump(mode="json")}, [])
 
 
 @application.command()
@@ -125,6 +186,20 @@ async def case(thread: Thread) -> CommandResult:
 
 
 @application.command()
+async def table(
+    file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="A CSV file to take.")] = None,
+    *,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace cases that are there already.")] = False,
+) -> CommandResult:
+    """Print all cases as CSV, or take the cases of a CSV file: all of them, or none."""
+    if file is None:
+        text = csv_of(lab_folder().every("cases", Case))
+        return CommandResult({"csv": text}, text.splitlines())
+    names = keep_table(lab_folder(), read_csv(given_text(file).encode()), replace=replace)
+    return CommandResult({"cases": names}, names)
+
+
+@application.command()
 async def record(
     thread: Thread,
     *,
@@ -175,6 +250,13 @@ async def run(
 async def outcome(run: RunName) -> CommandResult:
     """Show what came of a run."""
     return _outcome(lab_folder().read("runs", run, LabRun), 0)
+
+
+@application.command()
+async def trend() -> CommandResult:
+    """Show how many plays, and turns of each dialog, were good in the latest runs, oldest first."""
+    lines = trend_lines(latest(lab_folder()))
+    return CommandResult(lines, table_of(lines) if lines else [])
 
 
 @application.command()

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations, product
@@ -27,6 +27,8 @@ from app.settings import Settings
 from prompts import prompt
 
 MOST_TIMES, MOST_VARIANTS = 20, 6
+MOST_COMPARED = 30
+"""Runs that are held against each other."""
 Judge = Literal["checks", "person", "model"]
 Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
@@ -44,6 +46,8 @@ class TurnResult(FilePart):
 
     user: str | None
     answer: str = ""
+    holder: str = ""
+    """Who has the conversation afterwards; empty in a run of an earlier version."""
     trace: str = ""
     problems: tuple[str, ...] = ()
     """What the checks have found wrong."""
@@ -131,6 +135,12 @@ class LabRun(RunOrder):
             outcomes[result.case].add((result.trace, result.checks))
         return [case for case, different in outcomes.items() if len(different) > 1]
 
+    def by_holder(self) -> dict[str, tuple[int, int]]:
+        """Return for each dialog, and the supervisor, how many of its turns are good, and how many there are."""
+        turns = [turn for result in self.results for turn in result.turns if turn.holder]
+        held, good = Counter(turn.holder for turn in turns), Counter(turn.holder for turn in turns if not turn.problems)
+        return {holder: (good[holder], held[holder]) for holder in sorted(held)}
+
     def unanswered(self) -> list[CaseResult]:
         """Return the results of which the model that judges said neither yes nor no."""
         return [result for result in self.results if self.judge and result.model is None]
@@ -143,6 +153,22 @@ class LabRun(RunOrder):
             if both := [pair for pair in pairs if None not in pair]:
                 counts[first, second] = sum(a == b for a, b in both), len(both)
         return counts
+
+
+def latest(folder: LabFolder) -> dict[str, LabRun]:
+    """Return the latest runs, oldest first, to be held against each other."""
+    return folder.every("runs", LabRun, *names) if (names := folder.names("runs")[-MOST_COMPARED:]) else {}
+
+
+def trend_lines(runs: Mapping[str, LabRun]) -> list[dict[str, str]]:
+    """Return a line for each run: how many plays are good and, by dialog, how many turns."""
+    counts = {name: run.by_holder() for name, run in runs.items()}
+    holders = sorted({holder for own in counts.values() for holder in own})
+    return [
+        {"run": name, "plays": f"{sum(result.checks for result in run.results)} / {len(run.results)}"}
+        | {holder: " / ".join(map(str, counts[name].get(holder, ()))) for holder in holders}
+        for name, run in runs.items()
+    ]
 
 
 def summaries(run: LabRun) -> list[dict[str, Any]]:
@@ -251,6 +277,7 @@ async def _played(
         yield TurnResult(
             user=turn.user,
             answer=played.answer,
+            holder=played.holder,
             trace=played.trace,
             problems=tuple(difference.problem for difference in differences),
             differences=tuple(differences),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import Field, model_validator
 
 from agents.errors import UsageError
-from agents.events import Interrupt
+from agents.events import Interrupt, ToolEnd
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant
 from app.lab.cases import Case, CaseTurn, Expected
@@ -126,7 +126,7 @@ async def _talk(
             break
         turn = await play(assistant, text, lang=partner.user.lang, thread=thread, source=source)
         problems = expected.problems(turn)
-        if played and turn.answer and played[-1][0].answer == turn.answer and played[-1][0].text != turn.text:
+        if played and _is_stuck(played[-1][0], turn):
             problems.append("the answer is the one before, word for word")
         played.append((turn, expected))
         if problems:
@@ -157,6 +157,12 @@ class _Partner:
         talk = "\n".join(f"you: {turn.text}\nassistant: {turn.answer}" for turn in played) or "-"
         line = (await ask(self.settings, self.user.model, role, talk))[:LONGEST_LINE]
         return None if not line or DONE in line else line
+
+
+def _is_stuck(before: PlayedTurn, turn: PlayedTurn) -> bool:
+    """Tell whether other words got the same answer; where a tool was called the answer may rightly be the same."""
+    has_called = any(isinstance(event, ToolEnd) for event in turn.events)
+    return bool(turn.answer) and before.answer == turn.answer and before.text != turn.text and not has_called
 
 
 def _question(turn: PlayedTurn) -> Interrupt | None:

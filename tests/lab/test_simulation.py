@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from itertools import count
+from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
@@ -17,7 +18,7 @@ from app.lab.folder import LabFolder
 from app.lab.runs import RunOrder, run_cases, summaries, table_lines
 from app.lab.simulation import SimulatedUser, Talks, UserWish, simulate
 from app.lab.variants import LabVariant
-from app.remote.yaml_file import validated
+from app.remote.yaml_file import parsed, validated
 from app.settings import Settings
 from prompts import card
 from tests.support.rules import RulesModel
@@ -38,6 +39,7 @@ CLERK = SimulatedUser(
 )
 WRONG = SimulatedUser(wishes=(UserWish(says=("what time is it?",), expect=Expected(never_calls=("current_time",))),))
 """A user with whom every talk goes wrong."""
+SAMPLE = Path("app/doors/http/lab/templates/new_users.html").read_text("utf-8")
 Answer = Callable[[RulesModel, list[BaseMessage], Sequence[ToolSchema]], AIMessage]
 
 
@@ -139,3 +141,10 @@ async def test_a_hundred_cases_with_two_sets_of_parameters(settings: Settings) -
     assert direct["calls"] < asked["calls"]
     assert run.differing()
     LOG.info("%s", "\n".join(table_lines(run)[:3]))
+
+
+async def test_the_sample_of_the_page_works_at_the_first_click(settings: Settings) -> None:
+    """The user that a new form offers talks without a failure: a wish that is said twice may get the same answer."""
+    LabFolder(settings.lab_folder).write("users", "sample", parsed(SAMPLE, SimulatedUser, "YAML"))
+    outcome = await simulate(settings, Talks(talks=3, turns=8))
+    assert (outcome.turns, outcome.failures) == (24, {})

@@ -1,6 +1,7 @@
 """A thread in the lab: decisions with their reasons, a test of it, and the same with another model."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +76,32 @@ def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.Capture
     assert "planner.add_todos" in capsys.readouterr().out
     assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann", "--temperature", "hot"]) == 2
+
+
+def test_the_commands_find_and_note(settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`lab note` labels a turn, `lab find` finds the thread by it, `lab table` hands cases out and takes them."""
+    for thread in ("ann", "bob"):
+        assert command_line.main(["ask", SAID[0], "--thread", thread]) == 0
+    assert command_line.main(["lab", "note", "odd", "--thread", "ann", "--turn", "1", "--label", "Tone"]) == 0
+    assert command_line.main(["lab", "note", "--thread", "ann", "--turn", "7"]) == 2
+    capsys.readouterr()
+    assert command_line.main(["lab", "find", "--label", "tone", "--tool", "add_todos"]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["ann", "ann"]
+    assert command_line.main(["lab", "find", "--words", "MILK", "--json"]) == 0
+    assert [each["thread"] for each in json.loads(capsys.readouterr().out)] == ["bob", "ann"]
+    assert command_line.main(["lab", "find", "--verdict", "maybe"]) == 2
+    assert command_line.main(["lab", "thread", "--thread", "ann"]) == 0
+    assert "# Tone odd" in capsys.readouterr().out
+    file = tmp_path / "cases.csv"
+    file.write_text("case,message,says\nlist,what is on my list?,milk\n", "utf-8")
+    assert command_line.main(["lab", "table", str(file)]) == 0
+    capsys.readouterr()
+    assert command_line.main(["lab", "table"]) == 0
+    table = capsys.readouterr().out
+    assert "list,,,,what is on my list?,milk" in table
+    file.write_text(table.replace("milk", "tea"), "utf-8")
+    assert command_line.main(["lab", "table", str(file)]) == 2
+    assert command_line.main(["lab", "table", str(file), "--replace"]) == 0
 
 
 def test_a_turn_has_its_sources() -> None:

@@ -175,6 +175,7 @@ async def _page(assistant: Assistant, lang: str, operator: Person, visitor: Key,
     facts: dict[str, object] = {"thread": thread, "operator": operator, "version": VERSION}
     facts["listed"] = _marked(await _listed(assistant, lang, operator, thread))
     if thread:
+        facts["title"] = next((line.text for line in lines if line.role == "user"), thread)
         facts |= {"said": _said(lines, lang), "news": _news(thread, lines, lang)}
         facts["foot"] = await _foot(assistant, thread, operator, lang)
         facts["lab"] = address_in_lab(thread) if visitor.allows("lab") else ""

@@ -83,12 +83,13 @@ def spoken_of(now: Situation) -> list[str]:
         if "dialog" in notes_of(message):
             break
         names += tools_of(message)
-    return names
+    return [*names, now.facts.get("served", "")]
 
 
 def is_seen(now: Situation, tool: str) -> bool:
     """Tell whether the speaker has shown the list of a tool's things, or changed it, before the user's last words."""
-    return any(alike(name, tool) for message in now.before for name in tools_of(message))
+    names = (name for message in now.before for name in tools_of(message))
+    return any(alike(name, tool) for name in (now.facts.get("served", ""), *names))
 
 
 def tools_of(message: BaseMessage) -> list[str]:

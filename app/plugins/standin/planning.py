@@ -278,7 +278,9 @@ def understand(now: Situation) -> Plan:
         _fill_once(now, plan)
     elif asks := _answered(now):
         Filler(now, asks["tool"]).add(plan, {asks["slot"]: now.heard}, asks["args"])
-        plan.unsure = bool(plan.calls) and now.tools[asks["tool"]][asks["slot"]].kind in OPEN
+        # Who has begun a wish answers what it lacks; a form's question was not the user's idea.
+        is_open = now.tools[asks["tool"]][asks["slot"]].kind in OPEN
+        plan.unsure = bool(plan.calls) and is_open and asks["tool"] == FILL_FORM
     elif HELP in now.tools and now.words.asks(now.heard) and not is_request(now.heard, now.words.lang):
         call = PlannedCall(SEARCH, {"queries": [now.heard[:200]]}) if SEARCH in now.tools else None
         plan.calls.append(call or PlannedCall(HELP, {"query": now.heard}))

@@ -15,7 +15,7 @@ from app.lab.folder import written
 from app.lab.kinds import KINDS
 from app.lab.line_diff import beside
 from app.lab.live import Tell
-from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, run_files, summaries
+from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, latest, run_files, summaries
 from app.lab.simulation import Talks, simulate
 from app.lab.threads import keep_case as keep_thread
 from app.remote.yaml_file import MisfitValue, parsed, validated
@@ -120,6 +120,15 @@ async def progress(visit: Visiting, id: str) -> Response | str:
         return work.task.result()
     except FAULTS as fault:
         return visit.draw("fault", fault=fault)
+
+
+@router.get("/lab/runs/trend")
+def trend(visit: Visiting) -> str:
+    """Show the latest runs side by side: how many plays are good, and how many turns of each dialog."""
+    runs = latest(visit.folder)
+    counts = {name: run.by_holder() for name, run in runs.items()}
+    holders = sorted({holder for own in counts.values() for holder in own})
+    return visit.page("runs/trend", runs=runs, counts=counts, holders=holders)
 
 
 @router.get("/lab/run")

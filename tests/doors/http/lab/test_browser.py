@@ -79,6 +79,7 @@ async def test_an_agent_by_clicks(assistant: Assistant, settings: Settings) -> N
             await page.get_by_label(tool, exact=True).check()
         await page.get_by_label("depot_weather").check()
         await page.get_by_role("button", name="Save").click()
+        await page.wait_for_url("**/lab/agent?name=depot_clerk")
         await tell(page, "I need the depot", "What can I do")
         await tell(page, "how cold is it at the depot", "-3")
         await expect(page.locator("#live .mock")).to_contain_text("depot_clerk.depot_weather is mocked")
@@ -126,6 +127,7 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await expect(page.locator("#result")).to_contain_text("Then and now")
         await is_sound(page)
         await page.get_by_role("button", name="Make it a case").click()
+        await page.wait_for_url("**/lab/case?**")
         await page.get_by_role("button", name="Save").click()
         await page.get_by_role("button", name="Side by side with B").click()
         await page.get_by_label("Direct switch").nth(1).select_option("no")
@@ -188,6 +190,9 @@ async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: 
         other = await page.context.new_page()
         await other.goto(link)
         await expect(other.locator("#result-1")).to_have_attribute("open", "")
+        await other.goto(re.sub("/lab.*", "/lab/runs/trend", link))
+        await expect(other.locator("tbody")).to_contain_text("1 / 2")
+        await is_sound(other)
 
 
 async def test_threads_are_found_and_noted(assistant: Assistant, settings: Settings) -> None:
@@ -213,7 +218,7 @@ async def test_threads_are_found_and_noted(assistant: Assistant, settings: Setti
         await expect(last.get_by_role("status")).to_have_text("Kept.")
         await is_sound(page)
         await page.get_by_role("link", name="Threads", exact=True).click()
-        await page.get_by_label("Labels").fill("Zone")
+        await page.get_by_label("Label of a note").fill("Zone")
         await page.get_by_role("button", name="Find").click()
         await expect(page.get_by_role("link", name="shop:ann")).to_be_visible()
         await page.get_by_label("Words in it").fill("nothing of the kind")

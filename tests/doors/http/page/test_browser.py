@@ -352,7 +352,7 @@ async def test_code_is_copied(assistant: Assistant, script: Script) -> None:
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await say(page, "how?")
         for _ in "12":
-            await page.get_by_role("button", name="Copy").click()
+            await page.get_by_role("button", name="Copy", exact=True).click()
             await expect(page.get_by_role("button", name="Copied")).to_be_visible()
             assert await page.evaluate("navigator.clipboard.readText()") == "make chat\n"
             await page.evaluate("navigator.clipboard.writeText('')")

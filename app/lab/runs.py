@@ -253,10 +253,10 @@ async def judged(settings: Settings, model: str, case: Case, result: CaseResult)
     lang = case.lang or settings.app_lang
     asked = prompt("lab_judged", lang, criterion=case.criterion or case.about or "-", talk=talk)
     try:
-        said = await ask(settings, model, prompt("lab_judge", lang), asked)
+        opinion = await ask(settings, model, prompt("lab_judge", lang), asked)
     except UsageError as failure:
-        said = str(failure)
-    verdict = VERDICT.match(said)
-    reason = said[verdict.end() :] if verdict else said
+        opinion = str(failure)
+    verdict = VERDICT.match(opinion)
+    reason = opinion[verdict.end() :] if verdict else opinion
     is_good = verdict["word"].lower() == "yes" if verdict else None
     return result.model_copy(update={"model": is_good, "reason": reason[:500]})

@@ -226,9 +226,9 @@ def _time_and_door(context: Context, lang: str) -> str:
     """Return the time, and where the user writes: what changes by the minute would be told with each message."""
     now = datetime.fromtimestamp(context.now(), context.zone)
     day = {"weekday": table("texts", lang)["weekdays"][now.weekday()], "date": f"{now:%Y-%m-%d}", "zone": f"{now:%Z}"}
-    told = phrase("now_about", lang, time=f"{now:%H}:{now.minute // 10}0", **day)
+    time_line = phrase("now_about", lang, time=f"{now:%H}:{now.minute // 10}0", **day)
     door = table(context.device, lang).get("door") if context.device.isidentifier() else None
-    return f"{told}\n{phrase('written_at', lang, door=door)}" if door else told
+    return f"{time_line}\n{phrase('written_at', lang, door=door)}" if door else time_line
 
 
 def _earlier(speaker: Speaker, state: State) -> list[AnyMessage]:

@@ -134,8 +134,8 @@ def refer(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> Lis
     """Find the entries of `listing` that the words mean."""
     if words.means(raw, "all"):
         return ListReference(tuple(listing))
-    whole = _one(raw, listing, words)
-    meant = [whole] if whole.numbers else [_one(piece, listing, words) for piece in (items(raw, words) or [raw])]
+    entry = _one(raw, listing, words)
+    meant = [entry] if entry.numbers else [_one(piece, listing, words) for piece in (items(raw, words) or [raw])]
     numbers = dict.fromkeys(number for it in meant for number in it.numbers)
     unknown = tuple(name for it in meant for name in it.unknown)
     return next((it for it in meant if it.choices), ListReference(tuple(numbers), unknown))

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.provider_forms import Form
+from benchmarks.provider_forms import ProviderForm
 from benchmarks.provider_talk import Outcome, Setup, Talks
 from benchmarks.report import Row
 
@@ -14,7 +14,7 @@ from benchmarks.report import Row
 class Tried:
     """All that was tried with a form."""
 
-    form: Form
+    form: ProviderForm
     talks: Talks
     setup: Setup
     over_env: Talks | None

@@ -31,7 +31,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Form:
+class ProviderForm:
     """A form of a provider: its model as LLM_MODEL names it, and where it is asked."""
 
     name: str
@@ -66,9 +66,9 @@ def _table() -> Mapping[str, Any]:
     return tomllib.loads(FILE.read_text("utf-8"))
 
 
-def forms() -> list[Form]:
+def forms() -> list[ProviderForm]:
     """Return all forms of the table."""
-    return [Form(**entry) for entry in _table()["forms"]]
+    return [ProviderForm(**entry) for entry in _table()["forms"]]
 
 
 def conversation() -> list[Said]:

@@ -26,7 +26,7 @@ from app.assistant import Assistant, Turn
 from app.cli.command_line import main as command_line
 from app.composition import open_assistant
 from app.settings import read_settings
-from benchmarks.provider_forms import KEY, Form, Said, conversation, long_end
+from benchmarks.provider_forms import KEY, ProviderForm, Said, conversation, long_end
 from benchmarks.provider_journal import Journal, Request
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -73,20 +73,20 @@ class Talks:
     second: Sequence[Outcome] = field(default_factory=list)
 
 
-def talk_twice(form: Form, url: str, folder: Path, long: int) -> Talks:
+def talk_twice(form: ProviderForm, url: str, folder: Path, long: int) -> Talks:
     """Have the whole conversation, and a second one in the same process."""
     _enter(folder, {**form.environment(url), **form.model_settings(url)})
     return asyncio.run(_talk(form, url, [[*conversation(), *long_end(long)], conversation()]))
 
 
-def talk_over_env(form: Form, url: str, folder: Path) -> Talks:
+def talk_over_env(form: ProviderForm, url: str, folder: Path) -> Talks:
     """Have the conversation with the model and the parameters that the `.env` in this folder names."""
     settings = {name: value for name, value in form.environment(url).items() if name != "LLM_PARAMETERS"}
     _enter(folder, settings)
     return asyncio.run(_talk(form, url, [conversation()]))
 
 
-def set_up(form: Form, url: str, folder: Path) -> Setup:
+def set_up(form: ProviderForm, url: str, folder: Path) -> Setup:
     """Run `setup --yes` in this folder."""
     _enter(folder, {**form.environment(url), "OPENAI_API_KEY": KEY})
     address = form.address(url)
@@ -111,7 +111,7 @@ def _enter(folder: Path, settings: dict[str, str]) -> None:
     os.environ.update({**settings, "DATABASE_URL": database, "MODEL_FAILURES": "0", "TURNS_PER_HOUR": "0"})
 
 
-async def _talk(form: Form, url: str, conversations: Sequence[Sequence[Said]]) -> Talks:
+async def _talk(form: ProviderForm, url: str, conversations: Sequence[Sequence[Said]]) -> Talks:
     async with httpx.AsyncClient(timeout=60) as client:
         journal = Journal(url, client)
         await journal.open()

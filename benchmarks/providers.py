@@ -36,7 +36,7 @@ from app.doors.visit import FAILED
 from benchmarks import provider_talk
 from benchmarks.processes import command
 from benchmarks.provider_counts import Tried
-from benchmarks.provider_forms import Form, forms
+from benchmarks.provider_forms import ProviderForm, forms
 from benchmarks.provider_journal import Journal
 from benchmarks.publishing import marked
 from benchmarks.report import Row, arguments, markdown, show
@@ -53,7 +53,7 @@ PAGE = ROOT / "docs" / "models.md"
 COMMAND = "benchmarks.providers"
 
 
-async def tried(form: Form, url: str, long: int, journal: Journal | None, rankers: Path) -> Tried:
+async def tried(form: ProviderForm, url: str, long: int, journal: Journal | None, rankers: Path) -> Tried:
     """Try all with a form; `journal` is cleared before each step, if it is ours alone.
 
     In `rankers` all talks keep what they train of tools: that is no provider's, and takes longer than a whole talk.
@@ -88,7 +88,7 @@ class Servers:
     """Servers that run, and the forms in which they are asked."""
 
     url: str
-    forms: Sequence[Form]
+    forms: Sequence[ProviderForm]
     is_ours: bool = False
     """Whether they were started for this."""
 
@@ -102,7 +102,8 @@ async def served(url: str | None, *, own: bool) -> AsyncIterator[Servers]:
         strict = strict_server()
         async with strict.open() as address:
             own_forms = [
-                Form(name, "openai:m", f"/{name}/v1", parameters=PARAMETERS.get(name, {})) for name in strict.forms
+                ProviderForm(name, "openai:m", f"/{name}/v1", parameters=PARAMETERS.get(name, {}))
+                for name in strict.forms
             ]
             yield Servers(address, own_forms, is_ours=True)
     else:

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
 from agents.conversation.persons import name_of
@@ -20,7 +20,7 @@ from agents.language.identifiers import masked
 from agents.memory.inbox import now_ms
 from agents.models import ToolSchema
 from agents.sources.attachments import SHOWN, Contents, told, words_of
-from agents.state import State, form_of, messages_of, talk_of
+from agents.state import SUPERVISOR, State, form_of, messages_of, talk_of
 from agents.state.message_notes import Facts, Helper, notes, notes_of, with_notes
 from agents.state.person import Heard, is_own
 from agents.state.talk import Talk
@@ -70,6 +70,7 @@ class Prompting:
             "opening": state["heard"]["text"] is None,
             "undone": bool(state.get("undone")),
             "wishes": bool(state.get("wishes")),
+            "served": _served(state),
             "shelf": [self._schemas.of(shelf.tools[name], state["lang"]) for name in offered] if shelf else [],
         }
 
@@ -216,13 +217,18 @@ class Prompting:
         return parts
 
 
+def _served(state: State) -> str:
+    answers = (it for it in reversed(messages_of(state, SUPERVISOR)) if isinstance(it, AIMessage) and it.text)
+    return notes_of(answer).get("served", "") if (answer := next(answers, None)) else ""
+
+
 def _time_and_door(context: Context, lang: str) -> str:
     """Return the time, and where the user writes: what changes by the minute would be told with each message."""
     now = datetime.fromtimestamp(context.now(), context.zone)
     day = {"weekday": table("texts", lang)["weekdays"][now.weekday()], "date": f"{now:%Y-%m-%d}", "zone": f"{now:%Z}"}
-    told = phrase("now_about", lang, time=f"{now:%H}:{now.minute // 10}0", **day)
+    time_line = phrase("now_about", lang, time=f"{now:%H}:{now.minute // 10}0", **day)
     door = table(context.device, lang).get("door") if context.device.isidentifier() else None
-    return f"{told}\n{phrase('written_at', lang, door=door)}" if door else told
+    return f"{time_line}\n{phrase('written_at', lang, door=door)}" if door else time_line
 
 
 def _earlier(speaker: Speaker, state: State) -> list[AnyMessage]:

@@ -32,12 +32,12 @@ async def sum_up(state: State, runtime: Runtime[Context]) -> Update:
 async def _summary(name: str, talk: Talk, lang: str, runtime: Runtime[Context]) -> str:
     context, before = runtime.context, talk.get("summary", "")
     lines = [f"{it.type}: {' '.join(it.text.split())[:LONGEST_LINE]}" for it in talk["lost"] if it.text.strip()]
-    told = "\n".join([phrase("summed_up", lang, summary=before or "-"), "", *lines])
+    transcript = "\n".join([phrase("summed_up", lang, summary=before or "-"), "", *lines])
     chain = context.models.chain(name)
     listener = Listener(f"{name} summary", emitter(runtime), role=name, thread=context.thread)
     question: list[AnyMessage] = [
         SystemMessage(prompt("summary", lang), additional_kwargs=notes(lang=lang)),
-        SystemMessage(told),
+        SystemMessage(transcript),
     ]
     try:
         async with asyncio.timeout(chain[0].aside_seconds):

@@ -18,12 +18,12 @@ def beyond(messages: Sequence[AnyMessage], most: int, tokens: Callable[[Sequence
     About half of it stays, and begins with a user message. So a history is cut seldom, and most prompts begin with
     the whole one before them; with a window that slides none does. `tokens` estimates those of messages.
     """
-    told = [*_told(messages)]
-    if len(messages) <= MOST_MESSAGES and tokens(told) <= most:
+    shown_messages = [*_told(messages)]
+    if len(messages) <= MOST_MESSAGES and tokens(shown_messages) <= most:
         return 0
     room, start = most // 2, 0
     for place in range(len(messages) - 1, max(0, len(messages) - MOST_MESSAGES // 2), -1):
-        room -= tokens([told[place]])
+        room -= tokens([shown_messages[place]])
         if isinstance(messages[place], HumanMessage):
             if start and room < 0:
                 break

@@ -54,6 +54,8 @@ class Facts(TypedDict, total=False):
     """Whether the assistant speaks first."""
     undone: bool
     wishes: bool
+    served: str
+    """The tool that the supervisor's last answer showed without a model; empty if none."""
     shelf: Sequence[Mapping[str, Any]]
     """The schemas of tools that are shown but not bound."""
     observer: str

@@ -52,8 +52,8 @@ def members_of(ways: Mapping[str, tuple[str, Way | None]]) -> Way:
     def back(value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        known = {key: ways.get(key, (key, None)) for key in value}
-        return {name: value[key] if way is None else way(value[key]) for key, (name, way) in known.items()}
+        named_ways = {key: ways.get(key, (key, None)) for key in value}
+        return {name: value[key] if way is None else way(value[key]) for key, (name, way) in named_ways.items()}
 
     return back
 

@@ -72,10 +72,10 @@ async def question_before(call: RunningCall, asked_for: Json) -> Question | None
 
 def _carries_foreign_words(call: RunningCall, asked_for: Json) -> bool:
     """Tell whether a call may carry what others wrote: a write may, a look-up unless the user has said its words."""
-    said = {stem for text in said_by_user(call.state, own=True) for stem in stems(text, call.lang)}
+    users_stems = {stem for text in said_by_user(call.state, own=True) for stem in stems(text, call.lang)}
     carried = [value for name, value in asked_for.items() if name in (call.traits.carries or asked_for)]
     words = {*stems(in_json(carried), call.lang)}
-    return call.traits.effect == "write" or not words <= said | small_words(call.lang)
+    return call.traits.effect == "write" or not words <= users_stems | small_words(call.lang)
 
 
 def said_by_user(state: ToolState, *, own: bool = False) -> list[str]:

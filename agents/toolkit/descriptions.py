@@ -125,8 +125,8 @@ def seen_by(tool: BaseTool, lang: str) -> str:
 def _divided(text: str, names: Collection[str]) -> tuple[str, Mapping[str, str]]:
     """Divide the text of a card: what the tool does, and by name its lines on a parameter ("query: what to find")."""
     lines = {line: line.replace("：", ":", 1).partition(":") for line in text.splitlines()}
-    told = {name: about.strip() for name, _, about in lines.values() if name in names}
-    return "\n".join(line for line, (name, *_) in lines.items() if name not in told).strip(), told
+    descriptions = {name: about.strip() for name, _, about in lines.values() if name in names}
+    return "\n".join(line for line, (name, *_) in lines.items() if name not in descriptions).strip(), descriptions
 
 
 def _described(parameters: ToolSchema, told: Mapping[str, str]) -> ToolSchema:

@@ -111,8 +111,8 @@ def group(branch: Schema, names: Mapping[str, str]) -> str:
     inner = as_map(branch.get("properties"))
     needed = [name for name in as_list(branch.get("required")) if isinstance(name, str)] or [*inner]
     marks = {name: values[0] for name in needed if len(values := values_of(as_map(inner.get(name)))) == 1}
-    told = (f"{names.get(name, name)}{f'={marks[name]}' if name in marks else ''}" for name in needed)
-    return f"{{{', '.join(told)}}}"
+    properties = (f"{names.get(name, name)}{f'={marks[name]}' if name in marks else ''}" for name in needed)
+    return f"{{{', '.join(properties)}}}"
 
 
 def nullable(schema: Json) -> Json:

@@ -74,8 +74,8 @@ class Translation:
         """Why no model can call the tool."""
         self.original: Schema = {**united, "type": "object"}
         """The parameters themselves, as one object."""
-        whole = self._object(dict(self.original), SchemaPlace())
-        self.schema, self._back = whole.schema, whole.back
+        argument = self._object(dict(self.original), SchemaPlace())
+        self.schema, self._back = argument.schema, argument.back
 
     def restored(self, args: Json) -> Json:
         """Return arguments as the tool itself takes them."""

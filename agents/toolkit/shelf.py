@@ -178,8 +178,8 @@ def find_tools(shelf: Shelf) -> BaseTool:
         query: the action and the thing, as in "skip a reminder".
         """
         lang = runtime.state["lang"]
-        found = cards_of(shelf.search(query, least=FITTING), lang) or phrase("tools_none", lang)
-        return "\n".join(filter(None, (found, cards_of(shelf.common, lang))))
+        fitting = cards_of(shelf.search(query, least=FITTING), lang) or phrase("tools_none", lang)
+        return "\n".join(filter(None, (fitting, cards_of(shelf.common, lang))))
 
     return StructuredTool.from_function(coroutine=find, name=FIND)
 

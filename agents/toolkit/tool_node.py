@@ -167,8 +167,10 @@ def _real_args(call: RunningCall) -> Json:
 
 def _told(call: RunningCall, result: ToolResult) -> list[str]:
     """Return what people read or wrote: what a result shows, and what was said before."""
-    said = [message.text for message in call.state.get("talk", ()) if isinstance(message, HumanMessage | AIMessage)]
-    return [*([result.view.text()] if result.view else []), call.state["heard"]["text"] or "", *said]
+    talk_texts = [
+        message.text for message in call.state.get("talk", ()) if isinstance(message, HumanMessage | AIMessage)
+    ]
+    return [*([result.view.text()] if result.view else []), call.state["heard"]["text"] or "", *talk_texts]
 
 
 def _write_for_model(outcome: CallOutcome, call: RunningCall) -> None:

@@ -138,8 +138,8 @@ class Branches:
             values = with_exchanges(values, rest)
         at = path[-1] if path else BEGINNING
         change = Change(cast(State, {**values, "turn": turn, "heard": heard}))
-        told = begun.get("told", []) if begun else []
-        change.put(branch=Branch(at=at, heard=heard["id"], by=by, done=[], settled=False, told=told))
+        remarks = begun.get("told", []) if begun else []
+        change.put(branch=Branch(at=at, heard=heard["id"], by=by, done=[], settled=False, told=remarks))
         await self._write(config or config_of(thread), change.state)
         await self._settle(thread, user, {*path}, change)
         await self._write(config_of(thread), change.state)

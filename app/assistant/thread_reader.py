@@ -104,8 +104,8 @@ class ThreadReader:
         lines = await self.memory.transcript.lines(thread, after=row_of(after) - 1)
         if not lines or number_of(lines[-1].row, END) <= after:
             return []
-        told = events_of(lines, await self._values(thread))
-        return [event.model_copy(update={"thread": thread}) for event in told if event.seq > after]
+        events = events_of(lines, await self._values(thread))
+        return [event.model_copy(update={"thread": thread}) for event in events if event.seq > after]
 
     async def records(self, thread: str) -> list[Record]:
         """Return the turns of a thread as they can be played again, oldest first."""

@@ -240,13 +240,13 @@ class TurnPlayer(Equipment):
         """Return what to tell of messages before this one that a stop left unanswered."""
         recent = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
         left = [line for line in left_unanswered(recent, entry.user) if line.text != entry.text]
-        told = {line.message_id for line in recent if line.metadata.get(DONE_TOLD)}
+        told_ids = {line.message_id for line in recent if line.metadata.get(DONE_TOLD)}
         writes = await self.memory.undo.writes(entry.thread, entry.user) if left else []
         begun = {write.message for write in writes if not write.is_undone}
 
         def remark(line: TranscriptLine) -> str:
             key = "left_half_done" if line.message_id in begun else "left_unanswered"
-            key = "left_half_told" if line.message_id in told else key
+            key = "left_half_told" if line.message_id in told_ids else key
             return phrase(key, lang, text=shortened(" ".join(line.text.split()), LONGEST_LEFT))
 
         return [Notice(message=remark(line)) for line in left]

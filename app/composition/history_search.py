@@ -34,8 +34,10 @@ async def search_history(words: str, runtime: Runtime) -> str:
     exchanges: dict[str, list[TranscriptLine]] = {}
     for line in _own(lines, context):
         exchanges.setdefault(line.message_id, []).append(line)
-    found = await asyncio.to_thread(_search, [*exchanges.values()], words, listening(words, lang))
-    return "\n".join(_worded(line, context) for exchange in found for line in exchange) or phrase("said_nowhere", lang)
+    matches = await asyncio.to_thread(_search, [*exchanges.values()], words, listening(words, lang))
+    return "\n".join(_worded(line, context) for exchange in matches for line in exchange) or phrase(
+        "said_nowhere", lang
+    )
 
 
 def _own(lines: Sequence[TranscriptLine], context: Context) -> list[TranscriptLine]:

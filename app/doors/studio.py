@@ -195,8 +195,10 @@ async def _played(
         state.get("received"),
         *(it.id for it in answers),
     ]
-    whole = {name: Overwrite(value) if name in ("talks", "votes", "said") else value for name, value in after.items()}
-    update = {**whole, "messages": answers, "seen": [*dict.fromkeys(id for id in ids if id)]}
+    overwritten = {
+        name: Overwrite(value) if name in ("talks", "votes", "said") else value for name, value in after.items()
+    }
+    update = {**overwritten, "messages": answers, "seen": [*dict.fromkeys(id for id in ids if id)]}
     return Command(update=update, goto="receive")
 
 

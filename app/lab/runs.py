@@ -315,14 +315,14 @@ async def judged(settings: Settings, model: str, case: Case, result: CaseResult)
 async def _judgement(settings: Settings, model: str, criterion: str, talk: str, lang: str) -> Judgement:
     asked = prompt("lab_judged", lang, criterion=criterion, talk=talk)
     try:
-        said = await ask(settings, model, prompt("lab_judge", lang), asked)
+        opinion = await ask(settings, model, prompt("lab_judge", lang), asked)
     except UsageError as failure:
-        said = str(failure)
-    if not (verdict := VERDICT.match(said)):
-        return Judgement(criterion=criterion, reason=said[:500])
-    reason = said[verdict.end() :]
-    score = SCORE.match(said, verdict.end("word"))
+        opinion = str(failure)
+    if not (verdict := VERDICT.match(opinion)):
+        return Judgement(criterion=criterion, reason=opinion[:500])
+    reason = opinion[verdict.end() :]
+    score = SCORE.match(opinion, verdict.end("word"))
     if score:
-        reason = said[score.end() :]
+        reason = opinion[score.end() :]
     points = float(score["points"].replace(",", ".")) if score else None
     return Judgement(criterion=criterion, good=verdict["word"].lower() == "yes", score=points, reason=reason[:500])

@@ -3,12 +3,12 @@
 import pytest
 
 from benchmarks.provider_counts import Count, Tried
-from benchmarks.provider_forms import Form, conversation, forms, long_end
+from benchmarks.provider_forms import ProviderForm, conversation, forms, long_end
 from benchmarks.provider_journal import Request
 from benchmarks.provider_talk import Outcome, Setup, Talks
 from benchmarks.providers import is_well
 
-FORM = Form("some", "openai:m", "/some/v1")
+FORM = ProviderForm("some", "openai:m", "/some/v1")
 CACHE_KEY = Request(1, "refused", "field", "messages.1: prompt_cache_key")
 SAME_AGAIN = Request(2, "refused", "field", "messages.30: prompt_cache_key")
 LIMIT = Request(3, "refused", "field", "max_tokens")

@@ -36,7 +36,6 @@ File = core.ImagePart | core.AudioPart | core.VideoPart | core.DocumentPart
 PATH = "/agui"
 OF_CLIENT = "client-"
 """Begins the ids of the calls that the front end makes itself."""
-ANSWER_FIRST = "Send the answer alone, and the message behind it."
 router = APIRouter(responses=exchange.FAULTS)
 
 
@@ -68,23 +67,21 @@ async def run(
     heard, before = await _heard(body, turn, Histories(assistant, key, turn.user, thread, resends=False), reader)
     answer = await answers.to(heard, key.holder) if heard else Answer.over(turn)
     answer.continues = answer.continues or call
-    return streamed(_frames(RunWriter(body, answer.continues), before, answer, assistant))
+    return streamed(_frames(RunWriter(body, answer.continues, answer.turn.id), before, answer, assistant))
 
 
 async def _heard(
     body: NewRun, turn: Turn, histories: Histories, reader: exchange.Reader
 ) -> tuple[Turn | None, Sequence[events.Event]]:
     """Return the turn to be played, and what is said before it. Raises HTTPException: the user says nothing."""
-    last = body.messages[-1] if body.messages else None
-    is_aside = bool(body.resume) and await _is_aside(last, turn, histories.assistant)
-    if body.resume and is_aside and body.resume[0].status != "cancelled":
-        return None, [events.Error(code="no_answer", text=ANSWER_FIRST)]
-    if body.resume and not is_aside:
+    aside = await _aside(body, turn, histories.assistant)
+    if body.resume and not aside:
         try:
             return await _resumed(body.resume[0], turn, histories.assistant), ()
         except HTTPException as refusal:
             # Front ends expect this as an event of the run.
             return None, [events.Error(code="no_answer", text=refusal.detail)]
+    last = _newest(body.messages)
     if last is None:
         return turn, ()
     if not (isinstance(last, core.UserMessage) or _is_result(last)):
@@ -94,22 +91,47 @@ async def _heard(
     if isinstance(last, core.UserMessage) and not _text(last).strip() and not uploads:
         raise HTTPException(422, exchange.EMPTY)
     *said, message = exchanges(body.messages)
+    turn = replace(turn, id=aside or turn.id, source=ASIDE if aside else message.source)
     place = await histories.place(said, message, turn.id)
-    source = ASIDE if is_aside else message.source
-    turn = replace(turn, text=message.text, source=source, after=place.after, before=place.before)
+    turn = replace(turn, text=message.text, after=place.after, before=place.before)
     reading = await with_uploads(reader, turn, uploads[:MOST_PICTURES], FALLBACK)
     return reading.turn, [events.Message(speaker=SUPERVISOR, text=remark) for remark in reading.remarks]
 
 
-async def _is_aside(last: core.Message | None, turn: Turn, assistant: Assistant) -> bool:
-    """Tell whether the last message says something new beside the answer to a question."""
-    if not isinstance(last, core.UserMessage):
-        return False
+async def _aside(body: NewRun, turn: Turn, assistant: Assistant) -> str:
+    """Return the id of the new message that stands beside a cancelled question; empty if there is none."""
+    if not body.resume or body.resume[0].status != "cancelled":
+        return ""
+    last = _newest(body.messages)
     heard = await assistant.last_message(turn.thread, turn.owner)
-    if heard is None or heard.message_id == turn.id:
-        return heard is not None
+    if not isinstance(last, core.UserMessage) or heard is None:
+        return ""
+    id = _behind(body.resume[0], turn)
+    if heard.message_id == id:
+        return id if heard.source == ASIDE else ""
+    call = await assistant.asked_call(turn.thread, turn.owner)
+    is_asked = bool(call) and call in _announced(body.messages)
     is_again = heard.source == CHOICE and heard.message_id.rpartition(MARK)[0] == turn.id
-    return not is_again and heard.text != _text(last)
+    return id if is_asked or not (is_again or heard.text == _text(last)) else ""
+
+
+def _newest(messages: Sequence[core.Message]) -> core.Message | None:
+    """Return the last message but for results of our own calls: a front end makes them up where one is cancelled."""
+    said = (
+        message for message in reversed(messages) if not isinstance(message, core.ToolMessage) or _is_result(message)
+    )
+    return next(said, None)
+
+
+def _behind(entry: core.ResumeEntry, turn: Turn) -> str:
+    """Return the id of a message that leaves a question: front ends may resume a run under the same id."""
+    return f"{turn.id}/{entry.interrupt_id}"
+
+
+def _announced(messages: Sequence[core.Message]) -> set[str]:
+    """Return the calls that a front end knows."""
+    spoken = [message for message in messages if isinstance(message, core.AssistantMessage)]
+    return {call.id for message in spoken for call in message.tool_calls or ()}
 
 
 def _text(message: core.UserMessage) -> str:
@@ -146,8 +168,9 @@ async def _resumed(entry: core.ResumeEntry, turn: Turn, assistant: Assistant) ->
     if entry.status == "cancelled":
         question = await assistant.question(turn.thread, turn.owner)
         is_left = question is not None and question.id == entry.interrupt_id and question.kind != CONFIRM
-        if is_left or await assistant.message(turn.thread, turn.id):
-            return replace(turn, text=sentence("telegram", "never_mind", FALLBACK))
+        left = _behind(entry, turn)
+        if is_left or await assistant.message(turn.thread, left):
+            return replace(turn, id=left, text=sentence("telegram", "never_mind", FALLBACK))
     answer = False if entry.status == "cancelled" else entry.payload
     text, id = await answer_message(assistant, turn.thread, turn.owner, turn.id, answer, entry.interrupt_id)
     return replace(turn, text=text, id=id, source=CHOICE)
@@ -184,13 +207,15 @@ def _frame(event: core.BaseEvent) -> bytes:
 class RunWriter:
     """Writes the events of one turn as those of a run."""
 
-    def __init__(self, body: NewRun, continues: str = "") -> None:
-        """`continues` is the call of an earlier run that goes on."""
-        self._run, self._ids = body.run_id, {"thread_id": body.thread_id, "run_id": body.run_id}
+    def __init__(self, body: NewRun, continues: str = "", turn: str = "") -> None:
+        """`continues` is the call of an earlier run that goes on; `turn` is the id of the turn, if not that of the run.
+
+        Messages are named by the turn: a front end may resume a run under the same id.
+        """
+        self._turn, self._ids = turn or body.run_id, {"thread_id": body.thread_id, "run_id": body.run_id}
         self._count, self._message, self._shown = 0, "", ""
         """The messages so far; the last one's id, and what was said of it if it is not whole."""
-        spoken = [message for message in body.messages if isinstance(message, core.AssistantMessage)]
-        self._called = {call.id for message in spoken for call in message.tool_calls or ()} | {continues}
+        self._called = _announced(body.messages) | {continues}
         """The calls that the front end knows; those of an earlier run go on in this one."""
         self._working: list[str] = []
         """The calls of this run that have no result."""
@@ -245,7 +270,7 @@ class RunWriter:
     def _say(self, text: str, speaker: str) -> Iterator[core.BaseEvent]:
         if text and not self._shown:
             self._count += 1
-            self._message = f"{self._run}-{self._count}"
+            self._message = f"{self._turn}-{self._count}"
             yield core.TextMessageStartEvent(message_id=self._message, role="assistant", name=speaker)
         if text:
             yield core.TextMessageContentEvent(message_id=self._message, delta=text)
@@ -291,7 +316,7 @@ class RunWriter:
             yield self._result(id, call.object)
 
     def _result(self, call: str, content: str) -> core.BaseEvent:
-        return core.ToolCallResultEvent(message_id=f"{self._run}-{call}", tool_call_id=call, content=content)
+        return core.ToolCallResultEvent(message_id=f"{self._turn}-{call}", tool_call_id=call, content=content)
 
 
 def _interrupt(question: events.Interrupt, call: str | None) -> core.Interrupt:

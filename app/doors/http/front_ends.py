@@ -42,12 +42,12 @@ def unwrapped(text: str) -> tuple[str, str]:
         typed = text[: result.start()] if result else text
         is_unknown = typed.startswith(TASKS) or _has_block(typed)
         return ("", text) if is_unknown else (typed.strip() if result else typed, text[len(typed) :])
-    whole = text.rstrip()
+    stripped = text.rstrip()
     for before, behind in QUERIES:
-        begin = whole.rfind(before) + len(before)
+        begin = stripped.rfind(before) + len(before)
         # A tool's result may tell where the context ends, and a document may look like the result of a tool.
-        if begin >= len(before) and whole.endswith(behind) and not result:
-            typed = whole[begin : len(whole) - len(behind)].strip()
+        if begin >= len(before) and stripped.endswith(behind) and not result:
+            typed = stripped[begin : len(stripped) - len(behind)].strip()
             start = _behind_blocks(typed)
             # A list of files may stand within the template, before the words.
             start = 0 if CLOSING.search(typed, start) else start

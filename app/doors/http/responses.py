@@ -162,7 +162,7 @@ class ResponseWriter:
 
     def _response(self) -> dict[str, Any]:
         usage, is_whole = self._reply.usage, self._reply.reason in ("stop", "tool_calls")
-        told = {
+        usage_counts = {
             "input_tokens": usage["prompt_tokens"],
             "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": usage["completion_tokens"],
@@ -172,7 +172,7 @@ class ResponseWriter:
         why = "content_filter" if self._reply.reason == "content_filter" else "max_output_tokens"
         ended = {"incomplete_details": None if is_whole else {"reason": why}}
         status = "completed" if is_whole else "incomplete"
-        return {**self._head, "status": status, "output": self._output(status), "usage": told, **ended}
+        return {**self._head, "status": status, "output": self._output(status), "usage": usage_counts, **ended}
 
     def _output(self, status: str) -> list[dict[str, Any]]:
         calls = [

@@ -42,9 +42,9 @@ class AnswerForm:
         Raises:
             HttpRefusal: the model does not answer, or not in this form (503).
         """
-        told = phrase("answer_as_json", lang, tool=WRITE)
+        instruction = phrase("answer_as_json", lang, tool=WRITE)
         in_words = phrase("answer_in_words", lang, asked=asked, answer=answer)
-        messages: list[AnyMessage] = [SystemMessage(told), HumanMessage(in_words)]
+        messages: list[AnyMessage] = [SystemMessage(instruction), HumanMessage(in_words)]
         events = list[Event]()
         try:
             async with assistant.counted(user) as note:

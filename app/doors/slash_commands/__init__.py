@@ -175,6 +175,6 @@ LAST = (
 def commands() -> Mapping[str, Command]:
     """Return every command by its name, in the order of the menus: our own, and those of the dialogs."""
     # Those of the dialogs come first.
-    found = sorted(plugins_found().values(), key=lambda plugin: not isinstance(plugin, Dialog))
-    brought = [of_dialog(command) for plugin in found for command in plugin.commands]
+    plugins = sorted(plugins_found().values(), key=lambda plugin: not isinstance(plugin, Dialog))
+    brought = [of_dialog(command) for plugin in plugins for command in plugin.commands]
     return {command.name: command for command in (*FIRST, *brought, *LAST)}

@@ -83,12 +83,13 @@ def spoken_of(now: Situation) -> list[str]:
         if "dialog" in notes_of(message):
             break
         names += tools_of(message)
-    return names
+    return [*names, now.facts.get("served", "")]
 
 
 def is_seen(now: Situation, tool: str) -> bool:
     """Tell whether the speaker has shown the list of a tool's things, or changed it, before the user's last words."""
-    return any(alike(name, tool) for message in now.before for name in tools_of(message))
+    names = (name for message in now.before for name in tools_of(message))
+    return any(alike(name, tool) for name in (now.facts.get("served", ""), *names))
 
 
 def tools_of(message: BaseMessage) -> list[str]:
@@ -133,8 +134,8 @@ def refer(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> Lis
     """Find the entries of `listing` that the words mean."""
     if words.means(raw, "all"):
         return ListReference(tuple(listing))
-    whole = _one(raw, listing, words)
-    meant = [whole] if whole.numbers else [_one(piece, listing, words) for piece in (items(raw, words) or [raw])]
+    entry = _one(raw, listing, words)
+    meant = [entry] if entry.numbers else [_one(piece, listing, words) for piece in (items(raw, words) or [raw])]
     numbers = dict.fromkeys(number for it in meant for number in it.numbers)
     unknown = tuple(name for it in meant for name in it.unknown)
     return next((it for it in meant if it.choices), ListReference(tuple(numbers), unknown))

@@ -91,16 +91,16 @@ class Pattern:
     def is_weak(self) -> bool:
         """Whether its fixed words do not say what it is about: "no, {when}", "delete {numbers}"."""
         lexicon = vocabulary(self.lang)
-        said = {stem.removeprefix(_FILLER) for stem in self.literals}
-        is_chosen = bool(said or len(self.slots) > 1) and any(lexicon.choices(self.tool, it) for it in self.slots)
-        return bool(self.slots) and not is_chosen and said <= lexicon.listed("bare") | lexicon.stop
+        fixed = {stem.removeprefix(_FILLER) for stem in self.literals}
+        is_chosen = bool(fixed or len(self.slots) > 1) and any(lexicon.choices(self.tool, it) for it in self.slots)
+        return bool(self.slots) and not is_chosen and fixed <= lexicon.listed("bare") | lexicon.stop
 
     @property
     def is_telling(self) -> bool:
         """Whether it has a fixed word that is no pronoun and the like: "I know {skills}", not "I am {experience}"."""
         lexicon = vocabulary(self.lang)
-        said = {stem.removeprefix(_FILLER) for stem in self.literals}
-        return not said <= lexicon.listed("sentence") | lexicon.fillers
+        fixed = {stem.removeprefix(_FILLER) for stem in self.literals}
+        return not fixed <= lexicon.listed("sentence") | lexicon.fillers
 
     @cached_property
     def regex(self) -> re.Pattern[str]:
@@ -184,8 +184,8 @@ class Match:
     @property
     def names_only(self) -> bool:
         """Whether it has no word but the name of a list, which may belong to the words before it."""
-        said = {stem.removeprefix(_FILLER) for stem in self.pattern.literals}
-        return not self.slots and said <= vocabulary(self.pattern.lang).listed("nouns")
+        fixed = {stem.removeprefix(_FILLER) for stem in self.pattern.literals}
+        return not self.slots and fixed <= vocabulary(self.pattern.lang).listed("nouns")
 
     @property
     def is_exact(self) -> bool:
@@ -208,10 +208,12 @@ def pattern(
     texts = _PART.findall(example.replace(f"{{{WHEN}}}", " ") if timed else example)
     last = len(texts) - 1
     lexicon = vocabulary(lang)
-    told = [stem for slot, text in texts if not slot for stem in lexicon.stems(text) if stem not in lexicon.fillers]
+    telling = [stem for slot, text in texts if not slot for stem in lexicon.stems(text) if stem not in lexicon.fillers]
     # One word is little to go by: "my plan: {plan}" is no "plan {plan}".
-    whole = (len(told) < 2 or not lexicon.spaced) and bool(slots - {WHEN})
-    lines = ["" if slot else _needed(text, lang, it > 0, it < last, whole) for it, (slot, text) in enumerate(texts)]
+    is_all_needed = (len(telling) < 2 or not lexicon.spaced) and bool(slots - {WHEN})
+    lines = [
+        "" if slot else _needed(text, lang, it > 0, it < last, is_all_needed) for it, (slot, text) in enumerate(texts)
+    ]
     for place, (slot, text) in enumerate(texts):
         # Two slots need something between them, and a phrase of fillers only would fit everything.
         if not slot and not lines[place] and (not any(lines) or 0 < place < last):

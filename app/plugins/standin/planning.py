@@ -278,7 +278,9 @@ def understand(now: Situation) -> Plan:
         _fill_once(now, plan)
     elif asks := _answered(now):
         Filler(now, asks["tool"]).add(plan, {asks["slot"]: now.heard}, asks["args"])
-        plan.unsure = bool(plan.calls) and now.tools[asks["tool"]][asks["slot"]].kind in OPEN
+        # Who has begun a wish answers what it lacks; a form's question was not the user's idea.
+        is_open = now.tools[asks["tool"]][asks["slot"]].kind in OPEN
+        plan.unsure = bool(plan.calls) and is_open and asks["tool"] == FILL_FORM
     elif HELP in now.tools and now.words.asks(now.heard) and not is_request(now.heard, now.words.lang):
         call = PlannedCall(SEARCH, {"queries": [now.heard[:200]]}) if SEARCH in now.tools else None
         plan.calls.append(call or PlannedCall(HELP, {"query": now.heard}))
@@ -325,16 +327,16 @@ def _follow(now: Situation, plan: Plan, match: Match) -> None:
 
 def _fill_once(now: Situation, plan: Plan) -> None:
     """Make one call of all that a message tells of a form; what is told of a list is added to what it holds."""
-    told = [call for call in plan.calls if call.name == FILL_FORM]
+    filled = [call for call in plan.calls if call.name == FILL_FORM]
     replaces = any(it.pattern.literals & now.words.listed("replaced") for it in now.wishes if not it.pattern.of_form)
     values: dict[str, Any] = {} if replaces else {**(now.facts.get("form") or {})}
-    for name, value in ((name, value) for call in told for name, value in call.args.items()):
+    for name, value in ((name, value) for call in filled for name, value in call.args.items()):
         if isinstance(value, list) and isinstance(values.get(name), list):
             value = list(dict.fromkeys([*values[name], *value]))
         values[name] = value
-    if told:
-        args = {name: values[name] for call in told for name in call.args}
-        plan.calls = [PlannedCall(FILL_FORM, args), *(call for call in plan.calls if call not in told)]
+    if filled:
+        args = {name: values[name] for call in filled for name in call.args}
+        plan.calls = [PlannedCall(FILL_FORM, args), *(call for call in plan.calls if call not in filled)]
 
 
 def _open_slots(now: Situation, match: Match) -> list[str]:

@@ -183,5 +183,7 @@ def vague(raw: str, words: StandinVocabulary) -> bool:
 def is_name(raw: str, words: StandinVocabulary) -> bool:
     """Tell whether the words of an open value name things: they have no word of a sentence, and are no phrase."""
     typed = {*words.spelled(QUOTED.sub(" ", plain(raw)))}
-    is_phrase = words.made_of(raw, "yes", "no", "thanks", "goodbye", "greeting", "cancel", "skip", "done", "leave")
+    is_phrase = words.made_of(
+        raw, "yes", "no", "thanks", "goodbye", "greeting", "cancel", "skip", "done", "leave", "wait"
+    )
     return not (words.asks(raw) or is_phrase or typed & {*words.phrases("sentence")})

@@ -135,11 +135,15 @@ async def test_an_interrupt_is_answered(
     function = {"name": call.tool_call_name, "arguments": "{}"}
     calls = [{"id": call.tool_call_id, "type": "function", "function": function}]
     spoken = [{"id": "m", "role": "assistant", "content": "", "toolCalls": calls}]
-    body = {**resume("r3", interrupt.id, payload, status), "messages": spoken}
+    # Some front ends resume a run under the same id.
+    body = {**resume("r2", interrupt.id, payload, status), "messages": spoken}
     for _ in "12":
-        events = await run_of(client, body)
-        assert said(events) == [answer]
-        assert not any(isinstance(event, core.ToolCallStartEvent) for event in events)
+        resumed = await run_of(client, body)
+        assert said(resumed) == [answer]
+        assert not {text.message_id for text in resumed if isinstance(text, core.TextMessageStartEvent)} & {
+            text.message_id for text in events if isinstance(text, core.TextMessageStartEvent)
+        }
+        assert not any(isinstance(event, core.ToolCallStartEvent) for event in resumed)
     late = await run_of(client, resume("r4", interrupt.id, payload, status))
     assert (late[-1].type, late[-1].code) == ("RUN_ERROR", "no_answer")
 
@@ -319,16 +323,16 @@ async def test_a_resume_needs_no_messages(client: httpx.AsyncClient, script: Scr
 @pytest.mark.needs("planner")
 @pytest.mark.parametrize("words", ["yes", "please think of tea"])
 async def test_a_message_beside_an_answer(client: httpx.AsyncClient, script: Script, words: str) -> None:
-    """Who cancels a question and says something is heard, and no word of it is a yes; any other answer comes alone."""
+    """Who cancels a question and says something is heard, and no word of it is a yes, whatever the run's id."""
     script.add(supervisor=[BEGIN], planner=[*DELETION, "Then so."])
     await run_of(client, asked("r1", "add milk and tea"))
     [interrupt] = (await run_of(client, asked("r2", "delete both")))[-1].outcome.interrupts
     told = ("add milk and tea", "Noted.", "delete both", "", words)
     messages = history("", *told)["messages"]
-    refused = await run_of(client, {**resume("r3", interrupt.id, True), "messages": messages})
-    assert (refused[-1].type, refused[-1].code) == ("RUN_ERROR", "no_answer")
-    for _ in "12":
-        events = await run_of(client, {**resume("r4", interrupt.id, status="cancelled"), "messages": messages})
+    made_up = {"id": "m", "role": "tool", "toolCallId": interrupt.tool_call_id, "content": '{"status": "cancelled"}'}
+    for more in ([], [made_up]):
+        body = {**resume("r2", interrupt.id, status="cancelled"), "messages": [*messages, *more]}
+        events = await run_of(client, body)
         assert said(events) == ["Then so."]
     assert words in script.asked[-1].prefix
     assert "tea" in said(await run_of(client, history("r5", *told, "Then so.", "show my list")))[-1]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.support.strict_providers.chat import EXTRAS, ChatForm, Rules
 from tests.support.strict_providers.responses import ResponsesForm
-from tests.support.strict_providers.server import Form, StrictServer
+from tests.support.strict_providers.server import StrictServer, WireForm
 
 KEYS = {
     "system": ("role", "content"),
@@ -44,7 +44,7 @@ PARAMETERS: Mapping[str, Mapping[str, object]] = {"responses": {"wire": "respons
 """The parameters of a model behind a form that is not asked by chat completions."""
 
 
-def forms() -> Mapping[str, Sequence[Form]]:
+def forms() -> Mapping[str, Sequence[WireForm]]:
     """Return all forms anew, by name; some can be asked in either form of OpenAI's."""
     chats = {name: [ChatForm(rules)] for name, rules in CHAT.items()}
     return {

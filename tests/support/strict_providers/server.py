@@ -24,7 +24,7 @@ class Refusal(Exception):
     status: int = 400
 
 
-class Form(Protocol):
+class WireForm(Protocol):
     """A form of requests and replies, with its rules."""
 
     path: str
@@ -57,7 +57,7 @@ class Form(Protocol):
 class StrictServer:
     """The forms by their names, and the journal of what they were asked."""
 
-    forms: Mapping[str, Sequence[Form]]
+    forms: Mapping[str, Sequence[WireForm]]
     url: str = ""
     journal: list[dict[str, Any]] = field(default_factory=list)
     _scripts: dict[str, Script] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class StrictServer:
         shown = [{name: value for name, value in entry.items() if whole or name != "body"} for entry in self.journal]
         return "".join(json.dumps(entry) + "\n" for entry in shown)
 
-    async def _answer(self, form: Form, name: str, entry: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, form: WireForm, name: str, entry: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         body = entry["body"]
         try:
             form.check(body)
@@ -116,7 +116,7 @@ class StrictServer:
             _send(writer, 200, json.dumps(form.whole(reply)))
 
 
-async def _stream(form: Form, reply: Reply, entry: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+async def _stream(form: WireForm, reply: Reply, entry: dict[str, Any], writer: asyncio.StreamWriter) -> None:
     events, entry["verdict"] = [*form.events(reply)], "open"
     if reply.trouble:
         events = events[: len(events) // 2] + ([form.broken()] if reply.trouble == "fail" else [])

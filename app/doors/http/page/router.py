@@ -59,14 +59,14 @@ async def _talk(
 
 
 @dataclass(frozen=True)
-class Form:
+class SentForm:
     """What a form of the page sends."""
 
     fields: Mapping[str, str]
     uploads: Sequence[Upload]
 
 
-async def _form(request: Request) -> Form:
+async def _form(request: Request) -> SentForm:
     """Return the fields and files of a form. Raises HTTPException: they cannot be read."""
     async with request.form(max_files=MOST_PICTURES, max_fields=100) as sent:
         fields = {name: value for name, value in sent.multi_items() if isinstance(value, str)}
@@ -75,10 +75,10 @@ async def _form(request: Request) -> Form:
         uploads = [
             Upload(await file.read(), (file.filename or "")[:100], is_recorded=name == "voice") for name, file in files
         ]
-    return Form(fields, uploads)
+    return SentForm(fields, uploads)
 
 
-def _new_id(form: Annotated[Form, Depends(_form)]) -> str:
+def _new_id(form: Annotated[SentForm, Depends(_form)]) -> str:
     """Return the id that the page gives to what it sends: sent again, it does nothing twice."""
     id = form.fields.get("id", "")
     if not _ID.fullmatch(id):
@@ -87,7 +87,7 @@ def _new_id(form: Annotated[Form, Depends(_form)]) -> str:
 
 
 Talk = Annotated[Conversation, Depends(_talk)]
-Sent = Annotated[Form, Depends(_form)]
+Sent = Annotated[SentForm, Depends(_form)]
 NewId = Annotated[str, Depends(_new_id)]
 
 
@@ -168,7 +168,7 @@ async def events(
     return streamed(streams.read(stream, partial(talk.news, place)))
 
 
-async def _begun(talk: Conversation, form: Form, id: str, reader: FileReader) -> Markup:
+async def _begun(talk: Conversation, form: SentForm, id: str, reader: FileReader) -> Markup:
     """Begin the answer to what was sent; return it as the page shows it. Raises HTTPException: nothing was sent."""
     text = form.fields.get("text", "").strip()
     if not text and not form.uploads:

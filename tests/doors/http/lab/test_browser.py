@@ -25,7 +25,6 @@ from tests.support.telegram_server import BotApi
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
 LOG = logging.getLogger(__name__)
-expect.set_options(timeout=120_000)
 ANN = 101
 WIDE = (1400, 1000)
 

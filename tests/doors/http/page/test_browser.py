@@ -37,6 +37,8 @@ CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 if not CHROMIUM.exists():
     pytest.skip(f"{CHROMIUM} is missing: apt-get install chromium", allow_module_level=True)
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
+# A machine that does much besides is slow, and no fault.
+expect.set_options(timeout=120_000)
 ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 # A microphone that hums, and is given to whoever asks.
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]

@@ -226,6 +226,12 @@ class Settings(Extensions):
         """Whether files of remote tools are set."""
         return bool(self.remote_tools or self.mcp_servers)
 
+    @property
+    def named_models(self) -> list[str]:
+        """The models that the settings name: those that are asked, and those that have a price."""
+        roles = [self.observer_model, self.fallback_model, self.help_model, *self.role_models.values()]
+        return sorted({model for model in (self.llm_model, *roles, *self.llm_prices) if model})
+
     def models(self, override: str | None = None) -> Models:
         """Make the models of all roles; `override` takes the place of every role's.
 

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Page, async_playwright, expect
 
 from agents.models.script import Script
 from app.assistant import Assistant
 from app.settings import Settings
-from tests.doors.http.page.test_browser import ARGS, CHROMIUM, Page, async_playwright, expect
+from tests.doors.http.page.test_browser import ARGS, CHROMIUM
 from tests.doors.http.test_agui import BEGIN, DELETION
 from tests.support.http_door import served
 from tests.support.http_service import Answer, Service

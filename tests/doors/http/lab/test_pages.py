@@ -277,6 +277,7 @@ async def test_a_case_is_made_run_and_judged(lab: httpx.AsyncClient, settings: S
     made = await lab.post("/lab/cases/from-thread", data={"name": "shop:ann"})
     assert made.headers["hx-redirect"] == "/lab/case?name=shop-ann"
     assert "what is on my list?" in (await lab.get("/lab/case?name=shop-ann")).text
+    assert '<datalist id="models"><option>local:rules</option></datalist>' in (await lab.get("/lab/runs")).text
     choice = {"cases[]": "shop-ann", "variants.A.model": "local:rules", "variants.B.direct_switch": "no", "times": "1"}
     choice["id"] = "given-by-the-page"
     ran = await _outcome(lab, await lab.post("/lab/runs", data=choice))

@@ -29,7 +29,9 @@ def speak(now: Situation) -> Move:
         if needed.call and not any(result.call == needed.call for result in now.results):
             return Move("", (needed.call,))
         notes = {"asks": needed.asks} if needed.asks and not any(result.failed for result in now.results) else {}
-        return Move(in_words(now.results, (), now.lang), notes=notes) if now.results else _lost(now)
+        # What was looked up for a call that the user then declined says nothing any more.
+        outcomes = now.results[-1:] if now.results and now.results[-1].declined else now.results
+        return Move(in_words(outcomes, (), now.lang), notes=notes) if outcomes else _lost(now)
     done = [result.call for result in now.results]
     is_filled = any(call.name == FILL_FORM for call in done)
     remaining = [call for call in plan.calls if call not in done and not (is_filled and call.name == FILL_FORM)]

@@ -192,7 +192,9 @@ class Match:
         """Whether the fixed words are said as the example has them: "added" is not "add"."""
         lexicon = vocabulary(self.pattern.lang)
         fixed = lexicon.spelled(re.sub(r"\{\w+\}", " ", self.pattern.example))
-        return {it for it in fixed if it not in lexicon.fillers} <= {*lexicon.spelled(self.text)}
+        # "To-dos" is "to-do": a noun may be said of one or of several.
+        loose = lexicon.fillers | {*lexicon.phrases("nouns")}
+        return {it for it in fixed if it not in loose} <= {*lexicon.spelled(self.text)}
 
 
 @lru_cache(maxsize=10_000)

@@ -13,6 +13,12 @@ AT_ONCE = [
     ("en", ("rename bread to rye bread",), ["to-do bread: rye bread"]),
     ("en", ("show my reminders", "delete the first one"), ["reminder - dentist"]),
     ("en", ("remind me to feed the fish", "tomorrow at 8"), ["reminder + feed the fish @ 2026-11-21 08:00"]),
+    ("en", ("show my list", "delete the second one"), ["to-do - bread"]),
+    ("en", ("delete the last two from my list", "yes"), ["to-do - bread", "to-do - eggs"]),
+    ("en", ("delete all my to-dos", "yes"), ["to-do - bread", "to-do - eggs", "to-do - milk"]),
+    ("en", ("remind me tomorrow at 9", "hang on", "call Ann"), ["reminder + call Ann @ 2026-11-21 09:00"]),
+    ("ru", ("удали последние два из списка", "да"), ["to-do - хлеб", "to-do - яйца"]),
+    ("zh", ("看看我的清单", "删除第二个"), ["to-do - 面包"]),
     ("en", ("add tea to my list and delete the eggs",), ["to-do - eggs", "to-do + tea"]),
     ("ru", ("добавь сыр и хлеб в список дел",), ["to-do + сыр"]),
     ("ru", ("напомни завтра в 9 позвонить в банк", "нет, в 10"), ["reminder + позвонить в банк @ 2026-11-21 10:00"]),
@@ -33,6 +39,8 @@ NOT_UNDERSTOOD = [
     ("en", "plan my weekend", "nearest"),
     ("en", "delete one of the reminders", "Which one"),
     ("en", "no alarm at 7", "I did not understand"),
+    ("en", "delete the second one", "“bread”. Shall I do that?"),
+    ("en", "delete all my to-dos and reminders", "nearest"),
     ("ru", "хочу спланировать свадьбу", "Ближе всего"),
     ("zh", "我想策划一个生日会", "没有听懂"),
 ]
@@ -80,8 +88,8 @@ async def test_what_fills_an_open_value_is_said_back(
 
 @pytest.mark.needs("planner")
 @pytest.mark.parametrize(("lang", "text", "said"), NOT_UNDERSTOOD)
-async def test_what_no_example_says_is_not_understood(tmp_path: Path, lang: str, text: str, said: str) -> None:
-    """It writes nothing, asks nothing, and names the nearest things."""
+async def test_what_is_not_plain_writes_nothing(tmp_path: Path, lang: str, text: str, said: str) -> None:
+    """It is not understood, and the nearest things are named; or the user is asked first."""
     async with standin(tmp_path / "said.db") as room:
         await room.prepare("ann", lang)
         before = await room.stored("ann")

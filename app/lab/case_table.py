@@ -74,7 +74,7 @@ def _case(rows: Sequence[tuple[int, Row]], kept: Case | None) -> Case:
 def _agreed(rows: Sequence[tuple[int, Row]], column: str) -> str:
     values = {row.get(column, "").strip(): number for number, row in rows[::-1] if row.get(column, "").strip()}
     if len(values) > 1:
-        raise _misfit(max(values.values()), column, "contradicts")
+        raise _misfit(max(values.values()), column, "cell_contradicts")
     return next(iter(values), "")
 
 
@@ -97,13 +97,13 @@ def _call(line: str, number: int) -> ExpectedCall:
     except ValueError:
         args = None
     if not isinstance(args, dict):
-        raise _misfit(number, "calls", "call")
+        raise _misfit(number, "calls", "cell_call")
     return ExpectedCall(tool=tool, args=args)
 
 
 def _misfit(number: int, column: str, reason: str) -> MisfitValue:
     """Return the fault of a cell; in a form it stands in a row of the turns."""
-    told = partial(sentence, "form_errors", reason)
+    told = partial(sentence, "lab" if reason.startswith("cell_") else "form_errors", reason)
     return MisfitValue(f"row {number}, {column}: {told(FALLBACK)}", ("turns", number - HEADER, column), told)
 
 

@@ -23,7 +23,7 @@ MODEL = "dialog-supervisor"
 HELLO = [{"role": "user", "content": "hello"}]
 DONE = {
     *("messages", "model", "stream", "stream_options", "stop", "max_tokens", "max_completion_tokens", "user"),
-    *("response_format", "tools"),
+    *("response_format", "tools", "parallel_tool_calls"),
 }
 ASKED: dict[str, list[object]] = {
     "audio": [{"voice": "alloy", "format": "mp3"}],

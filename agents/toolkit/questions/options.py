@@ -145,9 +145,18 @@ def yes_or_no(lang: str) -> list[dict[str, object]]:
 
 
 def agreed(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
-    """Return whether a text says yes (True) or no (False) to a call; None if it plainly says neither."""
-    if text.rstrip().endswith(("?", "？")):
+    """Return whether a text says yes (True) or no (False) to a call; None if it plainly says neither.
+
+    A question is neither, and a yes that trails off ("yes…") is none.
+    """
+    ending = text.rstrip()
+    if ending.endswith(("?", "？")):
         return None
+    answer = _answer(text, options, lang)
+    return None if answer and ending.endswith(("…", "...")) else answer
+
+
+def _answer(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
     if is_said(YES, text) or is_said("agree", text):
         return True
     if is_said(NO, text) or is_said("cancel", text):

@@ -142,6 +142,8 @@ async def test_a_yes_with_a_wish_is_both(chat: Chat, answer: str) -> None:
         # What points at what was asked, changes it or shares a thing with it may be about the same call.
         *("yes, and make it the eggs", "yes and do it tomorrow", "yes, and keep the bread", "yes, and the eggs"),
         *("yes, and move them to friday", "да, и сделай это завтра", "好，然后改成鸡蛋"),
+        # Who trails off has not made up their mind.
+        *("yes...", "ну да…", "嗯……"),
     ],
 )
 async def test_a_yes_that_is_narrowed_down_is_none(chat: Chat, answer: str) -> None:

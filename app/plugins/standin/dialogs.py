@@ -10,14 +10,19 @@ from typing import Any
 from app.plugins.standin.lists import list_tools
 from app.plugins.standin.patterns import FILL_FORM
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, understand
-from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, said_back, small_talk
+from app.plugins.standin.replies import examples, in_words, joined, lapsed, not_understood, noted, said_back, small_talk
 from app.plugins.standin.situation import HAND_BACK, HELP, RESUMES, Move, PlannedCall, Situation
 from app.plugins.standin.values import WHEN
 from app.plugins.standin.vocabulary import asking, sentence
 
 
 def speak(now: Situation) -> Move:
-    """Return the dialog's next move."""
+    """Return the dialog's next move, behind what it had said back and does not do."""
+    move = _move(now)
+    return replace(move, text=joined(lapsed(now), move.text, by="\n"))
+
+
+def _move(now: Situation) -> Move:
     if not now.results and (move := _aside(now)):
         return move
     try:

@@ -69,8 +69,21 @@ def not_understood(now: Situation) -> str:
 
 def said_back(now: Situation, calls: Sequence[PlannedCall]) -> str:
     """Say what these calls would do, and ask whether they shall. Who only looks changes nothing and is not named."""
+    return sentence("shall", now.lang, what=_worded_calls(now, calls))
+
+
+def lapsed(now: Situation) -> str:
+    """Say what was said back and is not done, since the user says neither yes nor no; empty if nothing was."""
+    shall = now.note("shall")
+    if not shall or now.results or now.says("yes", "no", "cancel"):
+        return ""
+    calls = [PlannedCall(call["name"], call["args"]) for call in shall["calls"]]
+    return sentence("lapsed", now.lang, what=_worded_calls(now, calls))
+
+
+def _worded_calls(now: Situation, calls: Sequence[PlannedCall]) -> str:
     writing = [call for call in calls if now.writes(call.name)] or calls
-    return sentence("shall", now.lang, what="; ".join(_worded(now, call) for call in writing))
+    return "; ".join(_worded(now, call) for call in writing)
 
 
 def _worded(now: Situation, call: PlannedCall) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prompts import sentence
 from tests.support.standin_table import NOW, changes, standin
 
 AT_ONCE = [
@@ -71,7 +72,7 @@ async def test_what_an_example_says_is_done_at_once(
 async def test_what_fills_an_open_value_is_said_back(
     tmp_path: Path, lang: str, texts: tuple[str, ...], yes: str, said: str, writes: list[str]
 ) -> None:
-    """It is done after a yes. After a no, and after any other message, a yes does nothing."""
+    """It is done after a yes. After a no, and after any other message, a yes does nothing; then it says so."""
     no = {"en": "no", "ru": "нет", "zh": "不"}[lang]
     async with standin(tmp_path / "said.db") as room:
         for user, answers in (("ann", (yes,)), ("bob", (no, yes)), ("eve", ("1 + 1 = 3", yes))):
@@ -80,8 +81,10 @@ async def test_what_fills_an_open_value_is_said_back(
                 reply = await room.say(user, text, lang)
             assert said in reply
             assert changes(before, await room.stored(user)) == []
-            for answer in answers:
-                await room.say(user, answer, lang)
+            replies = [await room.say(user, answer, lang) for answer in answers]
+            assert (sentence("standin/sentences", "lapsed", lang, what="").strip(" .。") in replies[0]) == (
+                user == "eve"
+            )
             wrote = [line.partition(" @ ")[0] for line in changes(before, await room.stored(user))]
             assert wrote == (writes if user == "ann" else [])
 

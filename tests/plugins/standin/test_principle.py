@@ -82,9 +82,8 @@ async def test_what_fills_an_open_value_is_said_back(
             assert said in reply
             assert changes(before, await room.stored(user)) == []
             replies = [await room.say(user, answer, lang) for answer in answers]
-            assert (sentence("standin/sentences", "lapsed", lang, what="").strip(" .。") in replies[0]) == (
-                user == "eve"
-            )
+            lapsed = sentence("standin/sentences", "lapsed", lang, what="").strip(" .。")
+            assert (lapsed in replies[0]) == (user == "eve")
             wrote = [line.partition(" @ ")[0] for line in changes(before, await room.stored(user))]
             assert wrote == (writes if user == "ann" else [])
 

@@ -8,12 +8,14 @@ from playwright.async_api import Page, async_playwright, expect
 from agents.models.script import Script
 from app.assistant import Assistant
 from app.settings import Settings
-from tests.doors.http.page.test_browser import ARGS, CHROMIUM
 from tests.doors.http.test_agui import BEGIN, DELETION
+from tests.support.chromium import ARGS, CHROMIUM
 from tests.support.http_door import served
 from tests.support.http_service import Answer, Service
 from tests.support.node import installed, needs_node, node
 
+# A machine that does much besides is slow, and no fault.
+expect.set_options(timeout=120_000)
 PACKAGES = ("@assistant-ui/react@0.15", "@assistant-ui/react-ag-ui@0.0.57", "react@19", "react-dom@19", "esbuild")
 PAGE = """
 import { createRoot } from "react-dom/client";

@@ -20,6 +20,7 @@ from app.assistant.transcriber import Transcriber
 from app.plugins.seat.seats import Seats
 from app.settings import Settings
 from prompts import title_of
+from tests.support.chromium import ARGS, CHROMIUM
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import KEYS, OPERATOR, SHOP, served
 from tests.support.http_service import Answer, Service
@@ -33,13 +34,9 @@ try:
 except ImportError:
     pytest.skip("playwright is missing: make install", allow_module_level=True)
 
-CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-if not CHROMIUM.exists():
-    pytest.skip(f"{CHROMIUM} is missing: apt-get install chromium", allow_module_level=True)
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
 # A machine that does much besides is slow, and no fault.
 expect.set_options(timeout=120_000)
-ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 # A microphone that hums, and is given to whoever asks.
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
 DESKTOP, PHONE = (1280, 800), (390, 844)

@@ -58,10 +58,10 @@ def take_over(change: Change, dialog: Speaker, brief: str) -> None:
     note = "resumed" if talk_of(state, dialog.name).get("status") == "paused" else "taken_over"
     # What the message says itself is not said twice.
     wish = phrase("brief_follows", state["lang"]) if brief and brief == state["heard"]["text"] else brief
-    notes_said = [phrase(note, state["lang"], brief=wish or "-")]
+    lines = [phrase(note, state["lang"], brief=wish or "-")]
     if done := _quoted(line["text"] for line in state.get("said", [])):
-        notes_said.append(phrase("message_part", state["lang"], done=done))
-    text = masked("\n".join(notes_said), state.get("aliases"))
+        lines.append(phrase("message_part", state["lang"], done=done))
+    text = masked("\n".join(lines), state.get("aliases"))
     reminder = SystemMessage(text, additional_kwargs=notes(brief=brief))
     change.talk(dialog.name, version=dialog.version, add=[reminder])
     change.put(hops=state.get("hops", 0) + 1)

@@ -27,13 +27,13 @@ Row = Mapping[str, str]
 
 def rows_of(name: str, case: Case) -> Iterator[dict[str, str]]:
     """Yield the turns of a case; traces, mocks and who talks have no column."""
-    whole = {"about": case.about, "lang": case.lang, "criterion": case.criterion}
+    of_case = {"about": case.about, "lang": case.lang, "criterion": case.criterion}
     for place, turn in enumerate(case.turns):
         expect = turn.expect
         most = "" if expect.most_model_calls is None else str(expect.most_model_calls)
         yield {
             **dict.fromkeys(COLUMNS, ""),
-            **({} if place else whole),
+            **({} if place else of_case),
             **{column: "\n".join(getattr(expect, column)) for column in LISTS},
             "case": name,
             "message": turn.user or "",
@@ -51,7 +51,7 @@ def call_text(call: ExpectedCall) -> str:
 def cases_of(rows: Sequence[Row], kept: Mapping[str, Case]) -> dict[str, Case]:
     """Return the cases of a table. What has no column stays as it is in the cases that are kept.
 
-    Raises UsageError: something in a row is wrong; names the row and the column.
+    Raises UsageError: a cell is wrong; the message names its row and its column.
     """
     groups = dict[str, list[tuple[int, Row]]]()
     for number, row in enumerate(rows, HEADER):
@@ -63,12 +63,12 @@ def cases_of(rows: Sequence[Row], kept: Mapping[str, Case]) -> dict[str, Case]:
 
 
 def _case(rows: Sequence[tuple[int, Row]], kept: Case | None) -> Case:
-    whole = {column: _agreed(rows, column) for column in OF_CASE}
+    of_case = {column: _agreed(rows, column) for column in OF_CASE}
     before = kept.turns if kept else ()
     turns = [
         _turn(number, row, before[place] if place < len(before) else None) for place, (number, row) in enumerate(rows)
     ]
-    return (kept or Case(turns=tuple(turns))).model_copy(update={**whole, "turns": tuple(turns)})
+    return (kept or Case(turns=tuple(turns))).model_copy(update={**of_case, "turns": tuple(turns)})
 
 
 def _agreed(rows: Sequence[tuple[int, Row]], column: str) -> str:
@@ -103,8 +103,8 @@ def _call(line: str, number: int) -> ExpectedCall:
 
 def _misfit(number: int, column: str, reason: str) -> MisfitValue:
     """Return the fault of a cell; in a form it stands in a row of the turns."""
-    told = partial(sentence, "lab" if reason.startswith("cell_") else "form_errors", reason)
-    return MisfitValue(f"row {number}, {column}: {told(FALLBACK)}", ("turns", number - HEADER, column), told)
+    reason_in = partial(sentence, "lab" if reason.startswith("cell_") else "form_errors", reason)
+    return MisfitValue(f"row {number}, {column}: {reason_in(FALLBACK)}", ("turns", number - HEADER, column), reason_in)
 
 
 def _lines(text: str) -> list[str]:
@@ -124,7 +124,7 @@ def csv_of(cases: Mapping[str, Case]) -> str:
 def read_csv(data: bytes) -> Sequence[Row]:
     """Return the rows of a CSV file, whose columns are named and stand between commas, semicolons or tabs.
 
-    Raises UsageError: it is none; names what is wrong.
+    Raises UsageError: the file is no such table; the message names the fault.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -156,9 +156,9 @@ def _plain(cell: str) -> str:
 
 
 def keep_table(folder: LabFolder, rows: Sequence[Row], *, replace: bool = False) -> list[str]:
-    """Keep the cases of a table, all or none, and return their names.
+    """Check all cases of a table, then keep them, and return their names.
 
-    Raises UsageError: something in it is wrong, or a case would change that may not be replaced.
+    Raises UsageError: a cell is wrong, or a case would change that may not be replaced; nothing is kept then.
     """
     names = {row.get("case", "").strip() for row in rows} - {""}
     kept = {name: folder.read("cases", name, Case) for name in folder.names("cases") if name in names}

@@ -92,8 +92,8 @@ def _outcome(row: dict[str, Any], place: int) -> dict[str, Any]:
         try:
             return {**row, "object": from_json(value, "object")} if value else row
         except UsageError as wrong:
-            told = partial(sentence, "form_errors", "json")
-            raise MisfitValue(str(wrong), ("outcomes", place, "value"), told) from None
+            reason_in = partial(sentence, "form_errors", "json")
+            raise MisfitValue(str(wrong), ("outcomes", place, "value"), reason_in) from None
     if kind == "fails":
         return {**row, "fails": True}
     return {**row, kind: value or "no"}

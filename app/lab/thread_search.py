@@ -79,15 +79,15 @@ class ThreadSearch:
 
     async def page(self) -> ThreadPage:
         """Return a page of the threads that are wanted, those that were active last first."""
-        before, found = self.query.before, list[ThreadInfo]()
+        before, rows = self.query.before, list[ThreadInfo]()
         infos = [info for info in await self.assistant.threads() if before is None or info.active_ms < before]
         for place, info in enumerate(infos, 1):
             if await self._is_wanted(info):
-                found.append(info)
+                rows.append(info)
             is_last = place == len(infos)
-            if not is_last and (len(found) == self.most_listed or place == self.most_read):
-                return ThreadPage(found, info.active_ms)
-        return ThreadPage(found)
+            if not is_last and (len(rows) == self.most_listed or place == self.most_read):
+                return ThreadPage(rows, info.active_ms)
+        return ThreadPage(rows)
 
     async def _is_wanted(self, info: ThreadInfo) -> bool:
         query = self.query

@@ -24,11 +24,11 @@ ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
 class MisfitValue(UsageError):
-    """A value does not fit; `path` is its place in the data, and `told` says in a language why."""
+    """A value does not fit; `path` is its place in the data, and `reason` says why in a language."""
 
-    def __init__(self, message: str, path: Sequence[int | str], told: Callable[[str], str]) -> None:
+    def __init__(self, message: str, path: Sequence[int | str], reason: Callable[[str], str]) -> None:
         super().__init__(message)
-        self.path, self.told = tuple(path), told
+        self.path, self.reason = tuple(path), reason
 
 
 class FilePart(BaseModel):

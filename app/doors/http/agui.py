@@ -117,10 +117,10 @@ async def _aside(body: NewRun, turn: Turn, assistant: Assistant) -> str:
 
 def _newest(messages: Sequence[core.Message]) -> core.Message | None:
     """Return the last message but for results of our own calls: a front end makes them up where one is cancelled."""
-    said = (
+    spoken = (
         message for message in reversed(messages) if not isinstance(message, core.ToolMessage) or _is_result(message)
     )
-    return next(said, None)
+    return next(spoken, None)
 
 
 def _behind(entry: core.ResumeEntry, turn: Turn) -> str:
@@ -147,20 +147,20 @@ def _is_result(message: core.Message) -> bool:
 
 def exchanges(messages: Sequence[core.Message]) -> list[Exchange]:
     """Return what was said on both sides, and what the client's tools gave."""
-    said, results = list[Exchange](), list[tuple[str, str]]()
+    talk, results = list[Exchange](), list[tuple[str, str]]()
     for message in messages:
         if isinstance(message, core.ToolMessage) and _is_result(message):
-            said = said[:-1] if results else said
+            talk = talk[:-1] if results else talk
             results.append((message.tool_call_id.removeprefix(OF_CLIENT), str(message.content)))
-            said.append(Exchange(written_results(bounded_results(results)), "", RESULT))
+            talk.append(Exchange(written_results(bounded_results(results)), "", RESULT))
         elif isinstance(message, core.UserMessage):
-            results, said = [], [*said, Exchange(_text(message), "")]
+            results, talk = [], [*talk, Exchange(_text(message), "")]
         elif isinstance(message, core.AssistantMessage):
             results = []
             if message.content:
-                said = said or [Exchange(None, "")]
-                said[-1] = replace(said[-1], answer=BETWEEN.join(filter(None, (said[-1].answer, message.content))))
-    return said
+                talk = talk or [Exchange(None, "")]
+                talk[-1] = replace(talk[-1], answer=BETWEEN.join(filter(None, (talk[-1].answer, message.content))))
+    return talk
 
 
 async def _resumed(entry: core.ResumeEntry, turn: Turn, assistant: Assistant) -> Turn:

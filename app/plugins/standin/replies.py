@@ -110,7 +110,9 @@ def _named(now: Situation, call: PlannedCall, name: str) -> object:
     value, entries = call.args[name], entries_of(now, call.name) or {}
     if name not in REFERRING:
         return value
-    return [entries.get(it, it) for it in value] if isinstance(value, list) else entries.get(value, value)  # type: ignore[call-overload]
+    if isinstance(value, list):
+        return [entries.get(it, it) for it in value]
+    return entries.get(value, value) if isinstance(value, int) else value
 
 
 def _quoted(value: object, lang: str) -> str:

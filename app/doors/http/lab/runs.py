@@ -50,8 +50,8 @@ def show_case(visit: Visiting, name: FileName = "") -> str:
 @router.post("/lab/case")
 def save_case(visit: Visiting, form: Nested) -> Response:
     """Write a case, whose turns are the rows of the form."""
-    file, whole = str(form.get("file", "")), {name: str(form.get(name, "")) for name in OF_CASE}
-    rows = [{"case": file, **whole, **row} for row in form.get("turns", ()) if row]
+    file, of_case = str(form.get("file", "")), {name: str(form.get(name, "")) for name in OF_CASE}
+    rows = [{"case": file, **of_case, **row} for row in form.get("turns", ()) if row]
     keep_table(visit.folder, rows, replace="is_kept" in form)
     return led_to("/lab/runs")
 
@@ -73,7 +73,7 @@ def cases_from_csv(visit: Visiting, form: Sent) -> Response:
     except MisfitValue as wrong:
         # The table has no fields on the page.
         _, row, column = wrong.path
-        facts = {"row": int(row) + HEADER, "column": column, "reason": wrong.told(visit.lang)}
+        facts = {"row": int(row) + HEADER, "column": column, "reason": wrong.reason(visit.lang)}
         raise UsageError(text("in_row", visit.lang, **facts)) from None
     return led_to("/lab/runs")
 

@@ -30,10 +30,10 @@ def address_of(thread: str) -> str:
 @router.get("/lab/threads")
 async def threads(visit: Visiting, query: Annotated[ThreadQuery, Query()]) -> str:
     """List the threads that are wanted, the latest first."""
-    found = await ThreadSearch(visit.assistant, query).page()
-    rows = [(address_of(info.thread), info, first_line(info), moment(info.active_ms)) for info in found.rows]
+    page = await ThreadSearch(visit.assistant, query).page()
+    rows = [(address_of(info.thread), info, first_line(info), moment(info.active_ms)) for info in page.rows]
     wanted = {name: value for name, value in query.model_dump(exclude_defaults=True).items() if name != "before"}
-    more = None if found.next is None else f"/lab/threads?{urlencode({**wanted, 'before': found.next})}"
+    more = None if page.next is None else f"/lab/threads?{urlencode({**wanted, 'before': page.next})}"
     return visit.page("threads", rows=rows, query=query, more=more, is_asked=bool(wanted), verdicts=get_args(Verdict))
 
 

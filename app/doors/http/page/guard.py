@@ -115,7 +115,7 @@ def refused(request: Request, status: int, failure: Exception) -> Response:
         status, text = 409, str(failure)
     if is_of_page and isinstance(failure, MisfitValue) and failure.path:
         # The page knows by which words the form calls the place.
-        headers, text = {"X-Misfit": json.dumps(failure.path)}, failure.told(lang)
+        headers, text = {"X-Misfit": json.dumps(failure.path)}, failure.reason(lang)
     if is_of_page:
         return PlainTextResponse(text, status, headers)
     return HTMLResponse(draw("refused", lang, text=text), status)

@@ -38,6 +38,7 @@ from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.cli import command_line
+from app.cli.plugin_commands import command_lines
 from app.composition import open_services, tables_of, turn_hooks
 from app.composition.databases import open_database
 from app.composition.help_chain import make_help
@@ -277,7 +278,7 @@ def built() -> Iterator[None]:
         patch.setattr("agents.nodes.shortcut.tool_node", once)
         for place in (routing, utils):
             patch.setattr(place, "get_dependant", dependants_once(utils.get_dependant))
-        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_plugins))
+        patch.setattr(command_line, "application", commands_once(command_line.application, command_lines))
         yield
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult, name_given
 from agents.errors import UsageError
 from agents.memory.inbox import ThreadInfo
-from agents.toolkit.commands import CommandResult, name_given
 from app.agent_files import read_agent
 from app.agent_files.mocks import Mock
 from app.assistant.recording import Record
@@ -18,7 +18,6 @@ from app.cli.invocation import Thread, given_text, language_given
 from app.cli.lab_desk import lab_folder
 from app.cli.progress import progress_bar
 from app.composition import open_assistant, open_parts
-from app.doors.visit import FAILED
 from app.lab import threads
 from app.lab.agents import Workshop
 from app.lab.cards import card_text, draft_file, effect, queries_of
@@ -46,6 +45,7 @@ from app.lab.turn_notes import note as keep_note
 from app.lab.variants import LabVariant
 from app.presentation.listing import columns, first_line, moment, state_lines, table_of
 from app.presentation.tool_card import owned_tools, slots, write_card
+from app.process.exit_codes import FAILED
 from app.remote.yaml_file import parsed, validated
 from app.replay.stage import play
 from app.security.audit import Action, login

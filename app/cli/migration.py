@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
+from agents.command_line import CommandResult
 from agents.errors import ConfigError, UsageError
-from agents.toolkit.commands import CommandResult
 from app.cli.progress import progress_bar
 from app.composition.databases import connected, is_postgres
 from app.composition.migration import copy

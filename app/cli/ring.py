@@ -16,16 +16,16 @@ from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 from jeepney.io.common import RouterClosed
 from jeepney.wrappers import unwrap_msg
 
+from agents.command_line import name_given
 from agents.errors import ConfigError
 from agents.language.text.clean import clean
-from agents.toolkit.commands import name_given
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Deliver, Ring, Unreachable
 from app.cli.invocation import Lang, tell
 from app.cli.talk import RULES
 from app.composition import open_assistant
-from app.doors.visit import TROUBLE
 from app.presentation.texts import say
+from app.process.exit_codes import TROUBLE
 from app.process.logs import log_on_stderr
 from app.process.tasks import cancelled_by
 from app.settings import Settings, read_settings

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from app.cli import command_line
-from app.doors.visit import USAGE
+from app.process.exit_codes import USAGE
 from tests.support.places import ROOT
 
 

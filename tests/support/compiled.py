@@ -149,15 +149,15 @@ def nodes_once(tool_node: MakeNode) -> MakeNode:
     return node
 
 
-def commands_once(application: Callable[[], T], of_dialogs: Callable[[], Sequence[object]]) -> Callable[[], T]:
-    """Return a replacement for `application` that puts the commands of the same dialogs together once."""
-    made: dict[tuple[int, ...], tuple[T, Sequence[object]]] = {}
+def commands_once(application: Callable[[str], T], of_plugins: Callable[[], Sequence[object]]) -> Callable[[str], T]:
+    """Return a replacement for `application` that puts the commands of the same plug-ins together once."""
+    made: dict[tuple[str, tuple[int, ...]], tuple[T, Sequence[object]]] = {}
 
-    def commands() -> T:
-        parts = of_dialogs()
-        key = tuple(map(id, parts))
+    def commands(name: str = "") -> T:
+        parts = of_plugins()
+        key = name, tuple(map(id, parts))
         if key not in made:
-            made[key] = application(), parts
+            made[key] = application(name), parts
         return made[key][0]
 
     return commands

@@ -16,10 +16,10 @@ from multiprocessing.process import BaseProcess
 
 from agents.events import Error, Message
 from app.assistant import Assistant, Turn
-from app.assistant.assistant import STORAGE
 from app.composition.databases import open_database
 from app.composition.workers import open_for_door, play_for_doors
 from app.postgres import locks
+from app.process.exit_codes import STORAGE
 from app.process.tasks import cancel
 from app.settings import Settings
 from app.worker import worker

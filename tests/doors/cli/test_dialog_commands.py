@@ -9,9 +9,10 @@ from typing import Annotated
 import pytest
 import typer
 
+from agents.command_line import CommandResult
 from agents.errors import ContractError, UsageError
 from agents.memory import Memory
-from agents.toolkit.commands import CommandResult, installation_of, services_of
+from agents.toolkit.commands import installation_of, services_of
 from app.cli import command_line
 from app.composition import dialogs_of
 from dialogs import Dialog

@@ -14,7 +14,7 @@ from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import discover
-from app.doors.visit import WAITING
+from app.process.exit_codes import WAITING
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.command_line import ask, resume

@@ -8,7 +8,6 @@ from fastapi.responses import HTMLResponse
 from agents.errors import UsageError
 from app.doors.http.lab.visit import FileName, Nested, Number, Text, Visiting, as_file, led_to, new_router, text
 from app.doors.http.page.router import Sent
-from app.doors.visit import FAULTS
 from app.lab.case_table import HEADER, OF_CASE, csv_of, keep_table, read_csv, rows_of
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.lab.folder import written
@@ -18,6 +17,7 @@ from app.lab.live import Tell
 from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, latest, run_files, summaries
 from app.lab.simulation import Talks, simulate
 from app.lab.threads import keep_case as keep_thread
+from app.process.exit_codes import FAULTS
 from app.remote.yaml_file import MisfitValue, parsed, validated
 
 router = new_router()

@@ -18,13 +18,13 @@ from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.guard import accepted_language, user_of
 from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION
-from app.doors.visit import FAULTS
 from app.lab.agents import Workshop
 from app.lab.desk import Desk
 from app.lab.folder import Kind, LabFolder
 from app.lab.forms import form_data
 from app.lab.kinds import KINDS
 from app.lab.live import OpenTalks, Works
+from app.process.exit_codes import FAULTS
 from app.security.api_keys import Key
 from app.security.audit import Action, deed
 from app.settings import Settings

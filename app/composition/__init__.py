@@ -23,7 +23,7 @@ from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
-from app.agent_files import shared_agents
+from app.agent_file import shared_agents
 from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader

@@ -22,8 +22,8 @@ from app.process.files import read_env
 from app.remote.files import HttpFile, McpFile
 from app.remote.http import http_tools
 from app.remote.secret import secrets_of
-from app.remote.yaml_file import OfferedTool, fault, read_files
 from app.settings import Settings
+from app.yaml_file import OfferedTool, fault, read_files
 
 LONGEST_REASON = 300
 """Characters of what a client says of a tool that it does not take."""

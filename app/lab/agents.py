@@ -15,14 +15,14 @@ import observers
 from agents.errors import UsageError
 from agents.toolkit.shelf import FINDING
 from agents.toolkit.speaker import Speakers
-from app.agent_files import Agent, AgentFile, tools_of, with_agent
-from app.agent_files.mocks import Mock
+from app.agent_file import Agent, AgentFile, tools_of, with_agent
 from app.assistant import Assistant
 from app.composition import SUPERVISOR_TOOLS, check_tools, dialogs_of, discover
 from app.lab.folder import LabFolder, written
-from app.remote.yaml_file import validated
+from app.mocks import Mock
 from app.replay.stage import staged
 from app.settings import Settings
+from app.yaml_file import validated
 from dialogs import is_reserved
 from prompts import languages
 

@@ -21,7 +21,7 @@ from agents.toolkit.questions import one_line
 from agents.toolkit.result import Answer, Option, Refused, TooMany, choice, request, result
 from agents.toolkit.traits import DAY, Traits, with_traits
 from app.remote.tool_spec import Cards, Options, TableView, ToolSpec, ViewSpec, form_of
-from app.remote.yaml_file import text_in
+from app.yaml_file import text_in
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator, model_va
 from agents.sources.web.ssrf import policy_of
 from app.remote.secret import Env
 from app.remote.tool_spec import FIXED_HEADERS, HttpParameter, Result, ToolSpec, Trusted
-from app.remote.yaml_file import ByLanguage, FilePart, ToolName
+from app.yaml_file import ByLanguage, FilePart, ToolName
 
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")

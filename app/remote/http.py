@@ -36,7 +36,7 @@ from app.remote.answer import NoAnswer, answer_of, is_shallow, notice, refusal, 
 from app.remote.files import PLACEHOLDER, FromContext, HttpFile, HttpTool, RemoteService
 from app.remote.secret import masks
 from app.remote.tool_spec import arguments, trusted_values
-from app.remote.yaml_file import OfferedTool, text_in
+from app.yaml_file import OfferedTool, text_in
 from prompts import FALLBACK, phrase
 
 LOG = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from app.remote.answer import NoAnswer, answer_of, is_shallow, notice, refusal, 
 from app.remote.files import OWN, McpFile, ServerTool
 from app.remote.mcp_session import HeldServer, ServerLost
 from app.remote.secret import Mask, masks
-from app.remote.yaml_file import OfferedTool, fault
+from app.yaml_file import OfferedTool, fault
 from prompts import FALLBACK
 
 LOG = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 from pydantic import Field
 
 from app.remote.tool_spec import ToolSpec
-from app.remote.yaml_file import FilePart, fault
+from app.yaml_file import FilePart, fault
 
 HIDDEN = "<secret>"
 SHORTEST = 6  # The shortest secret that is hidden; a shorter one may be any word or number.

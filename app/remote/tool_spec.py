@@ -16,7 +16,7 @@ from pydantic_core import SchemaError
 from agents.language.identifiers import MARK, Opaque
 from agents.toolkit.context import Runtime
 from agents.toolkit.traits import LONGEST_KEY_LIFE, Confirm, Effect, Kind
-from app.remote.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, FilePart, ToolName
+from app.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, FilePart, ToolName
 
 Trusted = Literal["user", "device", "lang", "thread"]  # The values of the turn that no model sees or sets.
 PlainType = Literal["string", "integer", "number", "boolean"]

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
 from agents.models.factory import Parameters
-from app.agent_files import SHARED, AgentFile
-from app.agent_files.mocks import Mock, MockOutcome
+from app.agent_file import SHARED, AgentFile
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import dialogs_of, discover, discover_checked, make_models, open_assistant
@@ -21,9 +20,10 @@ from app.lab.folder import LabFolder
 from app.lab.forms import form_data
 from app.lab.live import OpenTalks
 from app.lab.variants import LabVariant
-from app.remote.yaml_file import FilePart
+from app.mocks import Mock, MockOutcome
 from app.replay.stage import play
 from app.settings import Settings
+from app.yaml_file import FilePart
 from dialogs import STEPS
 
 pytestmark = pytest.mark.needs("planner")

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.models.script import Call
-from app.agent_files.mocks import recorded_mocks, with_mocks
+from app.mocks import recorded_mocks, with_mocks
 from app.replay.trace_test import rehearse, trace_test
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers

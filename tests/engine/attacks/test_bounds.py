@@ -22,8 +22,8 @@ from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
 from app.remote.files import HttpFile
-from app.remote.yaml_file import read_files
 from app.settings import Settings
+from app.yaml_file import read_files
 from prompts import phrase
 from tests.conftest import Chat
 from tests.support.http_service import Answer, Service

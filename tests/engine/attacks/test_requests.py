@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from agents.toolkit.context import Context
 from agents.toolkit.help import HelpRequest
 from agents.toolkit.result import Failed, Misused
+from app.help_links import Webhook
 from app.remote.files import HttpFile
-from app.remote.help_links import Webhook
 from app.remote.http import request_of
 from app.remote.tool_spec import arguments
 from tests.support.http_service import Answer, Service

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field
 from agents.errors import ContractError
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
-from app.agent_files.mocks import Mock, mocked, stand_in
-from app.remote.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
+from app.mocks import Mock, mocked, stand_in
+from app.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
 from dialogs import Dialog, is_reserved
 
 SHARED = Path("agents") / "shared"

@@ -1,4 +1,4 @@
-"""The parts that all files of remote tools share: texts by language, and messages of faults."""
+"""The parts that all YAML files of users share: texts by language, and messages of faults."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -29,6 +29,7 @@ from agents.toolkit.commands import SlashCommand
 from agents.toolkit.context import Context
 from agents.toolkit.help import HelpLink
 from agents.toolkit.services import Services
+from agents.toolkit.speaker import AgentGraphs
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class Plugin:
     """Links of HELP_CHAIN, by name."""
     models: Mapping[str, Callable[[Any], BaseChatModel]] = field(default_factory=dict)
     """Makes chat models from its settings, by the names that LLM_MODEL takes, such as "local:rules"."""
+    agent_runner: Callable[[Services], AgentGraphs] | None = None
+    """Makes what answers for the dialogs that have an `agent`, from the services that exist."""
     storage: Mapping[str, Callable[..., AbstractAsyncContextManager[Memory]]] = field(default_factory=dict)
     """Databases, by the scheme of DATABASE_URL, such as "postgresql"."""
     greeting: Callable[[Services, str, str], Awaitable[str]] | None = None

@@ -25,6 +25,7 @@ from app.composition import (
     open_assistant,
     plugins_found,
     tables_of,
+    unanswered,
 )
 from app.composition.databases import check_database, open_database
 from app.composition.help_chain import check_help
@@ -135,6 +136,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         # A fault of the settings alone is noted above.
         models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}
     problems += misspelt([Settings, *kinds])
+    problems += unanswered(speakers, plugins())
     problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {

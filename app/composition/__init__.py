@@ -24,7 +24,6 @@ from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from app.agent_file import shared_agents
-from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
@@ -203,10 +202,21 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
         raise ConfigError(slips[0])
     speakers = equipped(speakers, plugins())
+    if silent := unanswered(speakers, plugins()):
+        raise ContractError(silent[0])
     check_tools(speakers, complete=not settings.has_remote_tools)
     check_help(settings)
     speakers = observers.watched(speakers, watching)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
+
+
+def unanswered(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> list[str]:
+    """Return a line for each dialog that has an agent graph where no plug-in is on that runs those."""
+    if any(plugin.agent_runner for plugin in plug_ins.values()):
+        return []
+    return [
+        f"dialogs/{it.name} has an agent graph, and no plug-in runs it (see PLUGINS)" for it in speakers if it.agent
+    ]
 
 
 def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> Speakers:
@@ -283,11 +293,13 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
         ConfigError: a setting of a plug-in is wrong.
     """
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
-    services = Services(*given, Adapter(memory.saver), WrittenFields(), *own)
+    services = Services(*given, WrittenFields(), *own)
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:
         for plugin in plug_ins.values():
+            if plugin.agent_runner is not None:
+                services.add(plugin.agent_runner(services))
             if plugin.services is not None:
                 services.add(*await stack.enter_async_context(plugin.services(services)))
             if plugin.notices is not None:

@@ -18,7 +18,7 @@ Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_serve
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
     `telegram_limits`, `telegram_flood`, `telegram_pacing`, `telegram_chats`, `telegram_people`, `busy_chats`.
 
-Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`, `killable_graph`,
+Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`,
     `killable_bot`, `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
     `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`, `chromium`.
 

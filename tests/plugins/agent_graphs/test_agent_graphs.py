@@ -25,7 +25,7 @@ from agents.toolkit import hand_back, traits
 from agents.toolkit.speaker import Speakers
 from app.assistant.system_messages import SystemMessages
 from dialogs import Dialog
-from prompts import phrase
+from prompts import phrase, sentence
 from tests.conftest import Chat
 from tests.support.simulated_time import advance
 
@@ -88,7 +88,10 @@ async def test_a_review_that_approves(chat: Chat, mode: Any, answer: str, source
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 10.0}), "Bob has it."])
     await chat.says("Pay Bob 10", lang=lang)
-    assert question(chat).prompt == f"pay (to: Bob; amount: 10.0)?\n{phrase('review_edit', lang)}"
+    assert (
+        question(chat).prompt
+        == f"pay (to: Bob; amount: 10.0)?\n{sentence('agent_graphs/phrases', 'review_edit', lang)}"
+    )
     assert [option["id"] for option in question(chat).options] == ["yes", "no"]
     assert PAID == []
 

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import Context as Variables
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -35,25 +34,14 @@ from agents.state import talk_of
 from agents.state.message_notes import notes
 from agents.state.talk import Json, TalkUpdate
 from agents.toolkit.handover_tools import ASK, HAND_BACK
-from agents.toolkit.speaker import AgentGraphs, AgentTurn
+from agents.toolkit.speaker import AgentTurn
 from agents.toolkit.tool_code import handed_off, prompt_of
-from app.agent_graphs.answer import HEARD, STRUCTURED, RunAnswer
-from app.agent_graphs.interrupts import questions, resumed
-from app.agent_graphs.journal import Journal, changed_in, is_plain, unkept
-from app.agent_graphs.reports import Bound, Reports, UsedUp
+from app.plugins.agent_graphs.answer import HEARD, STRUCTURED, RunAnswer
+from app.plugins.agent_graphs.interrupts import questions, resumed
+from app.plugins.agent_graphs.journal import Journal, changed_in, is_plain, unkept
+from app.plugins.agent_graphs.reports import Bound, Reports, UsedUp
 from dialogs import input_keys
 from prompts import phrase
-
-
-@dataclass(frozen=True)
-class Adapter(AgentGraphs):
-    """Runs agent graphs; their journals are in the database of the conversations."""
-
-    saver: Saver
-
-    async def ask(self, turn: AgentTurn) -> tuple[AIMessage, TalkUpdate]:
-        """Return an answer, calls of `ask_user`, or a call of `hand_back`; and the values of the graph's own keys."""
-        return await AgentRun(turn, self.saver).reply()
 
 
 class AgentRun:

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from tests.conftest import Chat
-from tests.support.killable_graph import GRAPHS, REVIEW, Till
+from tests.plugins.agent_graphs.killable_graph import GRAPHS, REVIEW, Till
 from tests.support.killable_process import Driver, Outcome, Request
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -19,7 +19,7 @@ MOST_STEPS = 200
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def driver() -> AsyncIterator[Driver]:
     """Start a driver of processes with an agent graph."""
-    async with Driver.start("tests.support.killable_graph") as started:
+    async with Driver.start("tests.plugins.agent_graphs.killable_graph") as started:
         yield started
 
 

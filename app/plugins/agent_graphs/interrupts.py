@@ -17,7 +17,7 @@ from agents.toolkit.questions.form import LONGEST_FORM, FormFields, labelled
 from agents.toolkit.questions.options import agreed, yes_or_no
 from agents.toolkit.result import jsonable
 from agents.toolkit.tool_code import answer_given
-from prompts import phrase
+from prompts import phrase, sentence
 
 DECISIONS = ("approve", "edit", "reject", "respond")
 DEFAULT = "Tool execution requires approval"
@@ -74,7 +74,11 @@ def _described(action: Json, allowed: Sequence[str], lang: str) -> str:
     if not words or words.startswith(DEFAULT):
         args = "; ".join(f"{name}: {_shown(value)}" for name, value in action["args"].items())
         words = phrase("confirm_always", lang, what=f"{action['name']} ({args})" if args else action["name"])
-    hints = [phrase(f"review_{decision}", lang) for decision in ("edit", "respond") if decision in allowed]
+    hints = [
+        sentence("agent_graphs/phrases", f"review_{decision}", lang)
+        for decision in ("edit", "respond")
+        if decision in allowed
+    ]
     return "\n".join([words, *hints])
 
 

@@ -15,6 +15,8 @@ from agents.errors import ModelUnavailable
 from agents.events import Token, ToolStart
 from agents.models.script import Call, Line, Script
 from agents.toolkit.speaker import Speakers
+from app.composition import unanswered
+from app.extensions import plugins
 from dialogs import Dialog
 from tests.conftest import Chat, told
 
@@ -115,3 +117,14 @@ async def test_no_machinery_of_an_agent_is_shown(chat: Chat, reply: str, outcome
     assert outcome in turn_trace
     assert "im_" not in turn_trace
     assert "parameters" not in turn_trace
+
+
+async def test_a_graph_that_nothing_runs_is_a_fault(chat: Chat) -> None:
+    """Where no plug-in runs graphs, a dialog that has one is named, by `check` and before a door opens."""
+    seat(chat)
+    others = {name: plugin for name, plugin in plugins().items() if name != "agent_graphs"}
+    assert unanswered(chat.speakers, plugins()) == []
+    assert unanswered(chat.speakers, others) == [
+        "dialogs/letters has an agent graph, and no plug-in runs it (see PLUGINS)"
+    ]
+    chat.script.queues.clear()

@@ -214,9 +214,8 @@ def unanswered(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> list[str]:
     """Return a line for each dialog that has an agent graph where no plug-in is on that runs those."""
     if any(plugin.agent_runner for plugin in plug_ins.values()):
         return []
-    return [
-        f"dialogs/{it.name} has an agent graph, and no plug-in runs it (see PLUGINS)" for it in speakers if it.agent
-    ]
+    graphs = [speaker.name for speaker in speakers if speaker.agent]
+    return [f"dialogs/{name} has an agent graph, and no plug-in runs it (see PLUGINS)" for name in graphs]
 
 
 def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> Speakers:

@@ -74,11 +74,8 @@ def _described(action: Json, allowed: Sequence[str], lang: str) -> str:
     if not words or words.startswith(DEFAULT):
         args = "; ".join(f"{name}: {_shown(value)}" for name, value in action["args"].items())
         words = phrase("confirm_always", lang, what=f"{action['name']} ({args})" if args else action["name"])
-    hints = [
-        sentence("agent_graphs/phrases", f"review_{decision}", lang)
-        for decision in ("edit", "respond")
-        if decision in allowed
-    ]
+    hinted = [f"review_{decision}" for decision in ("edit", "respond") if decision in allowed]
+    hints = [sentence("agent_graphs/phrases", key, lang) for key in hinted]
     return "\n".join([words, *hints])
 
 

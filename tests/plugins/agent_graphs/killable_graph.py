@@ -1,4 +1,6 @@
-"""`python -m tests.plugins.agent_graphs.killable_graph`: turns with an agent graph, in processes that may be killed at any step.
+"""`python -m tests.plugins.agent_graphs.killable_graph`: turns with an agent graph, in processes.
+
+A process may be killed at any step.
 
 Each graph looks a name up, pays after a yes, and tells what came of it: an agent whose payments are reviewed, two
 agents that hand over to each other, and a graph that asks twice in one node. Each effect is a line in a file beside

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import yaml
-from langchain_core.tools import BaseTool
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -50,16 +48,6 @@ ByLanguage = Annotated[Mapping[str, str], BeforeValidator(_by_language)]
 NO_TEXTS: Mapping[str, str] = {}
 Examples = Annotated[Mapping[str, Sequence[str]], BeforeValidator(_by_language)]
 NO_EXAMPLES: Mapping[str, Sequence[str]] = {}
-
-
-@dataclass(frozen=True)
-class OfferedTool:
-    """A tool for a speaker, and where the file has it."""
-
-    speaker: str
-    tool: BaseTool
-    where: str
-    fingerprint: str = ""  # For an MCP server's tool: the mark that changes when the server describes it differently.
 
 
 def text_in(texts: Mapping[str, str], lang: str) -> str:

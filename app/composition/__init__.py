@@ -36,7 +36,7 @@ from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
 from app.composition.history_search import search_history
 from app.composition.rankers import keep_beside
-from app.composition.remote_tools import note_changes, tried, with_remote_tools
+from app.composition.served_tools import note_changes, openers, tried, with_served_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
 from app.extensions import Extensions, plugins
@@ -152,8 +152,8 @@ async def open_parts(
 async def _completed(settings: Settings, speakers: Speakers, models: Models) -> AsyncIterator[Speakers]:
     """Yield the speakers with their remote tools, as they fit into the windows of their models."""
     unfit: list[ConfigError] = []
-    async with with_remote_tools(settings, speakers, unfit=unfit.append) as everyone:
-        if settings.has_remote_tools:
+    async with with_served_tools(plugins_found(), speakers, unfit=unfit.append) as everyone:
+        if openers(plugins_found()):
             check_tools(everyone, complete=not unfit)
         everyone, refused = tried(everyone, models, settings.app_lang)
         everyone, misfits = await fitting(everyone, models, settings.app_lang)
@@ -204,7 +204,7 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     speakers = equipped(speakers, plugins())
     if silent := unanswered(speakers, plugins()):
         raise ContractError(silent[0])
-    check_tools(speakers, complete=not settings.has_remote_tools)
+    check_tools(speakers, complete=not openers(plugins()))
     check_help(settings)
     speakers = observers.watched(speakers, watching)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching

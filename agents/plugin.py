@@ -93,6 +93,8 @@ class Plugin:
     """Tools of every speaker that is no agent graph, or a function of its settings that returns them."""
     served_tools: Callable[[Any], OpenTools | None] | None = None
     """Returns, from its settings, what opens tools that others serve; None if they name none."""
+    dialogs: Callable[[Any, Speakers, Collection[str]], Mapping[str, "Plugin"]] | None = None
+    """Returns more dialogs, by name, from its settings, the speakers and the names of the observers that there are."""
     observers: Sequence[str] = ()
     """The observers that watch every dialog, by name; its own are in `observers/` of its folder."""
     commands: Sequence[SlashCommand] = ()

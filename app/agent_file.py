@@ -1,6 +1,6 @@
 """Agents in YAML files: dialogs put together from the tools of other dialogs, mocks, prompts and parameters."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
 from app.mocks import Mock, mocked, stand_in
 from app.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
-from dialogs import Dialog, is_reserved
+from dialogs import Dialog
 
 SHARED = Path("agents") / "shared"
 """Where, in the lab's folder, the agents stand that are dialogs for everybody."""
@@ -85,32 +85,15 @@ class AgentFile(FilePart):
         )
 
 
-def tools_of(dialogs: Mapping[str, Dialog], *more: BaseTool) -> dict[str, BaseTool]:
+def tools_of(speakers: Speakers) -> dict[str, BaseTool]:
     """Return the tools that an agent can be given, by name."""
-    return {tool.name: tool for tool in (*more, *(tool for dialog in dialogs.values() for tool in dialog.tools))}
+    return {tool.name: tool for speaker in speakers for tool in speaker.tools}
 
 
 def read_agent(path: Path) -> AgentFile:
     """Return what a file describes. Raises ConfigError: something in it is wrong; names the file and the field."""
     [(_, agent)] = read_files("LAB_FOLDER", path, AgentFile)
     return agent
-
-
-def shared_agents(
-    folder: Path, dialogs: Mapping[str, Dialog], tools: Sequence[BaseTool], observers: Collection[str]
-) -> dict[str, Agent]:
-    """Return the shared agents of the lab's folder, by the names of their files.
-
-    Raises:
-        ConfigError: a file is wrong.
-        ContractError: its name is taken or unfit, or it names a tool or an observer that there is not.
-    """
-    agents: dict[str, Agent] = {}
-    for path in sorted((folder / SHARED).glob("*.yaml")):
-        if path.stem in dialogs or is_reserved(path.stem) or not path.stem.isidentifier():
-            raise ContractError(f"{path}: {path.stem!r} cannot be the name of an agent: rename the file")
-        agents[path.stem] = read_agent(path).dialog(path.stem, tools_of(dialogs, *tools), observers)
-    return agents
 
 
 def with_agent(speakers: Speakers, name: str, agent: Agent) -> Speakers:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import cast
 
 from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
@@ -23,7 +24,6 @@ from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
-from app.agent_file import shared_agents
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
@@ -39,7 +39,7 @@ from app.composition.rankers import keep_beside
 from app.composition.served_tools import note_changes, openers, tried, with_served_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
-from app.extensions import Extensions, plugins
+from app.extensions import plugins
 from app.presentation.tool_card import faults
 from app.security.permissions import Permissions
 from app.settings import Settings, misspelt, read, use_extensions
@@ -48,6 +48,7 @@ from prompts import languages
 
 LOG = logging.getLogger(__name__)
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
+LEADING = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -237,9 +238,8 @@ def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> Speakers:
 def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     """Find every dialog and observer by file name."""
     named, watching = parts_found()
-    supervisor = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
     everyone = {name: dialog.named(name) for name, dialog in named.items()}
-    return Speakers(supervisor, everyone, common=[search_history]), watching
+    return Speakers(LEADING, everyone, common=[search_history]), watching
 
 
 def check_tools(speakers: Speakers, *, complete: bool = True) -> None:
@@ -272,8 +272,12 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
     """
     use_extensions()
     watching = observers.discover(languages())
-    own = dialogs.discover(languages(), watching)
-    return own | shared_agents(read(Extensions).lab_folder, own, SUPERVISOR_TOOLS, watching), watching
+    named = dialogs.discover(languages(), watching)
+    for plugin in plugins().values():
+        if plugin.dialogs:
+            brought = plugin.dialogs(plugin.settings and read(plugin.settings), Speakers(LEADING, named), watching)
+            named |= cast(Mapping[str, Dialog], brought)
+    return named, watching
 
 
 def tables_of(plug_ins: Mapping[str, Plugin]) -> list[Tables]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.plugins.remote_tools.remote_files import Open, opened, shop
 from tests.support.http_service import Answer, Service
 from tests.support.loopback import free_port

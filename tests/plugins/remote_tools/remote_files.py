@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
-from agents.models.script import Call, Line
 from agents.plugin import Plugin
 from agents.toolkit.speaker import Speakers
 from app.composition.served_tools import with_served_tools
 from app.plugins.remote_tools import RemoteToolsSettings, served_tools
+from app.testing.script import Call, Line
 from tests.support.http_service import Service
 from tests.support.places import ROOT
 

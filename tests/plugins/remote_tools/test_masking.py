@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from agents.events import ToolEnd
-from agents.models.script import Call
 from app.plugins.remote_tools.secret import Env, Mask, masks
 from app.plugins.remote_tools.tool_spec import ToolSpec
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.plugins.remote_tools.remote_files import BEGIN, Open, opened, shop, taking
 from tests.support.http_service import Answer, Service
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.models.script import Call, Line
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.plugins.remote_tools.remote_files import EMMA, library, library_at, opened
 from tests.support.loopback import free_port
 from tests.support.places import ROOT

@@ -18,7 +18,7 @@ from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, latest, run_fi
 from app.lab.simulation import Talks, simulate
 from app.lab.threads import keep_case as keep_thread
 from app.process.exit_codes import FAULTS
-from app.remote.yaml_file import MisfitValue, parsed, validated
+from app.yaml_file import MisfitValue, parsed, validated
 
 router = new_router()
 Written = Literal["cases", "users"]

@@ -55,7 +55,7 @@ PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
     ),
     (
         "What a dialog brings",
-        "Classes of `agents.command_line`, `agents.memory.connection`, and `commands` and `services` of `agents.toolkit`.",
+        "Of `agents.command_line`, `agents.memory.connection`, and `commands` and `services` of `agents.toolkit`.",
         (Tables, Connection, Services, SlashCommand, CommandCall, CommandResult),
     ),
     (

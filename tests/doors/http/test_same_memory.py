@@ -12,7 +12,7 @@ from langchain_core.messages import ToolMessage
 
 from agents.memory.preferences import Preferences
 from app.assistant import Assistant, Turn
-from app.cli.threads import history
+from app.cli.records import history
 from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.updates import incoming

@@ -223,7 +223,8 @@ def traits(
 
 def with_traits(tool: BaseTool, stated: Traits) -> BaseTool:
     """Put traits on a tool and return it. Raises ContractError if the tool lacks an argument of the key."""
-    if unknown := sorted(set(stated.key) - set(tool.args)):
+    # LangChain makes a schema for the names of the arguments, which most tools do without.
+    if stated.key and (unknown := sorted(set(stated.key) - set(tool.args))):
         raise ContractError(f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}")
     tool.metadata = {**(tool.metadata or {}), _TRAITS: stated}
     return tool

@@ -71,6 +71,7 @@ async def test_every_door_keeps_the_same_memory(
     assert [content["content"] for content in memories["ann"]] == [TALK[0], "Noted.", TALK[1], "You are welcome."]
 
 
+@pytest.mark.needs("agui", "a2a")
 async def test_every_door_tells_what_a_stop_left_unanswered(
     client: httpx.AsyncClient, assistant: Assistant, script: Script
 ) -> None:
@@ -106,7 +107,14 @@ async def test_every_door_tells_what_a_stop_left_unanswered(
 
 
 @pytest.mark.needs("planner")
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/agui", "/a2a"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/chat/completions",
+        pytest.param("/agui", marks=pytest.mark.needs("agui")),
+        pytest.param("/a2a", marks=pytest.mark.needs("a2a")),
+    ],
+)
 async def test_where_nothing_rings_no_reminder_is_set(
     client: httpx.AsyncClient, assistant: Assistant, script: Script, path: str
 ) -> None:

@@ -16,8 +16,9 @@ from pydantic import TypeAdapter
 from agents.events import CUT, RETRY, Error, Event, Message, Token
 from agents.models.script import Call, Script
 from app.assistant import Assistant
-from app.doors.http.agui import NewRun, RunWriter
+from app.plugins.agui.runs import NewRun, RunWriter
 from app.settings import Settings
+from tests.doors.http.test_client_tools import results
 from tests.doors.http.test_conversations import stopped_lines
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.node import installed, needs_node, node
@@ -203,12 +204,33 @@ async def test_who_may_run(assistant: Assistant, script: Script) -> None:
         (asked("r", messages=[{"id": "1", "role": "assistant", "content": "hello"}]), 422),
         (asked("r", resume=[{"interruptId": "1", "status": "resolved"}] * 2), 422),
         ({"threadId": "ann"}, 422),
+        ([{}] * 300_000, 413),
     ],
 )
-async def test_what_is_no_run(client: httpx.AsyncClient, body: dict[str, Any], status: int) -> None:
+async def test_what_is_no_run(client: httpx.AsyncClient, body: object, status: int) -> None:
     """A run without a user's message, with an odd name or two answers is refused in the common form."""
     answer = await client.post("/agui", json=body)
     assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message"})
+
+
+async def test_tools_of_the_front_end(client: httpx.AsyncClient, script: Script) -> None:
+    """A call without a result is the front end's; its message has the result, and the next run goes on."""
+    script.add(supervisor=[["I look.", Call("weather", {"city": "Rome"})], "Sunny."])
+    about = {"type": "object", "properties": {"city": {"type": "string"}}}
+    tools = [{"name": "weather", "description": "Tells the weather.", "parameters": about}]
+    events = await run_of(client, asked("r1", "weather?", tools=tools))
+    [call] = [event for event in events if event.type == "TOOL_CALL_START"]
+    assert "TOOL_CALL_RESULT" not in [event.type for event in events]
+    function = {"name": "weather", "arguments": "{}"}
+    said = [
+        *asked("r1", "weather?")["messages"],
+        {"id": "a", "role": "assistant", "content": "I look."},
+        {"id": "b", "role": "assistant", "toolCalls": [{"id": call.tool_call_id, "function": function}]},
+        {"id": "c", "role": "tool", "toolCallId": call.tool_call_id, "content": "sun"},
+    ]
+    events = await run_of(client, {**asked("r2"), "messages": said, "tools": tools})
+    assert [event.delta for event in events if event.type == "TEXT_MESSAGE_CONTENT"] == ["Sunny."]
+    assert (results(script), [event for event in events if event.type.startswith("TOOL_CALL")]) == (["sun"], [])
 
 
 async def test_a_stop_and_a_failure(client: httpx.AsyncClient, script: Script) -> None:

@@ -8,7 +8,7 @@ from playwright.async_api import Page, async_playwright, expect
 from agents.models.script import Script
 from app.assistant import Assistant
 from app.settings import Settings
-from tests.doors.http.test_agui import BEGIN, DELETION
+from tests.plugins.agui.test_runs import BEGIN, DELETION
 from tests.support.chromium import ARGS, CHROMIUM
 from tests.support.http_door import served
 from tests.support.http_service import Answer, Service

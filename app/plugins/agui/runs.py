@@ -33,10 +33,11 @@ from app.doors.http.uploads import Upload, decoded, with_uploads
 from prompts import FALLBACK, sentence
 
 File = core.ImagePart | core.AudioPart | core.VideoPart | core.DocumentPart
-PATH = "/agui"
 OF_CLIENT = "client-"
 """Begins the ids of the calls that the front end makes itself."""
-router = APIRouter(responses=exchange.FAULTS)
+router = APIRouter(
+    responses=exchange.FAULTS, dependencies=[exchange.allowed("talk")], route_class=exchange.FrontEndRoute
+)
 
 
 class NewRun(core.RunAgentInput):
@@ -48,7 +49,7 @@ class NewRun(core.RunAgentInput):
     resume: Annotated[list[core.ResumeEntry], Field(max_length=1)] | None = None
 
 
-@router.post(PATH, response_class=StreamingResponse, responses=exchange.STREAMED)
+@router.post("/agui", response_class=StreamingResponse, responses=exchange.STREAMED)
 async def run(
     body: NewRun,
     key: exchange.Caller,
@@ -170,7 +171,7 @@ async def _resumed(entry: core.ResumeEntry, turn: Turn, assistant: Assistant) ->
         is_left = question is not None and question.id == entry.interrupt_id and question.kind != CONFIRM
         left = _behind(entry, turn)
         if is_left or await assistant.message(turn.thread, left):
-            return replace(turn, id=left, text=sentence("telegram", "never_mind", FALLBACK))
+            return replace(turn, id=left, text=sentence("page", "never_mind", FALLBACK))
     answer = False if entry.status == "cancelled" else entry.payload
     text, id = await answer_message(assistant, turn.thread, turn.owner, turn.id, answer, entry.interrupt_id)
     return replace(turn, text=text, id=id, source=CHOICE)

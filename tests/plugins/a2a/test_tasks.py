@@ -151,7 +151,7 @@ async def test_another_process_forgets_tasks(assistant: Assistant, script: Scrip
 
 async def test_old_tasks_are_dropped(assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of too many tasks the oldest goes; its conversation stays."""
-    monkeypatch.setattr("app.doors.http.a2a.MOST_TASKS", 1)
+    monkeypatch.setattr("app.plugins.a2a.tasks.MOST_TASKS", 1)
     script.add(supervisor=["Hello.", "Hello again."])
     async with served(assistant) as url, peer(url) as client:
         for text in ("hello", "hello again"):
@@ -168,16 +168,3 @@ async def test_what_is_no_task(assistant: Assistant, text: str, id: str) -> None
         with pytest.raises(Exception, match=r"printable|empty"):
             await told(client, text, id=id)
     assert await assistant.threads() == []
-
-
-async def test_without_its_packages(assistant: Assistant, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the extra is not installed the paths say how to install it."""
-
-    def missing(name: str) -> object:
-        raise ModuleNotFoundError(name, name="a2a")
-
-    monkeypatch.setattr("app.process.extras.import_module", missing)
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url) as client:
-        for answer in (await client.get("/.well-known/agent-card.json"), await client.post("/a2a", json={})):
-            assert (answer.status_code, answer.json()["error"]["code"]) == (501, "not_installed")
-            assert "requirements-a2a.txt" in answer.text

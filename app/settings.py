@@ -156,8 +156,6 @@ class Settings(Extensions):
     silence_times: int = Field(default=1, ge=1, le=10)
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
-    remote_tools: Path | None = None
-    mcp_servers: Path | None = None
     transcriber_model: str | None = None
     transcriber_base_url: AnyHttpUrl | None = None
     transcriber_api_key: SecretStr | None = None
@@ -198,11 +196,6 @@ class Settings(Extensions):
     def silence(self) -> Silence:
         """When a user who says nothing is asked whether they are still there."""
         return Silence(self.silence_seconds, self.silence_times)
-
-    @property
-    def has_remote_tools(self) -> bool:
-        """Whether files of remote tools are set."""
-        return bool(self.remote_tools or self.mcp_servers)
 
     @property
     def named_models(self) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 from langchain_core.messages import BaseMessage
 
 from agents.models import Models
-from agents.models.script import Line
+from app.testing.script import Line
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, Echo
 

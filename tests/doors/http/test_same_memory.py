@@ -8,8 +8,8 @@ import httpx
 import pytest
 from langchain_core.messages import ToolMessage
 
-from agents.models.script import Call, Script
 from app.assistant import Assistant, Turn
+from app.testing.script import Call, Script
 from prompts import phrase, table
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from agents.memory.preferences import Preferences
 from agents.models import Models
-from agents.models.script import Script
 from agents.toolkit.speaker import Speakers
 from app.plugins.telegram import flood_control, service
 from app.plugins.telegram.bot import ServiceBot
@@ -20,6 +19,7 @@ from app.plugins.telegram.door import TelegramDoor
 from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates import incoming
 from app.settings import Settings
+from app.testing.script import Script
 from tests.plugins.telegram.people import Open
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import without_file

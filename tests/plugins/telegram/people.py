@@ -5,9 +5,9 @@ from typing import Any
 
 from agents.memory import Memory
 from agents.memory.store import namespace_of
-from agents.models.script import Call
 from app.plugins.telegram.door import TelegramDoor
 from app.plugins.telegram.place import DOOR
+from app.testing.script import Call
 from tests.support.until import until
 
 ANN, BOB, GROUP = 11, 22, -100777

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agents.memory.preferences import Preferences
-from agents.models.script import Call, Script
 from app.assistant.short_term_memory import Content, contents
 from app.plugins.telegram.delivery import draft
 from app.plugins.telegram.delivery.pages import LIMIT
 from app.plugins.telegram.door import TelegramDoor
+from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN, Open
 from tests.support.scripted_assistant import PLAN, Holding
 from tests.support.telegram_server import BotApi

@@ -9,9 +9,9 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from agents.memory.preferences import Preferences
-from agents.models.script import Call, Script
 from app.plugins.telegram.delivery.pages import pages
 from app.plugins.telegram.updates import incoming
+from app.testing.script import Call, Script
 from prompts import phrase
 from tests.plugins.telegram.conftest import Window
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, labels

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.models.script import Line, Script
 from app.plugins.telegram.access import link
+from app.testing.script import Line, Script
 from prompts import language, languages
 from tests.plugins.telegram.people import ANN, Open, labels
 from tests.support.scripted_assistant import ROLES, Echo, Holding

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agents.models.script import Script
+from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_stored
 from tests.support.scripted_assistant import ROLES, Echo, Gate
 from tests.support.telegram_server import BotApi

@@ -6,13 +6,13 @@ import logging
 import pytest
 
 from agents.errors import ConfigError, ModelUnavailable
-from agents.models.script import Script
 from app.assistant.clocks import Ring, Unreachable
 from app.plugins.telegram import bot
 from app.plugins.telegram.delivery.buttons import command_buttons
 from app.plugins.telegram.delivery.pages import MessagePage
 from app.plugins.telegram.delivery.screen import send_document
 from app.plugins.telegram.place import TelegramPlace
+from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, GROUP, Open
 from tests.support.scripted_assistant import ROLES, Echo
 from tests.support.simulated_time import advance

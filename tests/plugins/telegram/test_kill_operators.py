@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("app.plugins.seat")
 
-from agents.models.script import Script
 from app.plugins.seat.seats import Seats
 from app.plugins.telegram.place import door_of
+from app.testing.script import Script
 from prompts import sentence
 from tests.plugins.telegram.killable_operators import CHAT, Operators
 from tests.support.scripted_assistant import ROLES, script_lines, stage

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.plugins.telegram.delivery.pages import pages
 from app.plugins.telegram.place import ThreadNames
+from app.testing.script import Script
 from prompts import sentence
 from tests.plugins.telegram.busy_chats import GROUP, PEOPLE, Message, Person, asker
 from tests.plugins.telegram.kills import Kills

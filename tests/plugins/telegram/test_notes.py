@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agents.models.script import Call, Script
 from app.cli import command_line
 from app.composition.help_chain import model_link
 from app.plugins.telegram import service
@@ -15,6 +14,7 @@ from app.plugins.telegram.bot import ServiceBot
 from app.plugins.telegram.delivery import posting
 from app.plugins.telegram.settings import TelegramSettings
 from app.settings import Settings
+from app.testing.script import Call, Script
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import TOKEN, BotApi, refusal
 

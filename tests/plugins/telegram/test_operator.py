@@ -10,13 +10,13 @@ import pytest
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.plugins.telegram import service
 from app.plugins.telegram.access import link
 from app.plugins.telegram.bot import bot_of, connected
 from app.plugins.telegram.settings import TelegramSettings
 from app.settings import Settings
+from app.testing.script import Script
 from prompts import languages, phrase
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open
 from tests.support.scripted_assistant import ROLES, Echo, Gate, stage

@@ -6,11 +6,11 @@ import pytest
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
-from agents.models.script import Script
 from app.plugins.telegram import access
 from app.plugins.telegram.access import link, pair
 from app.plugins.telegram.settings import TelegramSettings
 from app.settings import Settings
+from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open
 from tests.support.scripted_assistant import ROLES, Echo
 from tests.support.telegram_server import TOKEN, BotApi

@@ -10,7 +10,6 @@ import pytest
 from agents.conversation.forgetting import worded
 from agents.errors import DatabaseError
 from agents.events import trace
-from agents.models.script import Line, Script
 from app.assistant import Turn
 from app.plugins.telegram import service
 from app.plugins.telegram.bot import ServiceBot
@@ -19,6 +18,7 @@ from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates.row import ReplyWithButtons, UpdateRow
 from app.process.tasks import cancel
 from app.settings import Settings
+from app.testing.script import Line, Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_closed, until_noted, until_stored
 from tests.support.scripted_assistant import PLAN, ROLES, Echo, Gate, Holding, script_lines, stage
 from tests.support.telegram_server import TOKEN, BotApi

@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from agents.memory.preferences import Preferences
-from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.cli.threads import history
 from app.plugins.telegram import flood_control, service
@@ -16,6 +15,7 @@ from app.plugins.telegram.bot import ServiceBot
 from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates import incoming
 from app.settings import Settings
+from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN
 from tests.support.telegram_server import BotApi
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.models.script import Script
+from app.testing.script import Script
 from prompts import phrase
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, labels
 from tests.support.scripted_assistant import Holding

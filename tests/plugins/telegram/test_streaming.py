@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 
 from agents.events import Error, Event, Message, ModelStart, Token, ToolEnd, ToolStart
-from agents.models.script import Script
 from app.assistant import Turn
 from app.plugins.telegram.place import TelegramPlace
+from app.testing.script import Script
 from tests.plugins.telegram.pacing import FRAMES, PacedTelegram, paced_door
 from tests.plugins.telegram.people import ANN, GROUP, Open, labels
 from tests.support.scripted_assistant import PLAN, Gate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.models.script import Call, Script
+from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN, BOB, MEET, Open
 from tests.plugins.telegram.test_pages import KINDS
 from tests.support.scripted_assistant import PLAN, ROLES, Echo, Gate

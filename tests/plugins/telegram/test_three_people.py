@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agents.models import Model, Models
-from agents.models.script import Call, Script
 from app.plugins.telegram.door import TelegramDoor
+from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open
 from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, Echo, todos

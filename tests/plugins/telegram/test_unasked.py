@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agents.memory import Memory
-from agents.models.script import Call, Script
 from app.assistant.clocks import Ring
 from app.plugins.telegram.delivery import sender
+from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN, BOB, Open
 from tests.support.scripted_assistant import PLAN, ROLES, Echo, script_lines, stage
 from tests.support.telegram_server import BotApi, refusal

@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from agents.errors import ConfigError, DatabaseError
-from agents.models.script import Script
 from app.plugins.telegram.updates import webhook
 from app.plugins.telegram.updates.webhook import SECRET_HEADER
+from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, Open
 from tests.support.scripted_assistant import ROLES, Echo, Holding
 from tests.support.simulated_time import advance

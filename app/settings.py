@@ -277,8 +277,8 @@ def _share(*beginnings: str) -> None:
     values = read_env(env_file) if env_file.is_file() else {}
     wanted = {name: value for name, value in values.items() if value and name.startswith(beginnings)}
     # A token of a plug-in is no business of a library, nor of the processes that it starts.
-    kinds = [Settings, *(plugin.settings for plugin in plugins().values() if plugin.settings)] if wanted else []
-    ours = {name for kind in kinds for name in kind.model_fields}
+    brought = [plugin.settings for plugin in plugins().values() if plugin.settings] if wanted else []
+    ours = Settings.model_fields.keys() | {name for kind in brought for name in kind.model_fields}
     for name in wanted:
         if name.lower() not in ours:
             os.environ.setdefault(name, wanted[name])

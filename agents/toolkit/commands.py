@@ -79,9 +79,9 @@ class Installation(Protocol):
 class Interview(Protocol):
     """The operator at `setup`; a plug-in's sentences are those of `prompts/<lang>/<name>/setup.toml`, by their keys."""
 
-    lang: str
-    is_alone: bool
-    """Whether nothing else is set up."""
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else is set up."""
 
     def tell(self, key: str, **variables: object) -> None:
         """Print a sentence."""

@@ -80,7 +80,7 @@ class _Interview:
 
     async def agrees(self, key: str, **variables: object) -> bool:
         """Ask a question to be answered with yes or no."""
-        return (await self.answer(key, **variables)).lower() in ("y", say("setup.yes", self.lang))
+        return (await self.answer(key, is_secret=False, **variables)).lower() in ("y", say("setup.yes", self.lang))
 
     def write(self, values: Mapping[str, str]) -> Path:
         """Write settings, and return where. Raises ConfigError if they cannot be written."""

@@ -26,13 +26,13 @@ from app.plugins.telegram.bot import ServiceBot, bot_of, connected, token_of
 from app.plugins.telegram.delivery.posting import Posting
 from app.plugins.telegram.delivery.sender import Sender, TextRefused
 from app.plugins.telegram.door import TelegramDoor
-from app.plugins.telegram.operator_chat import OperatorPosting
 from app.plugins.telegram.phrases import say
 from app.plugins.telegram.place import TelegramPlace, ThreadNames, read_names
 from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates.commands import describe, offer_menus
 from app.plugins.telegram.updates.inbox import Inbox
 from app.plugins.telegram.updates.operator import Faults
+from app.plugins.telegram.updates.operator_chat import OperatorPosting
 from app.plugins.telegram.updates.polling import Poller, remove_webhook
 from app.plugins.telegram.updates.webhook import Hook, listening
 from app.presentation.listing import moment

@@ -15,10 +15,10 @@ from telegram.error import TelegramError
 from agents.memory.updates import StoredUpdate
 from app.assistant import Turn
 from app.plugins.seat import SeatSettings
-from app.plugins.telegram import flood_control, operator_chat, service
+from app.plugins.telegram import flood_control, service
 from app.plugins.telegram.bot import ServiceBot
 from app.plugins.telegram.settings import TelegramSettings
-from app.plugins.telegram.updates import incoming
+from app.plugins.telegram.updates import incoming, operator_chat
 from app.process.tasks import cancelled_by
 from app.settings import Settings
 from tests.plugins.telegram.killable_bot import Bot

@@ -17,8 +17,9 @@ from app.plugins.telegram.delivery.pages import pages
 from app.plugins.telegram.place import ThreadNames, door_of
 from app.testing.script import Script
 from prompts import sentence
-from tests.plugins.telegram.busy_chats import GROUP, NO, PEOPLE, WORD, BusyChats
+from tests.plugins.telegram.busy_chats import GROUP, NO, PEOPLE, BusyChats
 from tests.plugins.telegram.kills import Kills
+from tests.support.killable_door import WORD
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import BOT, BotApi
 

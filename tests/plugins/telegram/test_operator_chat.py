@@ -11,7 +11,7 @@ from app.plugins.seat import SeatSettings
 from app.plugins.seat.place import Operator
 from app.plugins.seat.posts import Posts
 from app.plugins.seat.seats import Seats, take_seat
-from app.plugins.telegram import operator_chat
+from app.plugins.telegram.updates import operator_chat
 from app.testing.script import Script
 from prompts import sentence
 from tests.plugins.telegram.people import Open

@@ -20,11 +20,11 @@ from agents.memory.updates import StoredUpdate
 from app.doors.slash_commands import parse
 from app.plugins.telegram.door import TelegramDoor
 from app.plugins.telegram.messages import addressed, is_foreign, key_of_message, place_beside, place_of
-from app.plugins.telegram.operator_chat import OperatorPosting
 from app.plugins.telegram.place import TelegramPlace, move
 from app.plugins.telegram.updates.commands import offer_menus
 from app.plugins.telegram.updates.dispatch import Dispatch
 from app.plugins.telegram.updates.operator import Faults
+from app.plugins.telegram.updates.operator_chat import OperatorPosting
 from app.plugins.telegram.updates.polling import STOPPED
 from app.plugins.telegram.updates.row import UpdateRow
 from app.plugins.telegram.updates.taps import settle

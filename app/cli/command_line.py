@@ -20,7 +20,7 @@ from typer.main import get_command
 from agents.command_line import CommandResult
 from agents.errors import BrokenState, DatabaseError, UnusableDatabase
 from agents.language.text.clean import clean, safe_json
-from app.cli.invocation import Invocation, results_alone
+from app.cli.invocation import Invocation, options_of, results_alone
 from app.process.exit_codes import FAILED, FAULTS, INTERRUPTED, STORAGE, TERMINATED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
 
@@ -31,13 +31,11 @@ MODULES: Mapping[str, Sequence[str]] = {
     "threads": ("state", "export", "back", "forget", "import", "system-messages"),
     "demo": ("demo",),
     "setup": ("setup",),
-    "ring": ("ring",),
     "installation": ("graph", "calibrate", "check"),
     "starter": ("new",),
     "migration": ("migrate", "rekey", "compact"),
     "worker": ("worker",),
     "serve": ("serve",),
-    "telegram": ("telegram",),
     "tools": ("tools",),
     "lab": ("lab",),
     "document_index": ("index",),
@@ -95,13 +93,15 @@ def application(name: str = "") -> TyperGroup:
         else:
             function = command.replace("-", "_")
             every.command(command)(getattr(module, f"{function}_" if iskeyword(function) else function))
-    for part in () if name in MODULE_OF else _plugin_commands().command_lines():
-        every.add_typer(part)
+    plug_ins = {} if name in MODULE_OF and name != "setup" else _plugin_commands().brought()
+    for plugin in plug_ins.values():
+        if plugin.command_line:
+            every.add_typer(plugin.command_line)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
-    json = typer.Typer(add_completion=False)
-    json.command()(_prepared)
-    _finish(group, [option for option in get_command(json).params if option.name != "help"])
+    if "setup" in group.commands:
+        group.commands["setup"].params += import_module("app.cli.setup").options(plug_ins)
+    _finish(group, options_of(_prepared))
     return group
 
 

@@ -1,12 +1,13 @@
 """One use of the command line: the options that commands share, and what goes to standard output."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
+from typer.main import get_command
 
 from agents.command_line import name_given
 from agents.errors import UsageError
@@ -22,6 +23,8 @@ DEFAULT_THREAD = "me"
 class Invocation:
     """What a context of the command line has as its `obj`."""
 
+    only = ""
+    """The one step that `setup` takes, if it was told so."""
     as_json = False
     """Whether stdout is for the result alone, as JSON."""
 
@@ -40,6 +43,13 @@ Lang = Annotated[str | None, typer.Option(callback=language_given, help="Which l
 Model = Annotated[str | None, typer.Option(help="The model to ask (default: LLM_MODEL).")]
 Trace = Annotated[bool, typer.Option("--trace", help="Show on stderr what happens in every turn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
+
+
+def options_of(prepared: Callable[..., None]) -> list[Any]:
+    """Return the options of a function, as other commands take them."""
+    command = typer.Typer(add_completion=False)
+    command.command()(prepared)
+    return [option for option in get_command(command).params if option.name != "help"]
 
 
 def tell(text: str) -> None:

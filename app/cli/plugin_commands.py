@@ -1,12 +1,11 @@
 """The commands that plug-ins and dialogs bring, and what these work with."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
 
-import typer
-
 from agents.errors import ContractError
+from agents.plugin import Plugin
 from agents.toolkit.services import Services
 from app.cli.invocation import Invocation
 from app.composition import open_parts, plugins_found
@@ -42,11 +41,10 @@ class PluginInvocation(Invocation):
                 yield parts.services
 
 
-def command_lines() -> list[typer.Typer]:
-    """Return the commands of all plug-ins; none if a dialog is broken, so that `check` can tell what is wrong."""
+def brought() -> Mapping[str, Plugin]:
+    """Return every plug-in and dialog by name; none if a dialog is broken, so that `check` can tell what is wrong."""
     try:
-        plug_ins = plugins_found()
+        return plugins_found()
     except (ContractError, PromptError):
         # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
-        return []
-    return [plugin.command_line for plugin in plug_ins.values() if plugin.command_line]
+        return {}

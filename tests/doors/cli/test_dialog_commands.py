@@ -49,7 +49,7 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("APP_LANG", "ru")
     specialists: Mapping[str, Dialog] = {**dialogs_of()}
     named = {**specialists, "profile": replace(specialists["profile"], command_line=shelf)}
-    monkeypatch.setattr(command_line, "plugins_found", lambda: named)
+    monkeypatch.setattr("app.cli.plugin_commands.plugins_found", lambda: named)
 
 
 @pytest.mark.usefixtures("house")
@@ -83,6 +83,6 @@ def test_a_broken_dialog_takes_no_command_with_it(monkeypatch: pytest.MonkeyPatc
     def broken() -> Mapping[str, Dialog]:
         raise ContractError("dialogs/broken.py is no dialog")
 
-    monkeypatch.setattr(command_line, "plugins_found", broken)
+    monkeypatch.setattr("app.cli.plugin_commands.plugins_found", broken)
     assert command_line.main(["--help"]) == 0
     assert "check" in capsys.readouterr().out

@@ -26,7 +26,8 @@ from app.process.tasks import cancelled_by
 
 PROGRAM = "python -m app"
 MODULES: Mapping[str, Sequence[str]] = {
-    "talk": ("chat", "ask", "resume"),
+    "chat": ("chat",),
+    "talk": ("ask", "resume"),
     "records": ("threads", "history", "notes"),
     "threads": ("state", "export", "back", "forget", "import", "system-messages"),
     "demo": ("demo",),

@@ -16,7 +16,7 @@ from app.cli.invocation import Lang, Trace
 from app.cli.talk import RULES, TRACE_WIDTH
 from app.composition import open_assistant
 from app.doors.terminal.door import TerminalDoor
-from app.doors.terminal.screens import LiveMarkdown
+from app.doors.terminal.live_markdown import LiveMarkdown
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import Screen, Visit

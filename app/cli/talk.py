@@ -1,4 +1,4 @@
-"""`ask`, `resume` and `chat`: turns on the command line, for a person at a terminal or a script at a pipe."""
+"""`ask` and `resume`: one turn on the command line; and what every command that talks has."""
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,21 +18,18 @@ from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant, Turn
-from app.assistant.clocks import SilenceClock
 from app.assistant.closing import TERMINAL
 from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User, results_alone
 from app.composition import make_file_reader, open_assistant
-from app.composition.rankers import prepared
 from app.doors.slash_commands.talk import file_at
 from app.doors.terminal.door import TerminalDoor, with_files
-from app.doors.terminal.repl import Repl, Typed
-from app.doors.terminal.screens import Chunks, JsonLines, LiveMarkdown, PlainText
+from app.doors.terminal.screens import Chunks, JsonLines, PlainText
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import incoming_lines
 from app.doors.visit import Screen, Visit
 from app.presentation.listing import answers
 from app.presentation.texts import say
-from app.process.exit_codes import FAILED, INTERRUPTED, WAITING
+from app.process.exit_codes import FAILED, WAITING
 from app.process.logs import HeldLog, log_on_stderr
 from app.settings import Settings, read_settings
 
@@ -66,7 +63,7 @@ class TalkOptions:
 Command = Callable[..., Awaitable[int]]
 
 
-def _talking(command: Command) -> Command:
+def with_options(command: Command) -> Command:
     """Return a command that has the options of a `Talk` on the command line, and passes the talk on."""
     own, options = signature(command), signature(TalkOptions).parameters
 
@@ -81,7 +78,7 @@ def _talking(command: Command) -> Command:
     return run
 
 
-@_talking
+@with_options
 async def ask(
     talk: TalkOptions,
     text: Annotated[str, typer.Argument(help="What to say; - reads standard input.")] = "",
@@ -97,8 +94,8 @@ async def ask(
     paths = [_path(name, lang) for name in file]
     if not message.strip() and not paths:
         raise UsageError(say("no_text", lang))
-    async with _opened(talk, settings) as (assistant, results, _):
-        visit = _visit(assistant, talk, _screen(talk, results, lang))
+    async with opened(talk, settings) as (assistant, results, _):
+        visit = visit_of(assistant, talk, screen_of(talk, results, lang))
         turn = visit.turn(message, **({"id": message_id} if message_id else {}))
         reading = await with_files(make_file_reader(settings, assistant), turn, paths, lang)
         for remark in reading.remarks:
@@ -106,7 +103,7 @@ async def ask(
         return await visit.play(reading.turn) if reading.turn else FAILED
 
 
-@_talking
+@with_options
 async def resume(
     talk: TalkOptions,
     *,
@@ -116,8 +113,8 @@ async def resume(
     """Answer what a tool has asked."""
     settings = read_settings()
     lang = talk.lang or settings.app_lang
-    async with _opened(talk, settings) as (assistant, results, _):
-        visit = _visit(assistant, talk, _screen(talk, results, lang))
+    async with opened(talk, settings) as (assistant, results, _):
+        visit = visit_of(assistant, talk, screen_of(talk, results, lang))
         seen, code, played = question or await _open_question(visit), 0, ""
         # The process that put the question may have been killed before its turn was stored.
         for turn in await assistant.unanswered(talk.thread, TERMINAL):
@@ -160,34 +157,8 @@ async def _repeated(visit: Visit, choice: str, question: str) -> Turn | None:
     return visit.turn(choice, source=CHOICE, id=last.message_id)
 
 
-@_talking
-async def chat(talk: TalkOptions) -> int:
-    """Talk; from a pipe, one message a line."""
-    settings = read_settings()
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not talk.is_for_scripts
-    async with _opened(talk, settings, holds_log=at_terminal) as (assistant, results, log):
-        state = await assistant.state(talk.thread)
-        lang = talk.lang or (state or {}).get("lang") or settings.app_lang
-        console = Console(stderr=not at_terminal, highlight=False)
-        for remark in _welcome(talk, settings, lang, greets=not state, at_terminal=at_terminal):
-            console.print(Text(clean(remark), "dim"), soft_wrap=not at_terminal)
-        if not at_terminal:
-            return await _lines(_visit(assistant, talk, _screen(talk, results, lang)), is_new=not state)
-        screen = LiveMarkdown(console, lang)
-        visit = _visit(assistant, talk, screen, log)
-        visit.reader = make_file_reader(settings, assistant)
-        repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
-        async with (
-            assistant.ringing(repl.ring, user=visit.owner),
-            prepared(assistant.speakers, direct=settings.direct_switch),
-            SilenceClock(assistant, repl.nudge, lambda thread: thread == visit.thread) as clock,
-        ):
-            repl.noted = clock.heard
-            return await repl.run()
-
-
 @asynccontextmanager
-async def _opened(
+async def opened(
     talk: TalkOptions, settings: Settings, *, holds_log: bool = False
 ) -> AsyncIterator[tuple[Assistant, TextIO, HeldLog]]:
     """Yield the assistant, the stream for results, and the log, which waits for the end of a turn if it is held."""
@@ -199,40 +170,18 @@ async def _opened(
             yield assistant, results, log
 
 
-async def _lines(visit: Visit, *, is_new: bool) -> int:
-    """Take every line as a message; return the code of the last turn that went wrong, else of the last turn."""
-    code = await visit.play(visit.turn(None)) if is_new else 0
-    trouble = code if code != WAITING else 0
-    if code == INTERRUPTED:
-        return code
-    async for line in incoming_lines(sys.stdin):
-        if line.strip():
-            code = await visit.play(visit.turn(line.strip()))
-            trouble = code if code not in (0, WAITING) else trouble
-        if code == INTERRUPTED:
-            break
-    return trouble or code
-
-
-def _visit(assistant: Assistant, talk: TalkOptions, *screens: Screen) -> Visit:
+def visit_of(assistant: Assistant, talk: TalkOptions, *screens: Screen) -> Visit:
+    """Return the visit that the options describe, shown on screens."""
     tracer = TraceTree(Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else TRACE_WIDTH))
     door = TerminalDoor(assistant, screens, tracer, is_traced=talk.is_traced)
     return Visit(assistant, door, talk.thread, talk.user, talk.lang)
 
 
-def _screen(talk: TalkOptions, results: TextIO, lang: str) -> Screen:
+def screen_of(talk: TalkOptions, results: TextIO, lang: str) -> Screen:
+    """Return what shows a turn where there is no terminal."""
     if talk.as_chunks:
         return Chunks(results)
     return JsonLines(results) if talk.as_json else PlainText(results, sys.stderr, lang)
-
-
-def _welcome(talk: TalkOptions, settings: Settings, lang: str, *, greets: bool, at_terminal: bool) -> list[str]:
-    model = talk.model or settings.llm_model
-    remarks = [say("welcome", lang, thread=talk.thread, model=model)]
-    # In a new thread the model says itself what it is.
-    if model == RULES and not greets:
-        remarks.append(say("rules_notice", lang))
-    return [*remarks, say("keys", lang), ""] if at_terminal else remarks
 
 
 def _path(name: str, lang: str) -> Path:

@@ -6,7 +6,8 @@ from rich.console import Console
 
 from agents.events import Message
 from agents.state.citations import CitedSource, cited
-from app.doors.terminal.screens import LiveMarkdown, PlainText
+from app.doors.terminal.live_markdown import LiveMarkdown
+from app.doors.terminal.screens import PlainText
 from app.presentation.texts import listed, with_list
 
 SOURCES: list[CitedSource] = [

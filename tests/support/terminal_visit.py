@@ -7,8 +7,8 @@ from rich.console import Console
 
 from app.assistant import Assistant
 from app.doors.terminal.door import TerminalDoor
+from app.doors.terminal.live_markdown import LiveMarkdown
 from app.doors.terminal.repl import Repl
-from app.doors.terminal.screens import LiveMarkdown
 from app.doors.visit import Screen, Visit
 
 

@@ -28,7 +28,7 @@ from app.assistant.clocks import Ring
 from app.assistant.typed_file import TypedFile
 from app.doors import slash_commands
 from app.doors.terminal.door import with_files
-from app.doors.terminal.screens import LiveMarkdown
+from app.doors.terminal.live_markdown import LiveMarkdown
 from app.doors.terminal.tty import incoming_lines, silent_keys
 from app.doors.visit import Visit
 from app.presentation.texts import say

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from app.assistant.short_term_memory import contents
-from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
+from app.doors.terminal.live_markdown import LiveMarkdown
+from app.doors.terminal.screens import JsonLines, PlainText
 from app.testing import Chat
 from app.testing.script import Call
 from tests.support.scripted_assistant import PLAN, Holding

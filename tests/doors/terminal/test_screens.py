@@ -11,7 +11,7 @@ from rich.console import Console
 
 from agents.events import Error, Event, Message, ModelThinking, Token, TurnStart
 from app.doors.terminal import screens
-from app.doors.terminal.screens import LiveMarkdown
+from app.doors.terminal.live_markdown import LiveMarkdown
 from app.doors.terminal.tty import Canvas
 from tests.support.fake_assistant import says
 from tests.support.simulated_time import now, simulated

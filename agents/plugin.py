@@ -91,7 +91,10 @@ class Plugin:
     command_line: typer.Typer | None = None
     """Its commands of `python -m app`; the name of the `Typer`, if it has one, stands before them."""
     routes: Sequence[str] = ()
-    """Modules with a FastAPI `router`, and perhaps `serving(app)`, a context manager in which the HTTP door serves."""
+    """Modules with a FastAPI `router`, and perhaps `serving(app)`, a context manager in which the HTTP door serves.
+
+    `link(lang)` and `thread_link(thread, lang)` may return an address and its name, for keys with the module's `SCOPE`.
+    """
     notices: Callable[[Services], Sequence[NoticeSource]] | None = None
     """Returns the sources of what it tells users later, unless they are among its services."""
     help: Mapping[str, Callable[[Services], HelpLink]] = field(default_factory=dict)

@@ -65,7 +65,7 @@ from tests.support.prompt_copy import copied_prompts
 from tests.support.prompt_order import order_faults
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import read_once, without_file
-from tests.support.training import BrieflyTrained, made_once, ranker, shortcuts, trained_once
+from tests.support.training import made_once, ranker, shortcuts, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
@@ -262,7 +262,6 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr("agents.language.tool_ranker.ranker.features", cache(features))
         patch.setattr("agents.toolkit.shelf.ranker_of", made_once(ranker))
         patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
-        patch.setattr("app.lab.cards.ToolRanker", made_once(BrieflyTrained))
         yield
 
 

@@ -20,7 +20,7 @@ from agents.errors import BrokenState, ContractError, DatabaseError, UnusableDat
 from agents.language.text.clean import clean, safe_json
 from agents.toolkit.commands import CommandResult
 from app.assistant.assistant import STORAGE
-from app.cli import demo, installation, lab, migration, setup, starter, talk, threads, tools
+from app.cli import demo, installation, migration, setup, starter, talk, threads, tools
 from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation, results_alone
 from app.cli.ring import ring
@@ -114,7 +114,7 @@ def application() -> TyperGroup:
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for command in (*COMMANDS, serve):
         every.command(command.__name__.strip("_").replace("_", "-"))(command)
-    for part in (tools.application, lab.application, document_index, telegram, *_of_plugins()):
+    for part in (tools.application, document_index, telegram, *_of_plugins()):
         every.add_typer(part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)

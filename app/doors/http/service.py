@@ -34,7 +34,6 @@ from app.composition.workers import open_for_door
 from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
 from app.doors.http.callbacks import Callbacks
-from app.doors.http.lab import router as lab
 from app.doors.http.measures import Measures
 from app.doors.http.openai_form import error_of
 from app.doors.http.page import router as page
@@ -284,7 +283,7 @@ def make_app(
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> FastAPI:
-    """Return the application, with the lab if it is given the settings; it works within `serving`."""
+    """Return the application; it works within `serving`."""
     answers = Answers(assistant, [key.name for key in keys if key.allows("operate")])
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
@@ -295,7 +294,7 @@ def make_app(
     app.state.wrong_keys = HourlyCount(MOST_WRONG_KEYS)
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
-    app.state.measures, app.state.closing = measures, [answers]
+    app.state.measures = measures
     for router in (turns.router, threads.router, completions.router, responses.router, agui.router):
         app.include_router(router, dependencies=[exchange.allowed("talk")])
     app.include_router(peers.make_router(assistant, answers, exchange.allowed("talk")))
@@ -305,10 +304,7 @@ def make_app(
     for module in app.state.plugins:
         if hasattr(module, "router"):
             app.include_router(module.router)
-    app.state.links = [("operate", module.link) for module in app.state.plugins if hasattr(module, "link")]
     app.state.front_ends = settings.front_ends if settings else {}
-    if settings:
-        lab.add_to(app, settings)
     most = settings.history_bytes if settings else MOST_UPLOADED
     app.add_middleware(
         Gate, measures=measures, most=most, is_local=not keys, origins=settings.allowed_origins if settings else ()
@@ -321,8 +317,7 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
     """Let an application work; at the end answers that run get some seconds to end."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.state.streams)
-        for part in app.state.closing:
-            stack.push_async_callback(part.close)
+        stack.push_async_callback(app.state.answers.close)
         for module in app.state.plugins:
             if hasattr(module, "serving"):
                 await stack.enter_async_context(module.serving(app))

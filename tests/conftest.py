@@ -39,7 +39,7 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.cli import command_line
 from app.composition import open_services, tables_of, turn_hooks
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 from app.composition.help_chain import make_help
 from app.presentation.tool_card import faults
 from app.security.permissions import NOBODY_MAY, Permissions
@@ -128,7 +128,7 @@ class Chat:
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew, as a fresh process would."""
         async with (
-            open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(specialists())) as memory,
+            backend_of(self.url or f"sqlite:///{self.path}").open(self.now, tables=tables_of(specialists())) as memory,
             open_services(specialists(), memory, self.settings, *self.services) as services,
         ):
             help = await make_help(self.settings, memory)
@@ -365,7 +365,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     is_chosen = metafunc.module.__name__.startswith("tests.engine.unit.memory.") or metafunc.module.__name__ in TRACES
     is_chosen = is_chosen or metafunc.definition.get_closest_marker("both")
     needs_file = "path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
-    if is_chosen and "database" in metafunc.fixturenames and not needs_file:
+    if is_chosen and "database" in metafunc.fixturenames and not needs_file and "postgres" in specialists():
         kinds = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
         metafunc.parametrize("database", kinds, indirect=True)
 

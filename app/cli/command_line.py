@@ -24,7 +24,6 @@ from app.cli import demo, installation, migration, setup, starter, talk, threads
 from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation, results_alone
 from app.cli.ring import ring
-from app.cli.worker import worker
 from app.composition import plugins_found
 from app.doors.visit import FAILED, FAULTS, INTERRUPTED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
@@ -40,7 +39,7 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     threads.system_messages,
     *(demo.demo, setup.setup, installation.notes, ring),
     *(installation.graph, installation.calibrate, installation.check),
-    *(starter.new, migration.migrate, migration.rekey, migration.compact, worker),
+    *(starter.new, migration.migrate, migration.compact),
 )
 
 telegram = typer.Typer(name="telegram")

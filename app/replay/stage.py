@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.events import Event, Message, ModelEnd, TurnEnd, TurnStart, trace
+from agents.memory.backend import SqliteBackend
 from agents.models import Models
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
 from app.agent_files.mocks import Mocked
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
+from app.composition.databases import backend_of
 from app.prices import Price, Tokens
 from app.process.logs import silence
 from app.settings import Settings
@@ -37,10 +39,11 @@ async def staged(
     """
     with tempfile.TemporaryDirectory() as scratch:
         url = f"sqlite:///{(folder or Path(scratch)) / 'lab.db'}"
-        # What a folder keeps is read by whoever looks into the lab, and outlives a change of the key.
-        key = None if folder else settings.database_key
-        own = settings.model_copy(update={"database_url": url, "database_key": key, "turns_per_hour": 0})
-        async with open_assistant(own, models=models, remote=False, speakers=speakers) as assistant:
+        # A folder is read by whoever looks into it, and outlives the settings of today.
+        backend = SqliteBackend(url) if folder else backend_of(url)
+        own = settings.model_copy(update={"database_url": url, "turns_per_hour": 0})
+        opening = open_assistant(own, models=models, remote=False, speakers=speakers, backend=backend)
+        async with opening as assistant:
             yield assistant
 
 

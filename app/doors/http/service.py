@@ -30,7 +30,7 @@ from app.assistant import Assistant
 from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader, plugins_found
-from app.composition.workers import open_for_door
+from app.composition.doors import open_for_door
 from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
 from app.doors.http.callbacks import Callbacks

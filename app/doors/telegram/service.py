@@ -18,7 +18,7 @@ from agents.memory.notes import Note, NoteStore
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
 from app.composition import make_file_reader
-from app.composition.workers import open_for_door
+from app.composition.doors import open_for_door
 from app.doors.operators import OperatorChats
 from app.doors.telegram.access import link
 from app.doors.telegram.bot import ServiceBot, bot_of, connected, token_of

@@ -12,7 +12,7 @@ from psycopg.types.string import StrDumperUnknown
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from agents.memory.connection import BUSY_MS, Session, Values
-from app.postgres.dialect import Statement, translated
+from app.plugins.postgres.dialect import Statement, translated
 
 FROZEN_MS = 15_000
 """How long a transaction may stand still in which its process does nothing, before the server ends it."""

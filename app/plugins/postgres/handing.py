@@ -12,8 +12,8 @@ from agents.toolkit.context import Budgets
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.turn_player import TurnPlayer
+from app.plugins.postgres.queue import ChannelListener, EventPage, JobQueue
 from app.process.tasks import wait_for_event
-from app.worker.queue import ChannelListener, EventPage, JobQueue
 
 LOOK = 2.0
 """Seconds after which a door looks for news that nobody has told it."""

@@ -11,7 +11,7 @@ import psycopg
 
 from agents.errors import DatabaseError
 from agents.memory.locks import FIRST_WAIT, LONGEST_WAIT, ThreadLocks, number_of
-from app.postgres.session import BROKEN, Lease, patiently, reason
+from app.plugins.postgres.session import BROKEN, Lease, patiently, reason
 from app.process.tasks import TaskSet, cancel
 
 BEAT = 1.0

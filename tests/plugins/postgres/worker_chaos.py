@@ -1,7 +1,7 @@
 """Conversations through a door whose turns are played by workers; these and the server are killed and frozen.
 
-`python -m tests.support.worker_chaos --threads 100 --turns 10 --kills 300 --server-kills 5` runs it by hand and prints
-what came of it, as JSON.
+`python -m tests.plugins.postgres.worker_chaos --threads 100 --turns 10 --kills 300 --server-kills 5` runs it by
+hand and prints what came of it, as JSON.
 """
 
 import asyncio
@@ -17,13 +17,12 @@ from multiprocessing.process import BaseProcess
 from agents.events import Error, Message
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import STORAGE
-from app.composition.databases import open_database
-from app.composition.workers import open_for_door, play_for_doors
-from app.postgres import locks
+from app.composition.databases import backend_of
+from app.plugins.postgres import locks, worker
+from app.plugins.postgres.playing import open_handing, play_for_doors
 from app.process.tasks import cancel
 from app.settings import Settings
-from app.worker import worker
-from tests.support.chaos import FORK, FROZEN, Chaos, Outcome, Plan, main
+from tests.plugins.postgres.chaos import FORK, FROZEN, Chaos, Outcome, Plan, main
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.until import moment
 
@@ -53,7 +52,7 @@ def work(url: str) -> None:
 
 def settings_of(url: str) -> Settings:
     """Return the settings of the door and its workers."""
-    return Settings(_env_file=None, llm_model="local:rules", app_lang="en", database_url=url, workers=True)
+    return Settings(_env_file=None, llm_model="local:rules", app_lang="en", database_url=url)
 
 
 class WorkerChaos(Chaos):
@@ -85,7 +84,7 @@ class WorkerChaos(Chaos):
                 for process in self._processes:
                     process.kill()
         self.outcome.seconds = round(time.monotonic() - begun, 1)
-        async with open_database(self._url) as memory:
+        async with backend_of(self._url).open() as memory:
             for thread in self._names:
                 await self._judge(thread, memory)
         return self.outcome
@@ -97,7 +96,7 @@ class WorkerChaos(Chaos):
         return [f"{self.threads}{number}" for number in range(1, self.plan.threads + 1)]
 
     def _opened(self) -> AbstractAsyncContextManager[Assistant]:
-        return open_for_door(settings_of(self._url))
+        return open_handing(settings_of(self._url))
 
     def _start(self) -> None:
         process = FORK.Process(target=work, args=(self._url,), daemon=True)
@@ -165,7 +164,7 @@ class WorkerChaos(Chaos):
 
 def befall(plan: Plan) -> DoorOutcome:
     """Start a server and have a plan befall it. Raises FileNotFoundError if PostgreSQL is not installed."""
-    FORK.set_forkserver_preload(["tests.support.worker_chaos"])
+    FORK.set_forkserver_preload(["tests.plugins.postgres.worker_chaos"])
     with running(fsync="on") as server:
         chaos = WorkerChaos(plan, server)
         asyncio.run(chaos.run())

@@ -3,13 +3,17 @@
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import SecretStr
+from pydantic import AfterValidator, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.errors import DatabaseError, UnusableDatabase, UsageError
+from agents.memory import PREFIX
+from agents.memory.backend import SqliteBackend
 from agents.memory.connection import PLAIN, Connection, Driver, Session
 from app.process.extras import load_extra
+from app.settings import Settings, read
 
 KEY = re.compile(r"[0-9a-fA-F]{64}")
 PLAIN_START = b"SQLite format 3\0"
@@ -23,6 +27,7 @@ NO_DATABASE = (
     " otherwise restore a copy, or name another file."
 )
 OTHER_KEY = "DATABASE_KEY is not the key of {path}, or the file is no database; set the key that it was encrypted with."
+NOT_BY_KEY = "DATABASE_KEY encrypts a file; PostgreSQL is encrypted by its disk or its provider. Take the key away."
 IN_USE = "Another process has the database open; stop it and try again. The key is still the old one."
 
 
@@ -31,6 +36,39 @@ def read_key(text: str) -> SecretStr:
     if not KEY.fullmatch(key := text.strip()):
         raise ValueError("write 64 hexadecimal digits, such as `openssl rand -hex 32` prints")
     return SecretStr(key)
+
+
+def _as_sqlcipher_takes_it(value: SecretStr | None) -> SecretStr | None:
+    """Take the 32 bytes of a key, in hexadecimal digits."""
+    return read_key(value.get_secret_value()) if value else value
+
+
+class EncryptionSettings(BaseSettings):
+    """The key of the database file."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    database_key: Annotated[SecretStr | None, AfterValidator(_as_sqlcipher_takes_it)] = None
+
+    @model_validator(mode="after")
+    def _is_for_a_file(self) -> Self:
+        """Refuse a key that would encrypt nothing."""
+        if self.database_key and not read(Settings).database_url.startswith(PREFIX):
+            raise ValueError(NOT_BY_KEY)
+        return self
+
+
+class EncryptedFile(SqliteBackend):
+    """Opens a file with a key, or a plain one without."""
+
+    def __init__(self, url: str, key: SecretStr | None) -> None:
+        super().__init__(url)
+        self._key = key
+
+    @property
+    def driver(self) -> Driver:
+        """See `SqliteBackend`. Raises as `driver_of`."""
+        return driver_of(self.path, self._key)
 
 
 def driver_of(path: Path, key: SecretStr | None) -> Driver:

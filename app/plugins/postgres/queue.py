@@ -26,9 +26,9 @@ from agents.events import Event
 from agents.memory.connection import Values
 from agents.memory.locks import number_of
 from app.assistant import Turn
-from app.postgres.session import BROKEN, PATIENCE, conninfo_of, patiently, reason
+from app.plugins.postgres.session import BROKEN, PATIENCE, conninfo_of, patiently, reason
+from app.plugins.postgres.wire import events_as_json, events_of, turn_as_json, turn_of
 from app.process.tasks import Beside
-from app.worker.wire import events_as_json, events_of, turn_as_json, turn_of
 
 LOG = logging.getLogger(__name__)
 QUEUE, PLAY = "turns", "play"

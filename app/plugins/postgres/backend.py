@@ -1,8 +1,9 @@
 """A PostgreSQL database as the place of the conversations."""
 
 import hashlib
+import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -11,17 +12,18 @@ from typing import Literal, TypeVar, cast
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from agents.errors import ConfigError, DatabaseError, UnusableDatabase
+from agents.errors import ConfigError, DatabaseError, UnusableDatabase, UsageError
 from agents.memory import TABLES, Memory, Storage, memory_in
+from agents.memory.backend import Backend
+from agents.memory.checkpointer import KEPT_TURNS, Keep
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
-from agents.memory.checkpointer import Keep
 from agents.memory.connection import Connection, Session, Tables, Work, missing_steps
 from agents.memory.digests import Digests, key_beside
 from agents.memory.locks import number_of
-from app.postgres import handed_turns
-from app.postgres.dialect import FUNCTIONS, LAST_FUNCTION
-from app.postgres.locks import AdvisoryLocks, present_hold
-from app.postgres.session import Lost, PostgresSession, conninfo_of, reason
+from app.plugins.postgres import handed_turns
+from app.plugins.postgres.dialect import FUNCTIONS, LAST_FUNCTION, RENUMBER
+from app.plugins.postgres.locks import AdvisoryLocks, present_hold
+from app.plugins.postgres.session import Lost, PostgresSession, conninfo_of, reason
 
 T = TypeVar("T")
 FOLDER = Path("var")
@@ -82,57 +84,79 @@ class PostgresDatabase(Storage):
         return True
 
 
-@asynccontextmanager
-async def open_postgres(
-    url: str, now: Callable[[], float], keep: Keep, tables: Sequence[Tables]
-) -> AsyncIterator[Memory]:
-    """Open the database at `url` and make what is missing; close it at the end.
+class PostgresBackend(Backend):
+    """Opens the database of a server."""
 
-    Raises ConfigError when the address is wrong, the server cannot be reached, or a newer version of this program has
-    made the tables.
-    """
-    path = files_beside(url)
-    conninfo = conninfo_of(url, f"dialogs {uuid.uuid4().hex}")
-    async with AsyncExitStack() as stack:
-        try:
-            storage = PostgresDatabase(conninfo, *await _prepared(conninfo), path)
-            stack.push_async_callback(storage.locks.close)
-            memory = await stack.enter_async_context(memory_in(storage, now, keep, [*tables, handed_turns.TABLES]))
-            memory.erasers.append(partial(handed_turns.erase, memory.database))
-        except (psycopg.Error, DatabaseError) as fault:
-            raise _unusable(url, fault) from fault
-        yield memory
+    @property
+    def path(self) -> Path:
+        """See `Backend`."""
+        return files_beside(self.url)
 
+    @asynccontextmanager
+    async def open(
+        self,
+        now: Callable[[], float] = time.time,
+        *,
+        keep: Keep = KEPT_TURNS,
+        reads: bool = False,
+        tables: Sequence[Tables] = (),
+    ) -> AsyncIterator[Memory]:
+        """See `Backend`."""
+        path = self.path
+        conninfo = conninfo_of(self.url, f"dialogs {uuid.uuid4().hex}")
+        async with AsyncExitStack() as stack:
+            try:
+                storage = PostgresDatabase(conninfo, *await _prepared(conninfo), path)
+                stack.push_async_callback(storage.locks.close)
+                own = [*tables, handed_turns.TABLES]
+                memory = await stack.enter_async_context(memory_in(storage, now, keep, own))
+                memory.erasers.append(partial(handed_turns.erase, memory.database))
+            except (psycopg.Error, DatabaseError) as fault:
+                raise _unusable(self.url, fault) from fault
+            yield memory
 
-@asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Connection]:
-    """Connect to the database at `url`; nothing is made in it. Raises UnusableDatabase."""
-    session = PostgresSession(conninfo_of(url, "dialogs"), 0, lambda: None, parallel=True)
-    async with Connection(session, psycopg.Error).opened() as connection:
-        try:
-            await connection.execute("SELECT 1 FROM owners")
-        except DatabaseError as fault:
-            raise _unusable(url, fault) from fault
-        yield connection
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[Connection]:
+        """See `Backend`."""
+        async with self._connection().opened() as connection:
+            try:
+                await connection.execute("SELECT 1 FROM owners")
+            except DatabaseError as fault:
+                raise _unusable(self.url, fault) from fault
+            yield connection
 
+    async def check(self, tables: Sequence[Tables]) -> None:
+        """See `Backend`."""
 
-async def check(url: str, tables: Sequence[Tables]) -> None:
-    """Look whether an opening could use the database at `url`; one without tables is made later.
+        def look(session: Session) -> None:
+            (is_made,) = session.execute("SELECT to_regclass('owners') IS NOT NULL").fetchone()
+            for each in (*TABLES, CHECKPOINTS, *tables) if is_made else ():
+                missing_steps(each, session)
 
-    Raises ConfigError: it cannot be reached, or a newer version of this program has made its tables.
-    """
+        async with self._connection().opened() as connection:
+            try:
+                await connection.read(look)
+            except DatabaseError as fault:
+                raise _unusable(self.url, fault) from fault
 
-    def look(session: Session) -> None:
-        (is_made,) = session.execute("SELECT to_regclass('owners') IS NOT NULL").fetchone()
-        for each in (*TABLES, CHECKPOINTS, *tables) if is_made else ():
-            missing_steps(each, session)
+    async def compact(self) -> tuple[int, int]:
+        """See `Backend`: the server does it."""
+        raise ConfigError("DATABASE_URL: PostgreSQL does this by itself; VACUUM FULL does it at once.")
 
-    session = PostgresSession(conninfo_of(url, "dialogs"), 0, lambda: None, parallel=True)
-    async with Connection(session, psycopg.Error).opened() as connection:
-        try:
-            await connection.read(look)
-        except DatabaseError as fault:
-            raise _unusable(url, fault) from fault
+    async def owners_left(self, connection: Connection) -> Collection[str]:
+        """See `Backend`: no other kind of database has turns for workers."""
+        owners = await connection.execute("SELECT 1 FROM owners WHERE owner = ?", (handed_turns.TABLES.owner,))
+        if owners and await connection.execute("SELECT 1 FROM worker_turns LIMIT 1"):
+            raise UsageError("Turns wait for a worker; stop the doors and let workers play them first.")
+        return {handed_turns.TABLES.owner}
+
+    async def filled(self, connection: Connection, table: str, column: str) -> None:
+        """See `Backend`: the server counts on from the largest number."""
+        await connection.execute(RENUMBER.format(table=table, column=column))
+
+    def _connection(self) -> Connection:
+        session = PostgresSession(conninfo_of(self.url, "dialogs"), 0, lambda: None, parallel=True)
+        return Connection(session, psycopg.Error)
 
 
 def _unusable(url: str, fault: Exception) -> UnusableDatabase:

@@ -8,7 +8,7 @@ from asyncio import StreamReader, StreamWriter
 from agents.errors import DatabaseError
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
-from app.postgres import locks
+from app.plugins.postgres import locks
 from app.settings import Settings
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.chaos import Plan, befall
+from tests.plugins.postgres.chaos import Plan, befall
 from tests.support.postgres_server import programs
 
 

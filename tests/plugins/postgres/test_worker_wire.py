@@ -28,9 +28,9 @@ from agents.toolkit.client_tools import ClientTool
 from app.assistant import Turn
 from app.assistant.turn import Exchange
 from app.cli.command_line import main
-from app.worker.handing import Retelling
-from app.worker.queue import EventPage
-from app.worker.wire import events_as_json, events_of, turn_as_json, turn_of
+from app.plugins.postgres.handing import Retelling
+from app.plugins.postgres.queue import EventPage
+from app.plugins.postgres.wire import events_as_json, events_of, turn_as_json, turn_of
 
 PICTURE = {"url": "u", "title": "t", "thumbnail": "", "width": None, "height": 3, "mime_type": "image/png", "page": ""}
 EVENTS: list[Event] = [

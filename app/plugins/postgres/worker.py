@@ -13,8 +13,8 @@ from agents.errors import DatabaseError
 from agents.events import Error, Event
 from app.assistant import Assistant
 from app.assistant.assistant import STORAGE
+from app.plugins.postgres.queue import PLAY, QUEUE, STOPS, EventPage, JobQueue, TakenTurn
 from app.process.tasks import Beside, cancel, wait_for_event
-from app.worker.queue import PLAY, QUEUE, STOPS, EventPage, JobQueue, TakenTurn
 
 LOG = logging.getLogger(__name__)
 POLL = 0.1

@@ -15,8 +15,8 @@ import pytest
 from agents.errors import DatabaseError
 from agents.memory import Memory
 from agents.memory.inbox import TranscriptLine
-from app.composition.databases import open_database
-from app.postgres import locks
+from app.composition.databases import backend_of
+from app.plugins.postgres import locks
 from tests.support.postgres_server import PostgresServer
 from tests.support.simulated_time import advance
 from tests.support.tiny_graph import letter, reply
@@ -27,10 +27,10 @@ HOLDER = """
 import asyncio, sys
 from agents.errors import DatabaseError
 from agents.memory.inbox import InboxEntry
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 
 async def main():
-    async with open_database(sys.argv[1]) as memory, memory.locks.hold("t"):
+    async with backend_of(sys.argv[1]).open() as memory, memory.locks.hold("t"):
         await memory.transcript.accept(InboxEntry("t", "held", "u", "held", "message"))
         print("held", flush=True)
         sys.stdin.readline()
@@ -52,7 +52,7 @@ async def url(postgres_server: PostgresServer) -> str:
 @pytest.fixture
 async def memory(url: str) -> AsyncIterator[Memory]:
     """Open a fresh database."""
-    async with open_database(url) as opened:
+    async with backend_of(url).open() as opened:
         yield opened
 
 
@@ -190,7 +190,7 @@ async def test_a_frozen_process_loses_the_thread(url: str, memory: Memory, monke
 
 async def test_a_cancelled_wait_keeps_no_lock(url: str) -> None:
     """Whenever somebody is cancelled who waits for a thread, another one can have it."""
-    async with open_database(url) as ours, open_database(url) as theirs:
+    async with backend_of(url).open() as ours, backend_of(url).open() as theirs:
         for wait in range(20):
 
             async def hold() -> None:

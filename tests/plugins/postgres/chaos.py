@@ -1,7 +1,7 @@
 """Conversations over several processes and a PostgreSQL server, which are killed and frozen meanwhile.
 
-`python -m tests.support.chaos --threads 100 --turns 10 --kills 300 --server-kills 5` runs it by hand and prints what
-came of it, as JSON.
+`python -m tests.plugins.postgres.chaos --threads 100 --turns 10 --kills 300 --server-kills 5` runs it by hand
+and prints what came of it, as JSON.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from agents.memory import Memory
-from app.composition.databases import open_database
-from tests.support.killable_worker import work
+from app.composition.databases import backend_of
+from tests.plugins.postgres.killable_worker import work
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.until import moment
 
@@ -110,7 +110,7 @@ class Chaos:
 
     async def run(self) -> Outcome:
         """Hold the conversations, and look at what is stored."""
-        async with open_database(self._url):
+        async with backend_of(self._url).open():
             pass
         hearing = await asyncio.start_unix_server(self._connected, self._socket)
         for _ in range(self.plan.workers):
@@ -125,7 +125,7 @@ class Chaos:
                 process.kill()
             hearing.close()
         self.outcome.seconds = round(time.monotonic() - begun, 1)
-        async with open_database(self._url) as memory:
+        async with backend_of(self._url).open() as memory:
             for number in range(self.plan.threads):
                 await self._judge(f"t{number}", memory)
         return self.outcome
@@ -200,7 +200,7 @@ class Chaos:
 
 def befall(plan: Plan) -> Outcome:
     """Start a server and have a plan befall it. Raises FileNotFoundError if PostgreSQL is not installed."""
-    FORK.set_forkserver_preload(["tests.support.killable_worker"])
+    FORK.set_forkserver_preload(["tests.plugins.postgres.killable_worker"])
     with running(fsync="on") as server, tempfile.TemporaryDirectory(dir="/tmp") as folder:
         return asyncio.run(Chaos(plan, server, Path(folder)).run())
 

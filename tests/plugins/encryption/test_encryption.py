@@ -19,8 +19,7 @@ from agents.memory.inbox import now_ms
 from app.assistant import Turn
 from app.cli.command_line import main
 from app.composition import open_assistant
-from app.composition.databases import connected, open_database
-from app.security.encryption import change_key
+from app.plugins.encryption.encrypted_file import EncryptedFile, change_key
 from app.settings import Settings
 from tests.support.notification_server import notification_server, session_bus
 from tests.support.places import ROOT
@@ -61,7 +60,7 @@ def run(capfd: Captured) -> Say:
 
 async def rows(path: Path, key: str | None) -> dict[str, list[tuple[object, ...]]]:
     """Return all rows of a file."""
-    async with connected(f"sqlite:///{path}", SecretStr(key) if key else None) as database:
+    async with EncryptedFile(f"sqlite:///{path}", SecretStr(key) if key else None).connect() as database:
         tables = await database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         return {
             name: sorted(await database.execute(f"SELECT * FROM {name}"), key=repr)
@@ -87,6 +86,7 @@ async def test_no_word_stands_in_the_files(path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
+@pytest.mark.needs("lab", "planner")
 def test_every_command_works(path: Path, run: Say) -> None:
     """The conversation goes on from command to command, the lab's among them, until it is forgotten."""
     me = ("--thread", "me")
@@ -104,6 +104,7 @@ def test_every_command_works(path: Path, run: Say) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("lab")
 async def test_the_server_and_the_pages_of_the_lab(path: Path) -> None:
     """`serve` answers and shows the conversation; while it runs no word of it can be read in the files."""
     async with Fleet(f"sqlite:///{path}", {"WORKERS": "no"}).door() as client:
@@ -118,13 +119,13 @@ async def test_the_server_and_the_pages_of_the_lab(path: Path) -> None:
 async def test_a_reminder_rings(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service reads it from the encrypted file, and writes there that it has told it."""
     url, key = f"sqlite:///{path}", SecretStr(KEY)
-    async with open_database(url, key=key) as memory:
+    async with EncryptedFile(url, key).open() as memory:
         await memory.notices.add("me", "me", "k", text=WORD, lang="en", at_ms=now_ms())
     async with session_bus(path.parent) as bus, notification_server(bus) as desktop:
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus)
         async with Fleet(url).command("ring"):
             await until(lambda: desktop.shown)
-            async with open_database(url, key=key) as memory:
+            async with EncryptedFile(url, key).open() as memory:
                 await until(partial(memory.transcript.lines, "me"))
                 assert not has_word(path.parent)
     assert [WORD in text for text in desktop.shown.values()] == [True]
@@ -180,6 +181,7 @@ def test_without_the_extra_the_line_names_it(
 
 
 @pytest.mark.usefixtures("path")
+@pytest.mark.needs("postgres")
 @pytest.mark.parametrize(
     "command", [["threads"], ["check"], ["rekey", "new.key"], ["migrate", "--readable", "--to", "sqlite:///x.db"]]
 )
@@ -217,6 +219,7 @@ def test_the_way_there_and_back(path: Path, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow
+@pytest.mark.needs("postgres")
 def test_the_way_to_a_server_and_back(
     path: Path, monkeypatch: pytest.MonkeyPatch, run: Say, postgres_server: PostgresServer
 ) -> None:
@@ -281,8 +284,8 @@ class TestRekey:
     async def test_a_file_in_use_keeps_its_key(self, path: Path) -> None:
         """Whoever has it open goes on."""
         url, key = f"sqlite:///{path}", SecretStr(KEY)
-        async with open_database(url, key=key) as memory:
-            async with connected(url, key) as connection:
+        async with EncryptedFile(url, key).open() as memory:
+            async with EncryptedFile(url, key).connect() as connection:
                 with pytest.raises(UsageError, match="still the old one"):
                     await change_key(connection, SecretStr(NEW))
             await memory.transcript.accept(letter(text=WORD))
@@ -292,7 +295,7 @@ class TestRekey:
     async def test_a_kill_leaves_one_of_the_keys(self, path: Path) -> None:
         """Killed while it writes, the command leaves every row to the old key; the next try succeeds."""
         url, key = f"sqlite:///{path}", SecretStr(KEY)
-        async with open_database(url, key=key) as memory:
+        async with EncryptedFile(url, key).open() as memory:
             for number in range(3_000):
                 await memory.store.aput(("users", f"u{number}"), "key", {"text": f"{number} {WORD}" * 400})
         before = await rows(path, KEY)

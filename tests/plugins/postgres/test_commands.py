@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from agents.errors import ConfigError
 from app.cli.command_line import main
+from app.composition import plugins_found, tables_of
+from app.composition.databases import backend_of
 from tests.support.postgres_server import PostgresServer, programs
 
 pytestmark = pytest.mark.slow
@@ -94,3 +97,19 @@ def test_an_address_that_leads_nowhere_is_one_line(installed: Callable[[str, str
     assert said.count("\n") == 1
     assert "DATABASE_URL" in said
     assert "secret" not in said
+
+
+async def test_check_opens_a_database_of_a_server(postgres_server: PostgresServer) -> None:
+    """A new one is no fault; one that a newer version has made is refused as an opening refuses it."""
+    tables, backend = tables_of(plugins_found()), backend_of(postgres_server.fresh())
+    await backend.check(tables)
+    async with backend.open(tables=tables):
+        pass
+    await backend.check(tables)
+    async with backend.connect() as connection:
+        await connection.execute("UPDATE owners SET version = 99 WHERE owner = 'checkpoints'")
+    with pytest.raises(ConfigError, match="newer than this program"):
+        await backend.check(tables)
+    with pytest.raises(ConfigError, match="newer than this program"):
+        async with backend.open(tables=tables):
+            pass

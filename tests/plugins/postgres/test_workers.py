@@ -10,13 +10,13 @@ import httpx
 import psycopg
 import pytest
 
-from tests.support import webhook_chaos
-from tests.support.chaos import Plan
+from tests.plugins.postgres import webhook_chaos
+from tests.plugins.postgres.chaos import Plan
+from tests.plugins.postgres.worker_chaos import befall
 from tests.support.http_door import events_of, streamed
 from tests.support.odd_provider import Provider, words
 from tests.support.postgres_server import PostgresServer, programs
 from tests.support.until import until
-from tests.support.worker_chaos import befall
 from tests.support.worker_fleet import Fleet
 
 pytestmark = pytest.mark.slow

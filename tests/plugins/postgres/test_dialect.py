@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.postgres.dialect import translated
+from app.plugins.postgres.dialect import translated
 
 
 @pytest.mark.parametrize(("written", "sent", "values"), [

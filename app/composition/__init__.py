@@ -22,6 +22,7 @@ from agents.memory.connection import Tables
 from agents.models import AskModel, ModelRequest, Models
 from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
+from agents.toolkit.call import AroundToolCall
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from app.agent_files import shared_agents
@@ -78,7 +79,7 @@ async def open_assistant(
     """
     opening = open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers, backend=backend)
     async with opening as parts:
-        memory, brought = parts.memory, plugins_found().values()
+        memory = parts.memory
         for changed in await note_changes(memory.store, parts.speakers) if remote else ():
             LOG.warning("%s", changed)
         graph = build_graph(
@@ -89,7 +90,7 @@ async def open_assistant(
             gate=trained_gate(await load_thresholds(memory.store)),
             direct_switch=settings.direct_switch,
             observers_first=settings.observers_asked == "first",
-            around_tool_call=tuple(plugin.around_tool_call for plugin in brought if plugin.around_tool_call),
+            around_tool_call=tool_hooks(plugins_found()),
         )
         player = TurnPlayer(
             graph,
@@ -177,6 +178,11 @@ def make_models(settings: Settings, speakers: Speakers, override: str | None = N
 def turn_hooks(plug_ins: Mapping[str, Plugin]) -> list[AroundTurn]:
     """Return the hooks of plug-ins around each answer."""
     return [plugin.around_turn for plugin in plug_ins.values() if plugin.around_turn]
+
+
+def tool_hooks(plug_ins: Mapping[str, Plugin]) -> tuple[AroundToolCall, ...]:
+    """Return the hooks of plug-ins around each call of a tool."""
+    return tuple(plugin.around_tool_call for plugin in plug_ins.values() if plugin.around_tool_call)
 
 
 def hooked(models: Models, plug_ins: Mapping[str, Plugin]) -> Models:

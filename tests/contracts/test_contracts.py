@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agents.models import Model, Models
-from agents.models.script import Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
 from app.composition import SUPERVISOR_TOOLS, discover
+from app.testing.script import Script
 from tests.support.places import ROOT
 from tests.support.size import PACKAGES
 

@@ -4,8 +4,8 @@ import jsonschema
 import pytest
 
 from agents.events.views import KINDS
-from agents.models.script import Call
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.support import reference
 from tests.support.pages import page
 

@@ -20,12 +20,12 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from agents.memory import open_memory
-from agents.models.script import Asked, Call, Line, Script, ScriptModel
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.composition import discover, open_services, plugins_found, tables_of
+from app.testing import compose
+from app.testing.script import Asked, Call, Line, Script, ScriptModel
 from dialogs import Dialog
-from tests.conftest import compose
 from tests.support.killable_process import Request, serve
 from tests.support.killable_writes import Steps, count
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
-from agents.models.script import Call, Line
 from agents.toolkit.speaker import Speakers
 from app.composition.remote_tools import with_remote_tools
 from app.settings import Settings
+from app.testing.script import Call, Line
 from tests.support.http_service import Service
 from tests.support.places import ROOT
 

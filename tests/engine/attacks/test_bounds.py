@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from agents.errors import ConfigError
 from agents.events import Error, Message
-from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
 from agents.state.limits import Limits
 from agents.state.message_notes import Facts
@@ -24,8 +23,9 @@ from app.assistant.transcriber import Transcriber
 from app.remote.files import HttpFile
 from app.remote.yaml_file import read_files
 from app.settings import Settings
+from app.testing import Chat
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.rules import RulesModel
 from tests.support.rules_prompt import rules_prompt

@@ -10,12 +10,12 @@ import pytest
 from langchain_core.tools import BaseTool, tool
 
 from agents.events import Interrupt
-from agents.models.script import Call, Line
 from agents.state.person import FORWARDED
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from app.testing import Chat
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import opened
 from tests.support.sampling import sample

@@ -20,7 +20,7 @@ from agents.toolkit.descriptions import translation_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli import command_line
 from app.composition.remote_tools import tried
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support import tool_dialects
 from tests.support.odd_mcp_server import TOOLS, UNSHOWN
 from tests.support.places import ROOT

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.killable_graph import GRAPHS, REVIEW, Till
 from tests.support.killable_process import Driver, Outcome, Request
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
 from tests.support.remote_files import Open, free_port, opened, shop

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from agents.events import Message
-from agents.models.script import Call, Line
+from app.testing import Chat
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import BEGIN, FOUND, ORDERS, Open, opened, shop
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from agents.events import ToolEnd
-from agents.models.script import Call
 from app.remote.secret import Env, Mask, masks
 from app.remote.tool_spec import ToolSpec
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import BEGIN, Open, opened, shop, taking
 

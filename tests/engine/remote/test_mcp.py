@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.models.script import Call, Line
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.places import ROOT
 from tests.support.remote_files import EMMA, free_port, library, library_at, opened
 from tests.support.until import until_answered

@@ -6,11 +6,11 @@ import pytest
 
 from agents.events.views import CardList, Notice
 from agents.models import Model, Models
-from agents.models.script import Call, Line
 from app.composition import discover
 from app.security.permissions import Permissions
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.remote_files import EMMA, library_at, opened, taking
 from tests.support.rules import RulesModel
 

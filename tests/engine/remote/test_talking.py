@@ -8,12 +8,12 @@ import yaml
 
 from agents.events import Interrupt, trace
 from agents.events.views import CardList, Notice
-from agents.models.script import Call
 from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.http_service import Answer, Service
 from tests.support.remote_files import BEGIN, FOUND, ORDERS, Open, opened, shop
 

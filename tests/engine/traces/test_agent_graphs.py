@@ -18,15 +18,15 @@ from langgraph.types import Command, RetryPolicy, interrupt
 
 from agents.errors import ContractError
 from agents.events import Error, Interrupt, ModelEnd, ToolEnd
-from agents.models.script import Call, Script, ScriptModel
 from agents.sources.attachments import Contents
 from agents.state.person import Origin, Quoted
 from agents.toolkit import hand_back, traits
 from agents.toolkit.speaker import Speakers
 from app.assistant.system_messages import SystemMessages
+from app.testing import Chat
+from app.testing.script import Call, Script, ScriptModel
 from dialogs import Dialog
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.simulated_time import advance
 
 pytestmark = pytest.mark.needs("planner", "profile")

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from agents.events import Error, Message, Token
-from agents.models.script import Call, Script, ScriptModel
 from agents.toolkit.speaker import Speakers
+from app.testing import Chat
+from app.testing.script import Call, Script, ScriptModel
 from dialogs import Dialog
-from tests.conftest import Chat
 
 SCRIPT = Script()
 

@@ -13,10 +13,10 @@ from langgraph.prebuilt import ToolNode, tools_condition
 
 from agents.errors import ModelUnavailable
 from agents.events import Token, ToolStart
-from agents.models.script import Call, Line, Script
 from agents.toolkit.speaker import Speakers
+from app.testing import Chat, told
+from app.testing.script import Call, Line, Script
 from dialogs import Dialog
-from tests.conftest import Chat, told
 
 
 @tool

@@ -24,10 +24,10 @@ from pydantic import BaseModel, PrivateAttr
 
 from agents.errors import ContractError
 from agents.events import Error, Interrupt
-from agents.models.script import Call, Script, ScriptModel
 from agents.toolkit.speaker import Speakers
+from app.testing import Chat
+from app.testing.script import Call, Script, ScriptModel
 from dialogs import Dialog
-from tests.conftest import Chat
 
 
 def seat(chat: Chat, agent: Any) -> None:

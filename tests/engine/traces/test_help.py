@@ -8,11 +8,11 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Fail, Reply
 
 from agents.events import ModelEnd, ModelStart, ToolEnd, TurnEnd
-from agents.models.script import Call
 from app.assistant import recording
 from app.settings import Settings
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.webhook_server import Webhook
 
 EVEREST = "How tall is Mount Everest?"

@@ -1,6 +1,9 @@
 """The pages on runs: cases, what came of them side by side, simulated users."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
@@ -12,7 +15,6 @@ from app.plugins.lab.case_table import HEADER, OF_CASE, csv_of, keep_table, read
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.folder import written
 from app.plugins.lab.kinds import KINDS
-from app.plugins.lab.line_diff import beside
 from app.plugins.lab.live import Tell
 from app.plugins.lab.pages.visit import FileName, Nested, Number, Text, Visiting, as_file, led_to, new_router, text
 from app.plugins.lab.runs import LabRun, RunOrder, Verdict, judge_result, latest, run_files, summaries
@@ -143,3 +145,19 @@ def judge(visit: Visiting, file: Text, place: Number, verdict: Annotated[Verdict
     """Keep what a person thinks of a result."""
     result = judge_result(visit.folder, file, place, verdict)
     return visit.draw("verdicts", result=result, place=place, file=file)
+
+
+class LinePair(NamedTuple):
+    """A line of each text; empty where the other one has a line more."""
+
+    left: str
+    right: str
+    is_same: bool
+
+
+def beside(left: str, right: str) -> Iterator[LinePair]:
+    """Yield the lines of two texts, those that are the same in one row."""
+    old, new = left.splitlines(), right.splitlines()
+    for kind, begin, end, new_begin, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for pair in zip_longest(old[begin:end], new[new_begin:new_end], fillvalue=""):
+            yield LinePair(*pair, kind == "equal")

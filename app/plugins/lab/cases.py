@@ -12,8 +12,8 @@ from agents.toolkit.result import jsonable
 from agents.toolkit.speaker import Speakers
 from app.agent_files.mocks import Mock, recorded_mocks
 from app.assistant.recording import Record
+from app.plugins.lab.played_turn import DEVICE, PlayedTurn
 from app.remote.yaml_file import FilePart
-from app.replay.stage import DEVICE, PlayedTurn
 
 
 class ExpectedCall(FilePart):

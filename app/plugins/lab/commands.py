@@ -25,6 +25,7 @@ from app.plugins.lab.cases import Case, ExpectedCall
 from app.plugins.lab.folder import Kind, lab_folder, written
 from app.plugins.lab.forms import from_json
 from app.plugins.lab.kinds import KINDS
+from app.plugins.lab.played_turn import play
 from app.plugins.lab.runs import (
     LabRun,
     RunOrder,
@@ -45,7 +46,6 @@ from app.plugins.lab.variants import LabVariant
 from app.presentation.listing import columns, first_line, moment, state_lines, table_of
 from app.presentation.tool_card import owned_tools, slots, write_card
 from app.remote.yaml_file import parsed, validated
-from app.replay.stage import play
 from app.security.audit import Action, login
 from app.security.audit import deed as audited
 from app.settings import Settings, read_settings

@@ -29,8 +29,9 @@ from app.assistant.run import config_of
 from app.composition import discover_checked
 from app.plugins.lab.desk_session import DeskCall, DeskReply, DeskSession, DeskTurn, Json, reply_of
 from app.plugins.lab.folder import LabFolder, lab_folder
+from app.plugins.lab.played_turn import THREAD, PlayedTurn, play
 from app.process.tasks import cancel
-from app.replay.stage import THREAD, PlayedTurn, play, staged
+from app.replay.stage import staged
 from app.replay.trace_test import test_of
 from app.settings import Settings
 from prompts import languages, prompt

@@ -18,11 +18,11 @@ from app.assistant import Assistant
 from app.plugins.lab.cases import Case, Difference
 from app.plugins.lab.folder import LabFolder, lab_folder, named_after
 from app.plugins.lab.live import Tell
+from app.plugins.lab.played_turn import play
 from app.plugins.lab.variants import LabVariant, ask, staged_as
 from app.presentation.listing import table_of
 from app.prices import Price
 from app.remote.yaml_file import FilePart
-from app.replay.stage import play
 from app.settings import Settings
 from prompts import prompt
 

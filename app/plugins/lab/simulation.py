@@ -14,9 +14,9 @@ from app.assistant import Assistant
 from app.plugins.lab.cases import Case, CaseTurn, Expected
 from app.plugins.lab.folder import lab_folder, named_after
 from app.plugins.lab.live import Tell
+from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.variants import LabVariant, ask, staged_as
 from app.remote.yaml_file import FilePart
-from app.replay.stage import PlayedTurn, play
 from app.settings import Settings
 from prompts import FALLBACK, prompt
 

@@ -13,10 +13,10 @@ from app.assistant.recording import Decided, Record, Step, line_of
 from app.composition import discover_checked
 from app.plugins.lab.cases import case_of
 from app.plugins.lab.folder import lab_folder, named_after
+from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.turn_notes import TurnNote, notes_of
 from app.plugins.lab.variants import LabVariant, staged_as
 from app.presentation.texts import Reference, references, say
-from app.replay.stage import PlayedTurn, play
 from app.settings import Settings
 from prompts import FALLBACK
 

@@ -20,9 +20,9 @@ from app.plugins.lab.drawing import drawing
 from app.plugins.lab.folder import LabFolder, lab_folder
 from app.plugins.lab.forms import form_data
 from app.plugins.lab.live import OpenTalks
+from app.plugins.lab.played_turn import play
 from app.plugins.lab.variants import LabVariant
 from app.remote.yaml_file import FilePart
-from app.replay.stage import play
 from app.settings import Settings
 from dialogs import STEPS
 

@@ -16,8 +16,9 @@ from app.cli import command_line
 from app.composition import discover
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.forms import form_data, mock_of
+from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.threads import keep_mocks
-from app.replay.stage import PlayedTurn, play, staged
+from app.replay.stage import staged
 from app.settings import Settings
 from app.testing.script import Call, Line, Script
 

@@ -14,11 +14,11 @@ from app.cli import command_line
 from app.composition import discover
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
 from app.plugins.lab.folder import LabFolder, lab_folder, written
+from app.plugins.lab.played_turn import PlayedTurn
 from app.plugins.lab.runs import CaseResult, LabRun, RunOrder, TurnResult, run_cases, summaries, table_lines
 from app.plugins.lab.variants import LabVariant
 from app.prices import read_prices
 from app.remote.yaml_file import parsed, validated
-from app.replay.stage import PlayedTurn
 from app.settings import Settings
 
 END = TurnEnd(is_active=False, dialog="planner")

@@ -93,11 +93,12 @@ class SqliteBackend(Backend):
 
     async def check(self, tables: Sequence[Tables]) -> None:
         """See `Backend`."""
-        path = self.path
+        # A new file, too, needs what opens it.
+        path, driver = self.path, self.driver
         if not path.is_file() or not path.stat().st_size:
             return
         try:
-            async with self.connect() as connection:
+            async with connect(str(path), driver=driver) as connection:
                 verdicts = await connection.execute("PRAGMA quick_check(1)")
                 if verdicts != [("ok",)]:
                     raise unusable(path, f"malformed: {verdicts[0][0]}")

@@ -45,7 +45,7 @@ async def test_a_model_judges(settings: Settings) -> None:
     assert run.agreement()["checks", "model"] == (2, 4)
     assert next(line for line in table_lines(run) if line.startswith("?")) == "? x (as set): not answered: Perhaps."
     system, asked = provider.bodies[0]["messages"]
-    assert system["content"] == prompt("lab_judge", "en")
+    assert system["content"] == prompt("lab/judge", "en")
     assert "The time is told." in asked["content"]
     assert "user: what time is it?" in asked["content"]
 

@@ -109,7 +109,8 @@ async def _perform(play: Play) -> list[Record]:
     with silence():
         async with staged(settings, speakers, models) as assistant:
             for turn in play.turns:
-                said = Turn(thread=THREAD, text=turn.text, lang=turn.lang, **play.who)
+                user, device = play.who.get("user"), play.who.get("device", "")
+                said = Turn(thread=THREAD, text=turn.text, lang=turn.lang, user=user, device=device)
                 async for _ in assistant.play(said):
                     pass
             return await assistant.records(THREAD)

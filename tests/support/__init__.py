@@ -8,16 +8,16 @@ Conversations: an assistant, and what its models say: `scripted_assistant`, `fak
 The stand-in: its room and its tables: `rules`, `rules_prompt`, `standin_table`, `standin_fresh`, `opening_table`,
     `standin_calls`, `sampling`, `made_inputs`.
 
-Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `remote_files`, `errands`; the forms in which providers take
+Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `errands`; the forms in which providers take
     them, and arguments as models write them: `tool_dialects`, `written_arguments`.
 
-Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_server`, `mcp_server`, `odd_mcp_server`,
+Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_server`,
     `search_servers`, `notification_server`, `pdf_file`, `postgres_server`, `worker_fleet`, `trace_receiver`.
 
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
     `telegram_limits`, `telegram_flood`, `telegram_pacing`, `telegram_chats`, `telegram_people`, `busy_chats`.
 
-Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`, `killable_graph`,
+Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`,
     `killable_bot`, `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
     `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`, `chromium`.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from app.agent_files.mocks import Mock
+from app.mocks import Mock
 from app.plugins.lab.cards import Queries
 from app.plugins.lab.cases import Case
 from app.plugins.lab.desk_session import DeskSession

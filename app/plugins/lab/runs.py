@@ -13,8 +13,8 @@ from pydantic import Field, field_validator
 
 from agents.errors import UsageError
 from agents.events import TurnStart
-from app.agent_files.mocks import Mock
 from app.assistant import Assistant
+from app.mocks import Mock
 from app.plugins.lab.cases import Case, Difference
 from app.plugins.lab.folder import LabFolder, lab_folder, named_after
 from app.plugins.lab.live import Tell
@@ -22,8 +22,8 @@ from app.plugins.lab.played_turn import play
 from app.plugins.lab.variants import LabVariant, ask, staged_as
 from app.presentation.listing import table_of
 from app.prices import Price
-from app.remote.yaml_file import FilePart
 from app.settings import Settings
+from app.yaml_file import FilePart
 from prompts import prompt
 
 MOST_TIMES, MOST_VARIANTS = 20, 6

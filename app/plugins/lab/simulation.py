@@ -16,8 +16,8 @@ from app.plugins.lab.folder import lab_folder, named_after
 from app.plugins.lab.live import Tell
 from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.variants import LabVariant, ask, staged_as
-from app.remote.yaml_file import FilePart
 from app.settings import Settings
+from app.yaml_file import FilePart
 from prompts import FALLBACK, prompt
 
 MOST_TALKS, MOST_TURNS = 1_000, 200

@@ -7,10 +7,10 @@ from typing import Any
 from agents.errors import UsageError
 from agents.memory.feedback import Rating
 from agents.memory.inbox import TranscriptLine
-from app.agent_files.mocks import recorded_mocks
 from app.assistant import Assistant
 from app.assistant.recording import Decided, Record, Step, line_of
 from app.composition import discover_checked
+from app.mocks import recorded_mocks
 from app.plugins.lab.cases import case_of
 from app.plugins.lab.folder import lab_folder, named_after
 from app.plugins.lab.played_turn import PlayedTurn, play

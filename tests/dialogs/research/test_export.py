@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.agent_files.mocks import recorded_mocks, with_mocks
+from app.mocks import recorded_mocks, with_mocks
 from app.replay.trace_test import rehearse, trace_test
 from app.testing import Chat
 from app.testing.script import Call

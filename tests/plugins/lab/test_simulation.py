@@ -18,8 +18,8 @@ from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.runs import RunOrder, run_cases, summaries, table_lines
 from app.plugins.lab.simulation import SimulatedUser, Talks, UserWish, simulate
 from app.plugins.lab.variants import LabVariant
-from app.remote.yaml_file import parsed, validated
 from app.settings import Settings
+from app.yaml_file import parsed, validated
 from prompts import card
 from tests.support.rules import RulesModel
 

@@ -9,11 +9,11 @@ from fastapi.responses import HTMLResponse
 
 import observers
 from agents.events import trace
-from app.agent_files import AgentFile
-from app.agent_files.mocks import Mock
+from app.agent_file import AgentFile
 from app.doors.http.answers import Answers
 from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.router import add_talk
+from app.mocks import Mock
 from app.plugins.lab.agents import agent_of, available_tools
 from app.plugins.lab.drawing import drawing
 from app.plugins.lab.pages.visit import Nested, Text, Visiting, led_to, new_router

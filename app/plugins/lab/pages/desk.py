@@ -10,7 +10,7 @@ from app.plugins.lab.desk_export import jsonl_of
 from app.plugins.lab.desk_session import DeskCall, DeskSession
 from app.plugins.lab.forms import arguments_of
 from app.plugins.lab.pages.visit import FileName, LabVisit, Nested, Number, Text, Visiting, as_file, led_to, new_router
-from app.remote.yaml_file import validated
+from app.yaml_file import validated
 from prompts import languages
 
 router = new_router()

@@ -20,7 +20,7 @@ from app.plugins.lab.pages.visit import FileName, Nested, Number, Text, Visiting
 from app.plugins.lab.runs import LabRun, RunOrder, Verdict, judge_result, latest, run_files, summaries
 from app.plugins.lab.simulation import Talks, simulate
 from app.plugins.lab.threads import keep_case as keep_thread
-from app.remote.yaml_file import MisfitValue, parsed, validated
+from app.yaml_file import MisfitValue, parsed, validated
 
 router = new_router()
 Written = Literal["cases", "users"]

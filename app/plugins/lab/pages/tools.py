@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Form, HTTPException, Query, Response
 from pydantic import AfterValidator
 
-from app.agent_files.mocks import TYPES, Mock, MockOutcome
+from app.mocks import TYPES, Mock, MockOutcome
 from app.plugins.lab.cards import card_text, draft_file, effect, queries_of
 from app.plugins.lab.folder import named_after
 from app.plugins.lab.forms import mock_of

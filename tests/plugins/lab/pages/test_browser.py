@@ -11,11 +11,11 @@ from playwright.async_api import FilePayload, Page, expect
 
 from agents.language.tool_ranker.ranker import ToolRanker
 from agents.memory.feedback import ShownTurn
-from app.agent_files.mocks import Mock
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
+from app.mocks import Mock
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.simulation import SimulatedUser
 from app.settings import Settings

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from agents.memory.feedback import ShownTurn
-from app.agent_files.mocks import Mock, MockOutcome
 from app.assistant import Assistant, Turn
+from app.mocks import Mock, MockOutcome
 from app.plugins.lab.cases import Case, CaseTurn, Expected
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.pages.router import PAGES
@@ -22,8 +22,8 @@ from app.plugins.lab.runs import CaseResult, LabRun
 from app.plugins.lab.thread_search import ThreadQuery, ThreadSearch
 from app.plugins.lab.threads import view
 from app.plugins.lab.turn_notes import notes_of
-from app.remote.yaml_file import read_yaml
 from app.settings import Settings
+from app.yaml_file import read_yaml
 from prompts import table
 from tests.plugins.lab.pages.conftest import BY_PAGE, LAB, OTHER_LAB, visiting
 from tests.support.http_door import SHOP, served
@@ -222,7 +222,7 @@ async def test_files_are_read_beside_the_loop(
         threads.append(threading.current_thread())
         return read_yaml(text, aliases=aliases)
 
-    monkeypatch.setattr("app.remote.yaml_file.read_yaml", read)
+    monkeypatch.setattr("app.yaml_file.read_yaml", read)
     for path in ("runs", "run?name=one", "file?kind=cases&name=hello", "mocks", "mock?name=clock", "desk"):
         assert (await lab.get(f"/lab/{path}")).status_code == 200
     assert len(threads) == 5

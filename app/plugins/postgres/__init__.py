@@ -7,7 +7,8 @@ import typer
 from agents.memory.backend import Backend
 from agents.plugin import Plugin
 from app.assistant import Assistant
-from app.plugins.postgres.playing import SCHEMES, PostgresSettings, open_handing, worker
+from app.plugins.postgres import playing
+from app.plugins.postgres.playing import SCHEMES, PostgresSettings
 from app.process.extras import load_extra
 from app.settings import Settings
 
@@ -21,10 +22,10 @@ def backend(_: PostgresSettings, url: str) -> Backend:
 
 def door(settings: PostgresSettings, application: Settings) -> AbstractAsyncContextManager[Assistant] | None:
     """Return the assistant of a door that hands its turns to workers, where WORKERS says so."""
-    return open_handing(application) if settings.workers else None
+    return playing.open_handing(application) if settings.workers else None
 
 
 commands = typer.Typer()
-commands.command()(worker)
+commands.command()(playing.worker)
 
 plugin = Plugin(settings=PostgresSettings, storage=dict.fromkeys(SCHEMES, backend), command_line=commands, door=door)

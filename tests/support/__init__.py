@@ -21,6 +21,6 @@ Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`
     `killable_bot`, `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
     `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`, `chromium`.
 
-The repository itself: `pages`, `places`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,
+The repository itself: `pages`, `places`, `parts`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,
     `reference`, `size`, `changed_tests`, `core_branches`, `screenshots`, `transcripts`, `strong_model`.
 """

@@ -34,11 +34,9 @@ MODULES: Mapping[str, Sequence[str]] = {
     "setup": ("setup",),
     "installation": ("graph", "calibrate", "check"),
     "starter": ("new",),
-    "migration": ("migrate", "rekey", "compact"),
-    "worker": ("worker",),
+    "migration": ("migrate", "compact"),
     "serve": ("serve",),
     "tools": ("tools",),
-    "lab": ("lab",),
     "document_index": ("index",),
 }
 """The modules of `app/cli/` with their commands or groups of commands: what one needs is imported for no other."""

@@ -10,7 +10,7 @@ from agents.errors import UsageError
 from agents.memory.thread_list import MOST_LISTED, thread_page
 from app.assistant.short_term_memory import contents
 from app.cli.invocation import Thread
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 from app.presentation.listing import history_lines, note_lines, thread_lines
 from app.presentation.texts import say
 from app.settings import read_settings
@@ -26,7 +26,7 @@ async def threads(
 ) -> CommandResult:
     """List the threads, the one last written to first."""
     lang = (settings := read_settings()).app_lang
-    async with open_database(settings.database_url, reads=True, key=settings.database_key) as memory:
+    async with backend_of(settings.database_url).open(reads=True) as memory:
         page = await thread_page(memory.transcript, user, words=words, before=before, most=limit)
     lines = thread_lines(page.rows) if page.rows else [say("no_threads", lang)]
     if page.next is not None:
@@ -37,7 +37,7 @@ async def threads(
 async def history(thread: Thread) -> CommandResult:
     """Show what was said in a thread."""
     lang = (settings := read_settings()).app_lang
-    async with open_database(settings.database_url, reads=True, key=settings.database_key) as memory:
+    async with backend_of(settings.database_url).open(reads=True) as memory:
         lines = await memory.transcript.lines(thread)
         if not lines and await memory.saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
             raise UsageError(say("no_thread", lang, thread=repr(thread)))
@@ -47,6 +47,6 @@ async def history(thread: Thread) -> CommandResult:
 async def notes() -> CommandResult:
     """List what was passed on to a person."""
     lang = (settings := read_settings()).app_lang
-    async with open_database(settings.database_url, reads=True, key=settings.database_key) as memory:
+    async with backend_of(settings.database_url).open(reads=True) as memory:
         notes = await memory.notes.all()
     return CommandResult([asdict(note) for note in notes], note_lines(notes) if notes else [say("no_notes", lang)])

@@ -4,14 +4,14 @@ Every speaker is two nodes, `<name>` and `<name>.tools`; every observer one node
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.types import Checkpointer, Command
+from langgraph.types import Checkpointer, Command, Overwrite
 
 from agents.conversation.gate import Gate, trained_gate
 from agents.conversation.prompt import Prompting
@@ -25,7 +25,7 @@ from agents.nodes.speaker import AgentNode
 from agents.nodes.summary import sum_up, summary_due
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import UndoNode
-from agents.state import SUPERVISOR, State, holder_of, messages_of, updated
+from agents.state import REDUCED, SUPERVISOR, State, holder_of, messages_of, updated
 from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import shelves
@@ -33,6 +33,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
 Node = Callable[[State, Runtime[Context]], Awaitable[Mapping[str, object]]]
+Step = Callable[[State, Runtime[Context]], Awaitable[Command[str]]]
 
 
 class Edges:
@@ -129,16 +130,54 @@ class GraphBuilder:
     def __init__(self) -> None:
         self.graph = StateGraph(State, context_schema=Context)
         self.graph.add_edge(START, "route")
+        self.listeners: dict[str, Step] = {}
+        """The steps of speakers that may begin in the step that decides on them."""
 
-    def add(self, name: str, node: Node, choose: Callable[[State], list[str]], targets: Sequence[str]) -> None:
-        """Add a node, and the function that chooses among the targets by the state that the node leaves."""
+    def add(
+        self,
+        name: str,
+        node: Node,
+        choose: Callable[[State], list[str]],
+        targets: Sequence[str],
+        *,
+        decides: bool = False,
+    ) -> Step:
+        """Add a node, and the function that chooses among the targets by the state that the node leaves.
+
+        A node that `decides` does nothing else: a speaker that it chooses alone begins in the same step.
+        """
 
         # For LangGraph an edge would be a task of its own, which reads the whole state once more.
         async def step(state: State, runtime: Runtime[Context]) -> Command[str]:
+            if failures := runtime.context.failures:
+                raise failures.pop()
             update = await node(state, runtime)
-            return Command(update=update, goto=choose(updated(state, update)))
+            after = updated(state, update)
+            chosen = choose(after)
+            listener = self.listeners.get(chosen[0]) if decides and len(chosen) == 1 else None
+            # What was said is shown when its step is stored, and nobody waits for a model until then.
+            if listener is None or ("said" in update and after["said"]):
+                return Command(update=update, goto=chosen)
+            return await _listened(listener, Command(update=update, goto=chosen), after, runtime)
 
         self.graph.add_node(name, step, destinations=(*targets,))
+        return step
+
+
+async def _listened(listener: Step, decided: Command[str], state: State, runtime: Runtime[Context]) -> Command[str]:
+    """Let a speaker begin in the step that has decided on it: a kill makes both again, so neither is stored alone."""
+    context, update = runtime.context, cast(dict[str, object], decided.update)
+    context.decided.update(update)
+    try:
+        reply = await listener(state, runtime)
+    except Exception as failure:
+        # The step of its own raises it, behind what was decided.
+        context.failures.append(failure)
+        return decided
+    written = cast(dict[str, object], reply.update)
+    after = cast(dict[str, Any], updated(state, written))
+    merged = {key: Overwrite(after[key]) if key in REDUCED else after[key] for key in {**update, **written}}
+    return Command(update=merged, goto=reply.goto)
 
 
 def build_graph(
@@ -163,9 +202,12 @@ def build_graph(
     pre_checks = [f"{name}.pre_check" for name in watchers]
     aside = ["ask", "settle", "shortcut", "undo"]
     builder = GraphBuilder()
-    builder.add("route", router, edges.after_route, [END, *aside, *everyone, *hands, *pre_checks])
-    builder.add("verdict", VerdictNode(speakers, direct=direct_switch), edges.to_listener, everyone)
-    builder.add("settle", finish_turn, edges.to_listener, [END, *everyone])
+    # A speaker that begins in their step leads on from there.
+    spoken = ["settle", "summary", *hands, *(f"{name}.post_check" for name, it in observers.items() if it.post_check)]
+    begun = [END, *everyone, *spoken]
+    builder.add("route", router, edges.after_route, [*begun, *aside, *pre_checks], decides=True)
+    builder.add("verdict", VerdictNode(speakers, direct=direct_switch), edges.to_listener, begun, decides=True)
+    builder.add("settle", finish_turn, edges.to_listener, begun, decides=True)
     builder.add("ask", InterruptNode(speakers), edges.after_asking, ["ask", *everyone, *hands])
     builder.add("undo", UndoNode(speakers), edges.to_listener, [END, *everyone])
     builder.add("shortcut", shortcut, edges.after_shortcut, [END, "ask", *everyone])
@@ -187,6 +229,8 @@ def _add_speaker(builder: GraphBuilder, edges: Edges, asked: AgentNode, calls: T
     checks = [f"{check}.post_check" for check in speaker.observers if edges.observers[check].post_check]
     after = [END, tools, "settle", "summary", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
-    builder.add(name, asked, edges.after_speaking(speaker), after)
+    step = builder.add(name, asked, edges.after_speaking(speaker), after)
+    # An agent graph has a journal, which goes on where it was.
+    builder.listeners |= {name: step} if speaker.agent is None else {}
     leads_to = [it.name for it in edges.speakers] if speaker.is_supervisor else [name, SUPERVISOR]
     builder.add(tools, calls, edges.after_tools, [END, "ask", "settle", "undo", *leads_to])

@@ -3,15 +3,14 @@
 Every speaker is two nodes, `<name>` and `<name>.tools`; every observer one node for each of its checks.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.types import Checkpointer, Command, Overwrite
+from langgraph.types import Checkpointer
 
 from agents.conversation.gate import Gate, trained_gate
 from agents.conversation.prompt import Prompting
@@ -22,18 +21,17 @@ from agents.nodes.route import Router
 from agents.nodes.settle import FinishTurn
 from agents.nodes.shortcut import ShortcutNode
 from agents.nodes.speaker import AgentNode
+from agents.nodes.step import GraphBuilder
 from agents.nodes.summary import sum_up, summary_due
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import UndoNode
-from agents.state import REDUCED, SUPERVISOR, State, holder_of, messages_of, updated
+from agents.state import SUPERVISOR, State, holder_of, messages_of
 from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
-Node = Callable[[State, Runtime[Context]], Awaitable[Mapping[str, object]]]
-Step = Callable[[State, Runtime[Context]], Awaitable[Command[str]]]
 
 
 class Edges:
@@ -122,62 +120,6 @@ class Edges:
             return []
         scene = scene_of(speaker, state, self.speakers)
         return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
-
-
-class GraphBuilder:
-    """The nodes in the making; each chooses the next ones itself."""
-
-    def __init__(self) -> None:
-        self.graph = StateGraph(State, context_schema=Context)
-        self.graph.add_edge(START, "route")
-        self.listeners: dict[str, Step] = {}
-        """The steps of speakers that may begin in the step that decides on them."""
-
-    def add(
-        self,
-        name: str,
-        node: Node,
-        choose: Callable[[State], list[str]],
-        targets: Sequence[str],
-        *,
-        decides: bool = False,
-    ) -> Step:
-        """Add a node, and the function that chooses among the targets by the state that the node leaves.
-
-        A node that `decides` does nothing else: a speaker that it chooses alone begins in the same step.
-        """
-
-        # For LangGraph an edge would be a task of its own, which reads the whole state once more.
-        async def step(state: State, runtime: Runtime[Context]) -> Command[str]:
-            if failures := runtime.context.failures:
-                raise failures.pop()
-            update = await node(state, runtime)
-            after = updated(state, update)
-            chosen = choose(after)
-            listener = self.listeners.get(chosen[0]) if decides and len(chosen) == 1 else None
-            # What was said is shown when its step is stored, and nobody waits for a model until then.
-            if listener is None or ("said" in update and after["said"]):
-                return Command(update=update, goto=chosen)
-            return await _listened(listener, Command(update=update, goto=chosen), after, runtime)
-
-        self.graph.add_node(name, step, destinations=(*targets,))
-        return step
-
-
-async def _listened(listener: Step, decided: Command[str], state: State, runtime: Runtime[Context]) -> Command[str]:
-    """Let a speaker begin in the step that has decided on it: a kill makes both again, so neither is stored alone."""
-    context, update = runtime.context, cast(dict[str, object], decided.update)
-    context.decided.update(update)
-    try:
-        reply = await listener(state, runtime)
-    except Exception as failure:
-        # The step of its own raises it, behind what was decided.
-        context.failures.append(failure)
-        return decided
-    written = cast(dict[str, object], reply.update)
-    after = cast(dict[str, Any], updated(state, written))
-    merged = {key: Overwrite(after[key]) if key in REDUCED else after[key] for key in {**update, **written}}
-    return Command(update=merged, goto=reply.goto)
 
 
 def build_graph(

@@ -84,10 +84,6 @@ class State(Plain, total=False):
     """What the user was told in this turn. Every node that says something adds to it; `route` begins it anew."""
 
 
-REDUCED = frozenset({"talks", "votes", "said"})
-"""The keys that an update adds to."""
-
-
 def updated(state: State, update: Mapping[str, object]) -> State:
     """Return the state as LangGraph keeps it once a node has written `update`."""
     after: dict[str, Any] = {**state}

@@ -14,6 +14,7 @@ import prompts
 from agents.conversation.gate import Gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
+from agents.plugin import Plugin
 from agents.toolkit.speaker import Silence, Speaker, Speakers
 from app.composition import discover, plugins_found
 from observers import Observer
@@ -69,14 +70,8 @@ def compiled(
     memory: Memory, speakers: Speakers, observers: Mapping[str, Observer], gate: Gate | None, direct_switch: bool = True
 ) -> Graph:
     """Return the graph of the speakers on a memory."""
-    graph = copy.copy(_compiled(Cast(speakers, observers), gate, direct_switch))
-    graph.checkpointer, graph.store = memory.saver, memory.store
-    return graph
-
-
-@lru_cache(maxsize=24)
-def _compiled(staff: Cast, gate: Gate | None, direct_switch: bool) -> Graph:
-    return build_graph(staff.speakers, staff.observers, saver=None, store=None, gate=gate, direct_switch=direct_switch)
+    options = {"gate": gate, "direct_switch": direct_switch}
+    return built_once(speakers, observers, saver=memory.saver, store=memory.store, **options)
 
 
 def checked_once(faults: Find) -> Find:
@@ -97,7 +92,7 @@ def checked_once(faults: Find) -> Find:
 def built_once(
     speakers: Speakers, observers: Mapping[str, Observer], *, saver: Any, store: Any, **options: Any
 ) -> Graph:
-    """Take the place of `build_graph` ."""
+    """Take the place of `build_graph`."""
     if not _are_prompts_shipped():
         return build_graph(speakers, observers, saver=saver, store=store, **options)
     graph = copy.copy(_built(Cast(speakers, observers), tuple(options.items())))
@@ -109,7 +104,7 @@ def _are_prompts_shipped() -> bool:
     return prompts.FOLDER == SHIPPED and not prompts.EXTENSIONS
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=24)
 def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
     return build_graph(staff.speakers, staff.observers, saver=None, store=None, **dict(options))
 
@@ -149,12 +144,12 @@ def nodes_once(tool_node: MakeNode) -> MakeNode:
     return node
 
 
-def commands_once(application: Callable[[], T], of_dialogs: Callable[[], Sequence[object]]) -> Callable[[], T]:
-    """Return a replacement for `application` that puts the commands of the same dialogs together once."""
+def commands_once(application: Callable[[], T], brought: Callable[[], Mapping[str, Plugin]]) -> Callable[[], T]:
+    """Return a replacement for `application` that puts the commands of the same plug-ins together once."""
     made: dict[tuple[int, ...], tuple[T, Sequence[object]]] = {}
 
     def commands() -> T:
-        parts = of_dialogs()
+        parts = [plugin.command_line for plugin in brought().values()]
         key = tuple(map(id, parts))
         if key not in made:
             made[key] = application(), parts

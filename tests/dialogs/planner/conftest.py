@@ -9,11 +9,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.assistant import Assistant
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.dialogs.planner.room import Room
-from tests.doors.telegram.conftest import door, world
 
-__all__ = ["door", "world"]
 NOW = datetime(2026, 11, 20, 9, tzinfo=ZoneInfo("UTC"))
 
 

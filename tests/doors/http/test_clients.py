@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agents.errors import ModelUnavailable
-from agents.models.script import Call, Script
 from app.assistant import Assistant
+from app.testing.script import Call, Script
 from tests.doors.http.test_examples import output_of
 from tests.doors.http.test_structured import WRITE
 from tests.support.http_door import served

@@ -92,7 +92,10 @@ async def test_a_dialog_that_is_stopped_in_its_first_step_has_begun(assistant: A
     await play_until(assistant, "Start a to-do list", word("shall"))
     state = await values(assistant)
     assert (state["dialog"], state["is_active"], state["turn"]) == ("planner", False, 1)
-    assert [message.text for message in state["talks"]["planner"]["messages"][1:]] == ["Start a to-do list", "What shall"]
+    assert [message.text for message in state["talks"]["planner"]["messages"][1:]] == [
+        "Start a to-do list",
+        "What shall",
+    ]
     assert await open_calls(assistant) == []
     del script.gates["planner"]
     assert messages(await play(assistant, "milk please")) == [("planner", "Noted.", False)]

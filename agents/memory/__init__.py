@@ -55,7 +55,10 @@ CREATE INDEX inbox_recent ON inbox (user, id);
 ALTER TABLE feedback ADD COLUMN word TEXT NOT NULL DEFAULT '';
 """
 """The messages of a user, the newest first: a page of a list reads no more than it shows. A word beside a sign."""
-TABLES = (Tables(ENGINE, ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST, RECENT)),)
+PACKED = "ALTER TABLE records ADD COLUMN packed BLOB;"
+"""What happened in a turn, packed: as a text it took half a page."""
+STEPS = ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST, RECENT, PACKED)
+TABLES = (Tables(ENGINE, STEPS),)
 SMALL = 16 * 1024 * 1024
 """Bytes of a file that forgetting writes anew: it takes a fraction of a second for which nobody else writes."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]

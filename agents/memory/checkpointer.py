@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
-from langgraph.checkpoint.serde.types import ERROR
+from langgraph.checkpoint.serde.types import ERROR, TASKS
 from langgraph.checkpoint.sqlite.utils import search_where
 from langgraph.constants import START
 
@@ -37,6 +37,8 @@ WITHIN = "\x1f"
 """Follows a thread's name in the names of the threads that are part of it."""
 READ = "read"
 """In the configuration of a run, the latest checkpoint: whoever holds the thread has read it, and nobody writes."""
+LEADS_ON = ("branch:to:", "join:", START, TASKS)
+"""How the channels begin of which one has a value as long as a turn has steps before it."""
 BEGUN = {START, "branch:to:route"}
 """The channels of which one has a value until `route` is over; a turn makes again from its input what came so far."""
 
@@ -88,6 +90,8 @@ STEPS = f"""
 DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id IN (
     SELECT parent_checkpoint_id FROM checkpoints WHERE {HERE} AND source = 'loop')
 """
+# What is left of a turn takes the place of all its steps.
+ONLY = f"UPDATE checkpoints SET source = 'input' WHERE {HERE} AND checkpoint_id = ?3"
 OLD = f"""
 DELETE FROM checkpoints WHERE {HERE} AND position <= (
     SELECT position FROM checkpoints WHERE {HERE} ORDER BY position DESC LIMIT 1 OFFSET ?3)
@@ -138,9 +142,9 @@ SELECT ?2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type,
 class Saver(BaseCheckpointSaver[int]):
     """Keep the checkpoints of the last turns of each thread; the latest is the one that was written last.
 
-    With `keep="all"` every checkpoint stays. With a number of turns, the steps of a turn go when the next one begins,
-    and the oldest turn goes with them. So pending work at the end of a turn stays with that turn. Graphs with a
-    `DeltaChannel` need "all", because such a channel is read from the steps. Raises ValueError for any other `keep`.
+    With `keep="all"` every checkpoint stays. With a number of turns, the steps of a turn go at its end, or when the
+    next one begins, and then the oldest turn goes, too. So pending work at the end of a turn stays with it. Graphs with
+    a `DeltaChannel` need "all", because such a channel is read from the steps. Raises ValueError for any other `keep`.
 
     The latest checkpoint is not the one with the highest id: ids come from the clock, and a process whose clock is
     behind would answer a turn that the next turn does not know.
@@ -209,7 +213,7 @@ class Saver(BaseCheckpointSaver[int]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint; the first one of a turn drops what earlier turns no longer need."""
+        """Save a checkpoint; the first one of a turn drops what earlier turns do not need, the last one its steps."""
         place, parent = _place(config), get_checkpoint_id(config)
         # The first checkpoint of a turn that is saved takes the place of its input.
         unsaved, _ = self._unsaved.pop(place, ("", None))
@@ -224,6 +228,9 @@ class Saver(BaseCheckpointSaver[int]):
                 yield _statement(STEPS, *place)
                 yield _statement(OLD, *place, self.keep + 1)
                 yield from (_statement(sql, place[0]) for sql in (INNER, ORPHANS))
+            elif self.keep != "all" and not place[1] and not _leads_on(checkpoint):
+                yield _statement(STEPS, *place)
+                yield _statement(ONLY, *place, checkpoint["id"])
             if blocks:
                 yield partial(self._put_blocks, place[0], blocks)
 
@@ -348,6 +355,11 @@ class Saver(BaseCheckpointSaver[int]):
 
 def _statement(sql: str, *values: object) -> Step:
     return lambda database: database.execute(sql, values)
+
+
+def _leads_on(checkpoint: Checkpoint) -> bool:
+    """Tell whether a step follows a checkpoint."""
+    return any(name.startswith(LEADS_ON) and value for name, value in checkpoint["channel_values"].items())
 
 
 def _clearing(thread: str) -> tuple[Step, Step]:

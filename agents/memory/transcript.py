@@ -5,6 +5,7 @@ Functions that take a database run in the thread of a connection, inside a trans
 
 import json
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from agents.errors import UsageError
 from agents.memory import gate_log, updates
 from agents.memory.connection import Connection, Session, Work
 from agents.memory.inbox import InboxEntry, RecentThread, Status, ThreadInfo, TranscriptLine, now_ms, storable
+from agents.memory.packing import inflated
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
 # So the text is on disk once, and `line` also says where the lines of the message begin.
@@ -91,13 +93,13 @@ LATEST = """
 SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
     WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
 """
-# A message that was tried again has a line for each try.
+RECORDED = "SELECT record, packed FROM records WHERE letter = ?"
 RECORD = """
-INSERT INTO records (letter, record) VALUES (?, ?)
-ON CONFLICT (letter) DO UPDATE SET record = records.record || '\n' || excluded.record
+INSERT INTO records (letter, record, packed) VALUES (?, '', ?)
+ON CONFLICT (letter) DO UPDATE SET record = '', packed = excluded.packed
 """
 RECORDS = """
-SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record FROM inbox
+SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record, records.packed FROM inbox
 LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
 WHERE inbox.thread = ?1 AND (?2 IS NULL OR inbox.message_id = ?2) ORDER BY inbox.turn = 0, inbox.turn, inbox.id
 """
@@ -156,6 +158,18 @@ def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]
             written[key] -= 1
     database.execute(CLOSE, (entry.status, entry.turn, first, row))
     return int(row)
+
+
+def _record(database: Session, letter: int, record: str) -> None:
+    """Add a line to the record of a message: one that was tried again has a line for each try."""
+    earlier = database.execute(RECORDED, (letter,)).fetchone()
+    lines = [_unpacked(*earlier), record] if earlier else [record]
+    database.execute(RECORD, (letter, zlib.compress("\n".join(filter(None, lines)).encode(), 1)))
+
+
+def _unpacked(record: str | None, packed: bytes | None) -> str | None:
+    # Older files have the text itself.
+    return inflated(packed).decode() if packed else record
 
 
 def append_told(database: Session, thread: str, line: TranscriptLine) -> TranscriptLine:
@@ -282,7 +296,7 @@ class Transcript:
         def close(database: Session) -> None:
             row = _close(database, replace(entry, status=status, turn=turn), lines)
             if record is not None and turn <= RECORDED_TURNS:
-                database.execute(RECORD, (row, storable(record)))
+                _record(database, row, storable(record))
             if guess is not None:
                 gate_log.log(database, entry.thread, row, guess)
             if deletion is not None:
@@ -343,7 +357,7 @@ class Transcript:
     async def records(self, thread: str, message_id: str | None = None) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages, or of one; the record has a line for each try."""
         rows = await self._connection.execute(RECORDS, (storable(thread), message_id))
-        return [(id, text, record) for id, text, record in rows]
+        return [(id, text, _unpacked(*record)) for id, text, *record in rows]
 
     async def guesses(self, model: str) -> list[gate_log.Logged]:
         """Return the gate's guesses with these weights, and their outcomes, oldest first."""

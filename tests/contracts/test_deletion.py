@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.deletion import copy_without, deletable, look_at, naming
+from tests.support.parts import EVERY_PART
 
 
 @pytest.mark.slow
@@ -21,3 +22,9 @@ def test_nothing_else_needs_it(name: str, tmp_path: Path) -> None:
     assert f"  {name} " not in look.help
     assert look.unloaded == ""
     assert naming(name, tmp_path) == []
+
+
+@pytest.mark.needs(*EVERY_PART)
+def test_every_part_is_listed() -> None:
+    """What is said of all parts together is tested only where they are all there; a new one has to be listed."""
+    assert sorted(EVERY_PART) == sorted(deletable())

@@ -37,6 +37,8 @@ FOLDERS = (
 PRODUCT = ("agents", "app", "dialogs", "observers", "prompts")
 HERE = "--here"
 """As the name: look at the copy in which the process runs."""
+# The process has started the application already.
+COLLECTING = ("--collect-only", "-qs", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
 
 
@@ -90,7 +92,7 @@ def _look() -> Look:
     _, listed, _ = _run("--help")
     collected = io.StringIO()
     with redirect_stdout(collected):
-        loading = pytest.main(["--collect-only", "-q", "-s", "-m", "not slow", "-p", "no:cacheprovider"])
+        loading = pytest.main([*COLLECTING, "-m", "not slow"])
     return Look(
         faults=faults,
         is_answering=bool(answer) if code == 0 else code == 2 and "LLM_MODEL" in error,

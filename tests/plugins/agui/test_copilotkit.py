@@ -15,14 +15,14 @@ from playwright.async_api import Page, async_playwright, expect
 
 from app.assistant import Assistant
 from app.testing.script import Script
-from tests.plugins.agui.test_agui import BEGIN, DELETION
+from tests.plugins.agui.test_runs import BEGIN, DELETION
 from tests.support.chromium import ARGS, CHROMIUM
 from tests.support.http_door import served
 from tests.support.node import NODE, needs_node, node
 
 # A machine that does much besides is slow, and no fault.
 expect.set_options(timeout=120_000)
-PACKAGES = os.environ.get("COPILOTKIT", "")
+PACKAGES = Path(os.environ.get("COPILOTKIT", "none")).absolute() / "node_modules"
 PAGE = """
 import { createRoot } from "react-dom/client";
 import { CopilotKitProvider, CopilotChat, useInterrupt } from "@copilotkit/react-core/v2";
@@ -64,11 +64,11 @@ server.listen(0, "127.0.0.1", () => console.log(server.address().port));
 @needs_node
 @pytest.mark.slow
 @pytest.mark.needs("planner")
-@pytest.mark.skipif(not PACKAGES, reason="COPILOTKIT names no folder with its packages")
+@pytest.mark.skipif(not PACKAGES.is_dir(), reason="COPILOTKIT names no folder with its packages")
 async def test_a_talk_in_its_chat(assistant: Assistant, script: Script, tmp_path: Path) -> None:
     """A question that is left changes nothing; the next one is answered, and its tool runs once."""
     script.add(supervisor=[BEGIN], planner=[*DELETION, "Left.", DELETION[-1], "Gone."])
-    (tmp_path / "node_modules").symlink_to(Path(PACKAGES).resolve() / "node_modules")
+    (tmp_path / "node_modules").symlink_to(PACKAGES)
     (tmp_path / "page.jsx").write_text(PAGE, "utf-8")
     await node(BUNDLE, tmp_path)
     async with served(assistant) as address, runtime(tmp_path, address) as url, async_playwright() as playwright:

@@ -26,7 +26,7 @@ from app.settings import Settings
 from benchmarks.report import Row, arguments, show
 
 SAYS = ("add milk and bread to my list", "remind me tomorrow at 9 to call mom", "what is on my list?")
-THREADS, PEOPLE, COPIES, ROUNDS = 100, 25, 200, 15
+THREADS, PEOPLE, COPIES, ROUNDS = 100, 25, 200, 9
 MARK = "of-"
 """Begins every name; the names of a copy begin with its number before it."""
 NUMBERS = ("line", "letter")
@@ -114,12 +114,14 @@ async def settle(path: Path) -> None:
 def multiply(path: Path, copies: int) -> None:
     """Add so many copies of every row of these people, with names and numbers of their own."""
     with closing(sqlite3.connect(path)) as database:
-        database.executescript(f"PRAGMA synchronous=OFF; CREATE TEMP TABLE copy (number INTEGER); {_numbers(copies)}")
+        database.executescript(f"PRAGMA synchronous=OFF; CREATE TEMP TABLE copy (at INTEGER); {_numbers(copies)}")
         names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
         for (table,) in names.fetchall():
             columns = database.execute(f"PRAGMA table_info({table})").fetchall()
             values = ", ".join(_copied(name, kind, is_key=bool(key)) for _, name, kind, _, _, key in columns)
-            database.execute(f"INSERT OR IGNORE INTO {table} SELECT {values} FROM {table}, copy")
+            # Whoever sits at the page is there once.
+            theirs = [f"WHERE {name} LIKE '%{MARK}%'" for _, name, *_ in columns if name in ("thread", "thread_id")]
+            database.execute(f"INSERT OR IGNORE INTO {table} SELECT {values} FROM {table}, copy {' '.join(theirs)}")
         database.commit()
 
 
@@ -132,8 +134,8 @@ def _numbers(copies: int) -> str:
 
 def _copied(name: str, kind: str, *, is_key: bool) -> str:
     if kind == "INTEGER" and (is_key or name in NUMBERS):
-        return f"{name} + number * {STRIDE}"
-    return f"replace({name}, '{MARK}', number || '{MARK}')" if kind == "TEXT" else name
+        return f"{name} + at * {STRIDE}"
+    return f"replace({name}, '{MARK}', at || '{MARK}')" if kind == "TEXT" else name
 
 
 @asynccontextmanager

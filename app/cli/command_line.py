@@ -20,7 +20,8 @@ from typer.main import get_command
 from agents.command_line import CommandResult
 from agents.errors import BrokenState, DatabaseError, UnusableDatabase
 from agents.language.text.clean import clean, safe_json
-from app.cli.invocation import Invocation, options_of, results_alone
+from app.cli.invocation import options_of, results_alone
+from app.cli.plugin_commands import PluginInvocation, brought
 from app.process.exit_codes import FAILED, FAULTS, INTERRUPTED, STORAGE, TERMINATED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
 
@@ -92,10 +93,13 @@ def application(name: str = "") -> TyperGroup:
         else:
             function = command.replace("-", "_")
             every.command(command)(getattr(module, f"{function}_" if iskeyword(function) else function))
-    plug_ins = {} if name in MODULE_OF and name != "setup" else _plugin_commands().brought()
-    for plugin in plug_ins.values():
-        if plugin.command_line:
-            every.add_typer(plugin.command_line)
+    is_ours = name in MODULE_OF and name != "setup"
+    plug_ins = brought(alone=is_ours)
+    for part in (plugin.command_line for plugin in plug_ins.values() if plugin.command_line):
+        if isinstance(part, typer.Typer):
+            every.add_typer(part)
+        elif not is_ours:
+            every.add_typer(import_module(part).command_line)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
     if "setup" in group.commands:
@@ -104,14 +108,10 @@ def application(name: str = "") -> TyperGroup:
     return group
 
 
-def _plugin_commands() -> Any:
-    return import_module("app.cli.plugin_commands")
-
-
 def _run(arguments: Sequence[str]) -> int:
     name = next(iter(arguments), "")
     group = application(name)
-    invocation: Invocation = Invocation() if name in MODULE_OF else _plugin_commands().PluginInvocation(name)
+    invocation = PluginInvocation(name)
     outcome = group.main([*arguments], PROGRAM, standalone_mode=False, obj=invocation)
     if asyncio.iscoroutine(outcome):
         with results_alone() if invocation.as_json else nullcontext():

@@ -1,7 +1,6 @@
 """The user's to-dos, notes, reminders, alarms and timers."""
 
 from dialogs import Dialog
-from dialogs.planner.command_line import command_line
 from dialogs.planner.commands import export, forget, greeting, today
 from dialogs.planner.store import TABLES, open_services
 from dialogs.planner.tools import day, notes, reminders, todos
@@ -35,7 +34,7 @@ dialog = Dialog(
     tables=TABLES,
     services=open_services,
     commands=[today],
-    command_line=command_line,
+    command_line="dialogs.planner.command_line",
     greeting=greeting,
     forget=forget,
     export=export,

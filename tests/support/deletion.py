@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -127,8 +128,10 @@ def _names(name: str, plugin: Plugin) -> list[str]:
     own = plugin.settings.model_fields.keys() - Settings.model_fields.keys() if plugin.settings else ()
     patterns += [rf"\b(?i:{setting})\b" for setting in own]
     if plugin.command_line:
-        commands = get_command(plugin.command_line)
-        names = [commands.name] if plugin.command_line.info.name else getattr(commands, "commands", [commands.name])
+        part = plugin.command_line
+        part = import_module(part).command_line if isinstance(part, str) else part
+        commands = get_command(part)
+        names = [commands.name] if part.info.name else getattr(commands, "commands", [commands.name])
         patterns += [rf"python -m app {command}\b" for command in names]
     return patterns
 

@@ -51,16 +51,16 @@ from app.settings import Settings, read_settings
 from app.yaml_file import parsed, validated
 from prompts import FALLBACK, card_file
 
-application = typer.Typer(name="lab", help="Look, try, judge, teach.")
+command_line = typer.Typer(name="lab", help="Look, try, judge, teach.")
 agents = typer.Typer(name="agent", help="Agents put together from tools, mocks, prompts and a model.")
-application.add_typer(agents)
-application.add_typer(desk_commands.application)
+command_line.add_typer(agents)
+command_line.add_typer(desk_commands.application)
 RunName = Annotated[str, typer.Argument(help="The run's file in the lab's folder runs.")]
 Model = Annotated[str, typer.Option(help="The model to ask (default: as it is set).")]
 Temperature = Annotated[float | None, typer.Option(help="Its temperature.")]
 
 
-@application.command()
+@command_line.command()
 async def thread(
     thread: Thread,
     *,
@@ -82,7 +82,7 @@ async def thread(
     return CommandResult({"thread": thread, "state": state, "turns": [view.plain() for view in turns]}, lines)
 
 
-@application.command()
+@command_line.command()
 async def find(
     *,
     words: Annotated[str, typer.Option(help="A piece of what was said, or of the thread's name.")] = "",
@@ -108,7 +108,7 @@ async def find(
     return CommandResult([vars(info) for info in infos], columns(rows) if rows else [])
 
 
-@application.command()
+@command_line.command()
 async def note(
     text: Annotated[str, typer.Argument(help="What to note; empty, and without labels: nothing more.")] = "",
     *,
@@ -126,7 +126,7 @@ async def note(
     return CommandResult({"thread": thread, "turn": turn, **noted.model_dump(mode="json")}, [])
 
 
-@application.command()
+@command_line.command()
 async def replay(thread: Thread, *, model: Model = "", temperature: Temperature = None) -> CommandResult:
     """Say the same to another model on an empty database; exit 1 if the trace differs."""
     settings = read_settings()
@@ -154,28 +154,28 @@ FileName = Annotated[str, typer.Argument(help="The file's, without .yaml.")]
 GivenFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file to take.")]
 
 
-@application.command("list")
+@command_line.command("list")
 async def list_files(kind: KindOfFile) -> CommandResult:
     """List the files of a kind, each with its first line."""
     every = {name: written(part).partition("\n")[0] for name, part in lab_folder().every(kind, KINDS[kind]).items()}
     return CommandResult(every, columns(every.items()) if every else [])
 
 
-@application.command()
+@command_line.command()
 async def save(kind: KindOfFile, name: FileName, file: GivenFile) -> CommandResult:
     """Keep a YAML file in the lab's folder, once it is found to be sound."""
     path = lab_folder().write(kind, name, parsed(given_text(file), KINDS[kind], str(file)))
     return CommandResult({kind: name}, [str(path)])
 
 
-@application.command()
+@command_line.command()
 async def delete(kind: KindOfFile, name: FileName) -> CommandResult:
     """Delete a file of the lab's folder."""
     lab_folder().delete(kind, name)
     return CommandResult({kind: name}, [])
 
 
-@application.command()
+@command_line.command()
 async def case(thread: Thread) -> CommandResult:
     """Keep a thread as a case: what was said, and its trace as what is expected."""
     settings = read_settings()
@@ -183,7 +183,7 @@ async def case(thread: Thread) -> CommandResult:
     return CommandResult({"case": name}, [str(lab_folder().path("cases", name))])
 
 
-@application.command()
+@command_line.command()
 async def table(
     file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="A CSV file to take.")] = None,
     *,
@@ -197,7 +197,7 @@ async def table(
     return CommandResult({"cases": names}, names)
 
 
-@application.command()
+@command_line.command()
 async def record(
     thread: Thread,
     *,
@@ -209,7 +209,7 @@ async def record(
     return CommandResult({"mocks": names}, names)
 
 
-@application.command()
+@command_line.command()
 async def mock(
     name: FileName,
     arguments: Annotated[str, typer.Argument(help="The arguments of a call, as JSON.")] = "{}",
@@ -222,7 +222,7 @@ async def mock(
     return CommandResult(plain, [kept.how(call.args)])
 
 
-@application.command()
+@command_line.command()
 async def run(
     names: Annotated[list[str], typer.Argument(metavar="CASE", help="Which cases (default: all).")] = [],  # noqa: B006
     *,
@@ -244,20 +244,20 @@ async def run(
     return _outcome(finished, FAILED if is_faulty else 0)
 
 
-@application.command()
+@command_line.command()
 async def outcome(run: RunName) -> CommandResult:
     """Show what came of a run."""
     return _outcome(lab_folder().read("runs", run, LabRun), 0)
 
 
-@application.command()
+@command_line.command()
 async def trend() -> CommandResult:
     """Show how many plays, and turns of each dialog, were good in the latest runs, oldest first."""
     lines = trend_lines(latest(lab_folder()))
     return CommandResult(lines, table_of(lines) if lines else [])
 
 
-@application.command()
+@command_line.command()
 async def verdict(
     run: RunName,
     place: Annotated[int, typer.Argument(min=0, help="Which result, from 0.")],
@@ -275,7 +275,7 @@ def _outcome(finished: LabRun, exit_code: int) -> CommandResult:
     return CommandResult(plain, table_lines(finished), exit_code)
 
 
-@application.command()
+@command_line.command()
 async def simulate(
     names: Annotated[list[str], typer.Argument(metavar="USER", help="Which users (default: all).")] = [],  # noqa: B006
     *,
@@ -292,7 +292,7 @@ async def simulate(
     return CommandResult(vars(simulation), simulation.lines(), FAILED if simulation.failures else 0)
 
 
-@application.command()
+@command_line.command()
 async def card(
     tool: Annotated[str, typer.Argument(help="Whose card.")],
     file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="Default: the page's draft.")] = None,

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 
-import typer
 from langchain_core.tools import BaseTool
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -16,7 +15,6 @@ from agents.memory.notices import NoticeSource
 from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
 from agents.toolkit.commands import CommandCall, SlashCommand
 from agents.toolkit.services import Services
-from app.plugins.seat.command import seat
 from app.plugins.seat.operator_chat import SeatChats
 from app.plugins.seat.seats import TABLES, Seats
 from app.plugins.seat.tool import call_a_person
@@ -101,16 +99,13 @@ async def forget(services: Services, thread: str, users: Collection[str]) -> Non
     await services.get(Seats).erase(thread, users)
 
 
-commands = typer.Typer()
-commands.command()(seat)
-
 plugin = Plugin(
     settings=SeatSettings,
     tables=TABLES,
     services=opened,
     tools=tools,
     commands=[SlashCommand(name="person", run=person, description=partial(sentence, "seat/phrases", "command"))],
-    command_line=commands,
+    command_line="app.plugins.seat.command",
     routes=("app.plugins.seat.paths", "app.plugins.seat.page"),
     notices=moved,
     forget=forget,

@@ -36,6 +36,10 @@ Note = Annotated[str, typer.Option(metavar="TEXT", help="What the assistant is t
 Force = Annotated[bool, typer.Option("--force", help="Take it even if somebody else holds it.")]
 
 
+command_line = typer.Typer()
+
+
+@command_line.command()
 async def seat(
     *,
     thread: OptionalThread = None,

@@ -15,8 +15,6 @@ from agents.memory import Memory
 from agents.memory.checkpointer import Saver
 from tests.support.tiny_graph import THREAD, count, graph, open_saver, say, words
 
-STEPS = 2
-"""Checkpoints of a turn that are saved: its input alone is not."""
 TEXTS = [f"word {number} {'abc def ' * (number % 7)}" for number in range(12)]
 
 
@@ -55,7 +53,15 @@ async def test_the_last_turns_are_kept_whole_and_the_others_go(path: Path, saver
     for text in TEXTS:
         await say(saver, text)
     assert await ends(saver) == [told(number) for number in (12, 11, 10, 9, 8)]
-    assert count(path, "checkpoints") == 4 + STEPS
+    assert count(path, "checkpoints") == 5
+
+
+async def test_a_turn_that_is_dropped_goes_alone(saver: Saver) -> None:
+    """What is left of an ended turn is one checkpoint; the turn before it is the last one then."""
+    for text in TEXTS[:3]:
+        await say(saver, text)
+    await saver.drop_last_turn(str(THREAD["configurable"]["thread_id"]))
+    assert await words(saver) == told(2)
 
 
 async def test_a_turn_can_be_gone_back_to_and_what_came_after_stays_readable(saver: Saver) -> None:

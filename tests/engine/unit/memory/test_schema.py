@@ -51,7 +51,7 @@ async def test_the_version_of_the_engine_stands_in_the_file(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         [(version,)] = connection.execute("PRAGMA user_version")
     connection.close()
-    assert version == 5
+    assert version == 6
     assert count(path, "plants") == 1
 
 

@@ -22,7 +22,6 @@ DOORS = {
     "prompt_toolkit",
     "telegram",
     "jeepney",
-    "rich.progress",
     "rich.markdown",
     "app.plugins.lab.commands",
 }

@@ -1,10 +1,13 @@
-"""The commands that a dialog brings: slash commands of every door, and commands of `python -m app`."""
+"""The commands that a dialog brings: slash commands of every door, and what its commands of `python -m app` work with.
 
-import os
-from collections.abc import Awaitable, Callable, Sequence
+What these return is in `agents/command_line.py`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Annotated, Protocol, cast
+from pathlib import Path
+from typing import Protocol, cast
 
 import typer
 
@@ -40,31 +43,6 @@ class SlashCommand:
     """Whether the menus of groups show it, too; else its answer is for the user alone, also where others read along."""
 
 
-def readable(text: str) -> str:
-    """Return an argument of the command line; bytes that are not UTF-8 could neither be stored nor sent."""
-    return os.fsencode(text).decode("utf-8", "replace")
-
-
-def name_given(value: str | None) -> str | None:
-    """Return a name as it can be stored. Raises BadParameter if the name is blank."""
-    if value is not None and not value.strip():
-        raise typer.BadParameter("a name is needed")
-    return value if value is None else readable(value)
-
-
-Name = Annotated[str, typer.Argument(callback=name_given)]
-Device = Annotated[str | None, typer.Option(callback=name_given, help="Only through this door, such as terminal.")]
-
-
-@dataclass(frozen=True)
-class CommandResult:
-    """The output of a command: `--json` prints the object, without it the lines are printed."""
-
-    object: object
-    lines: Sequence[str]
-    exit_code: int = 0
-
-
 class Installation(Protocol):
     """What the application puts into a command's `typer.Context.obj`."""
 
@@ -73,6 +51,30 @@ class Installation(Protocol):
 
     def services(self, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
         """Open the database and the services of every dialog; with `reads` the file need not be writable."""
+
+
+class Interview(Protocol):
+    """The operator at `setup`; a plug-in's sentences are those of `prompts/<lang>/<name>/setup.toml`, by their keys."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else is set up."""
+
+    def tell(self, key: str, **variables: object) -> None:
+        """Print a sentence."""
+
+    async def answer(self, key: str, *, is_secret: bool = False, **variables: object) -> str:
+        """Return the answer to a question. Raises EOFError, or UsageError if there is nobody to ask."""
+
+    async def agrees(self, key: str, **variables: object) -> bool:
+        """Ask a question to be answered with yes or no; raises as `answer`."""
+
+    def write(self, values: Mapping[str, str]) -> Path:
+        """Write settings to `.env`, and return where that is. Raises ConfigError: it cannot be written."""
+
+
+SetupStep = Callable[[Interview], Awaitable[bool]]
+"""Sets something up; False if that is not wanted, or cannot be done. Its docstring is the help of its option."""
 
 
 def installation_of(context: typer.Context) -> Installation:

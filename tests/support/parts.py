@@ -2,12 +2,19 @@
 
 EVERY_DIALOG = ("orders", "planner", "player", "profile", "recall", "research")
 EVERY_PLUGIN = (
+    "a2a",
     "agent_files",
     "agent_graphs",
+    "agui",
     "audit",
+    "encryption",
+    "lab",
+    "postgres",
     "remote_tools",
+    "ring",
     "seat",
     "standin",
+    "telegram",
     "telemetry",
     "usage",
 )

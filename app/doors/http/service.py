@@ -30,17 +30,16 @@ from app.assistant import Assistant
 from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader, plugins_found
-from app.composition.workers import open_for_door
-from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
+from app.composition.doors import open_for_door
+from app.doors.http import completions, event_paths, events, exchange, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
 from app.doors.http.callbacks import Callbacks
-from app.doors.http.lab import router as lab
 from app.doors.http.measures import Measures
 from app.doors.http.openai_form import error_of
 from app.doors.http.page import router as page
 from app.doors.http.page.guard import PageRoute, refused
 from app.doors.http.server import make_server
-from app.doors.visit import FAULTS
+from app.process.exit_codes import FAULTS
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
 from app.security.api_keys import Key
@@ -82,10 +81,18 @@ class Gate:
     """Stands before all paths: bounds bodies, numbers requests, measures them, and turns pages of other sites away."""
 
     def __init__(
-        self, app: ASGIApp, measures: CollectorRegistry, *, most: int, is_local: bool, origins: Collection[str]
+        self,
+        app: ASGIApp,
+        measures: CollectorRegistry,
+        *,
+        most: int,
+        is_local: bool,
+        front_ends: Collection[str],
+        origins: Collection[str],
     ) -> None:
-        self._app, self._is_local, self._origins = app, is_local, origins
-        self._most = {UPLOADS: MOST_UPLOADED, "/v1/": most, agui.PATH: most}
+        """`front_ends` are the paths that pages of the `origins` may call."""
+        self._app, self._is_local, self._front_ends, self._origins = app, is_local, front_ends, origins
+        self._most = {UPLOADS: MOST_UPLOADED, **dict.fromkeys(("/v1/", *front_ends), most)}
         self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
@@ -134,7 +141,7 @@ class Gate:
     def _allowed(self, path: str, headers: Headers) -> dict[str, str]:
         """Return the headers that let a page of one of the allowed origins read an answer; none for any other."""
         origin = headers.get("origin")
-        if path != agui.PATH or origin not in self._origins:
+        if path not in self._front_ends or origin not in self._origins:
             return {}
         return {
             "Access-Control-Allow-Origin": str(origin),
@@ -284,7 +291,7 @@ def make_app(
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> FastAPI:
-    """Return the application, with the lab if it is given the settings; it works within `serving`."""
+    """Return the application; it works within `serving`."""
     answers = Answers(assistant, [key.name for key in keys if key.allows("operate")])
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
@@ -295,23 +302,24 @@ def make_app(
     app.state.wrong_keys = HourlyCount(MOST_WRONG_KEYS)
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
-    app.state.measures, app.state.closing = measures, [answers]
-    for router in (turns.router, threads.router, completions.router, responses.router, agui.router):
+    app.state.measures = measures
+    for router in (turns.router, threads.router, completions.router, responses.router):
         app.include_router(router, dependencies=[exchange.allowed("talk")])
-    app.include_router(peers.make_router(assistant, answers, exchange.allowed("talk")))
     for router in (event_paths.router, page.router, operations):
         app.include_router(router)
     app.state.plugins = [import_module(name) for plugin in plugins_found().values() for name in plugin.routes]
-    for module in app.state.plugins:
-        if hasattr(module, "router"):
-            app.include_router(module.router)
-    app.state.links = [("operate", module.link) for module in app.state.plugins if hasattr(module, "link")]
+    brought = [module.router for module in app.state.plugins if hasattr(module, "router")]
+    for router in brought:
+        app.include_router(router)
     app.state.front_ends = settings.front_ends if settings else {}
-    if settings:
-        lab.add_to(app, settings)
     most = settings.history_bytes if settings else MOST_UPLOADED
     app.add_middleware(
-        Gate, measures=measures, most=most, is_local=not keys, origins=settings.allowed_origins if settings else ()
+        Gate,
+        measures=measures,
+        most=most,
+        is_local=not keys,
+        front_ends=[way.path for each in brought for way in each.routes if isinstance(way, exchange.FrontEndRoute)],
+        origins=settings.allowed_origins if settings else (),
     )
     return app
 
@@ -321,8 +329,7 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
     """Let an application work; at the end answers that run get some seconds to end."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.state.streams)
-        for part in app.state.closing:
-            stack.push_async_callback(part.close)
+        stack.push_async_callback(app.state.answers.close)
         for module in app.state.plugins:
             if hasattr(module, "serving"):
                 await stack.enter_async_context(module.serving(app))

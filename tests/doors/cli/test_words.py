@@ -17,8 +17,7 @@ from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import Visit
 from app.presentation.listing import state_of_talk
 from tests.doors.cli.conftest import Captured, Feed
-from tests.support.scripted_assistant import ROLES, stage
-from tests.support.telegram_people import Echo
+from tests.support.scripted_assistant import ROLES, Echo, stage
 
 pytestmark = pytest.mark.needs("profile")
 
@@ -63,6 +62,21 @@ async def test_threads_are_ones_own_and_known_by_their_first_line(tmp_path: Path
         names = await slash_commands.choices("new", visit(assistant, "a", "ann"))
         assert [*names] == ["a"]
         assert names["a"].endswith("  hello there")
+
+
+async def test_the_rest_of_ones_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/threads tells so many, and what tells those behind them; words look for a conversation."""
+    monkeypatch.setattr("app.doors.slash_commands.talk.MOST_TOLD", 2)
+    async with stage(tmp_path / "dialogs.db", Echo().models(ROLES)) as assistant:
+        for number in range(3):
+            async for _ in assistant.play(Turn(thread=f"t{number}", user="ann", text=f"call number {number}")):
+                pass
+        here = visit(assistant, "t0", "ann")
+        *told, more = (await slash_commands.run("threads", "", here, "en")).splitlines()
+        assert [line.split()[-1] for line in told] == ["t2", "t1"]
+        behind = await slash_commands.run("threads", more.rpartition(" ")[2], here, "en")
+        assert behind.endswith("  t0")
+        assert (await slash_commands.run("threads", "NUMBER 1", here, "en")).endswith("  t1")
 
 
 async def test_what_is_kept_is_written_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

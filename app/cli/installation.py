@@ -1,19 +1,18 @@
-"""Commands on the installation: `check`, `graph`, `notes`, and `calibrate`, which fits the gate to what was logged."""
+"""Commands on the installation: `check`, `graph`, and `calibrate`, which fits the gate to what was logged."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from typing import Annotated, Any
 
 import typer
 from langchain_core.tools import BaseTool
 
+from agents.command_line import CommandResult
 from agents.conversation.gate import weights
 from agents.conversation.scene import Observer
 from agents.errors import ConfigError, ContractError
-from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.calibration import calibrate as fit
@@ -27,26 +26,17 @@ from app.composition import (
     tables_of,
     unanswered,
 )
-from app.composition.databases import check_database, open_database
+from app.composition.databases import backend_of
 from app.composition.help_chain import check_help
 from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
-from app.doors.visit import USAGE
 from app.extensions import plugins, uninstalled
-from app.presentation.listing import note_lines, report_lines
+from app.presentation.listing import report_lines
 from app.presentation.texts import say
 from app.presentation.tool_card import faults, warnings
+from app.process.exit_codes import USAGE
 from app.settings import Settings, misspelt, read, read_settings
 from prompts import PromptError, languages, observer_file, translated
-
-
-async def notes() -> CommandResult:
-    """List what was passed on to a person."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        notes = await assistant.memory.notes.all()
-    lines = note_lines(notes) if notes else [say("no_notes", settings.app_lang)]
-    return CommandResult([asdict(note) for note in notes], lines)
 
 
 async def graph() -> None:
@@ -61,7 +51,7 @@ async def check() -> CommandResult:
     result = report(settings)
     if not result["faults"]:
         with _noting(result["faults"]):
-            await check_database(settings.database_url, tables_of(plugins_found()), settings.database_key)
+            await backend_of(settings.database_url).check(tables_of(plugins_found()))
     if not result["faults"]:
         left_out: list[ConfigError] = []
         broken_files: list[str] = []
@@ -82,7 +72,7 @@ Reset = Annotated[bool, typer.Option("--reset", help="Go back to the thresholds 
 async def calibrate(*, reset: Reset = False) -> CommandResult:
     """Fit the gate to the verdicts this installation has logged."""
     settings, model = read_settings(), weights()
-    async with open_database(settings.database_url, key=settings.database_key) as memory:
+    async with backend_of(settings.database_url).open() as memory:
         used = await load_thresholds(memory.store) or model.thresholds
         if reset:
             await memory.store.adelete(*THRESHOLDS_ITEM)
@@ -116,12 +106,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         chosen = settings.models()
         models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
-    # Nothing is opened before the block of a `with`; a key that cannot be used is refused now.
-    opening = partial(open_database, settings.database_url, key=settings.database_key)
-    checks: list[Callable[[], object]] = [partial(check_help, settings), opening]
-    for passes in checks:
-        with _noting(problems):
-            passes()
+    with _noting(problems):
+        check_help(settings)
     try:
         discovered, observers = discover()
         kinds = [plugin.settings for plugin in plugins_found().values() if plugin.settings]

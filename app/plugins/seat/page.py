@@ -8,15 +8,15 @@ from urllib.parse import quote, unquote
 from fastapi import Depends, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
+from pydantic import BaseModel, Field
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
+from agents.memory.thread_list import MOST_LISTED, thread_page
 from app.assistant import Assistant
-from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, having
-from app.doors.http.lab.threads import address_of as address_in_lab
-from app.doors.http.page.conversations import MOST_SEARCHED as MOST_LISTED
+from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, caller, having
 from app.doors.http.page.drawing import Drawing
-from app.doors.http.page.guard import LASTS, Language, PageRoute, Visiting, new_router
+from app.doors.http.page.guard import LASTS, Language, PageRoute, Visiting, links, new_router
 from app.doors.http.page.markup import draw as draw_of_page
 from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION, NewId, Sent
@@ -25,12 +25,12 @@ from app.plugins.seat.place import Operator as Person
 from app.plugins.seat.place import Seat
 from app.plugins.seat.seats import LONGEST_NAME, Seats, named, take_seat
 from app.presentation.listing import first_line
-from app.security.api_keys import Key
 from prompts import sentence, table
 
 MOST_LINES = 200
 """Lines of a conversation that are shown."""
 SEAT = "/seat"
+SCOPE = "operate"
 NAME = "dialogs_operator"
 """The cookie with the name by which users see whoever sits at this browser."""
 NEWS = {"HX-Trigger": "seat-news"}
@@ -86,21 +86,31 @@ def _operator(request: Request, visitor: Visiting) -> Person:
 
 
 Operator = Annotated[Person, Depends(_operator)]
-Here = Annotated[str, Query(max_length=400)]
-"""The conversation that is open."""
+
+
+class ListQuery(BaseModel):
+    """What a list is asked for: the open conversation, words that are looked for, and where the page begins."""
+
+    here: str = Field(default="", max_length=400)
+    query: str = Field(default="", max_length=200)
+    before: int | None = Field(default=None, ge=0, le=LAST_EVENT)
+    mark: str = Field(default="", max_length=12)
+    """Of the list that the page shows."""
 
 
 @router.get("")
-async def seat(operator: Operator, visitor: Visiting, lang: Language, assistant: Served) -> str:
+async def seat(request: Request, operator: Operator, lang: Language, assistant: Served) -> str:
     """Return the page with the calls and the latest conversations."""
-    return await _page(assistant, lang, operator, visitor)
+    return await _page(request, assistant, lang, operator)
 
 
 @router.get("/list")
-async def listed(operator: Operator, lang: Language, assistant: Served, here: Here = "", mark: str = "") -> Response:
-    """Return the calls, who holds what, and the latest conversations, unless the page shows just that."""
-    drawn = await _listed(assistant, lang, operator, here)
-    return Response(status_code=204) if mark == _mark(drawn) else HTMLResponse(_marked(drawn))
+async def listed(
+    operator: Operator, lang: Language, assistant: Served, query: Annotated[ListQuery, Query()]
+) -> Response:
+    """Return the calls, who holds what, and a page of the other conversations, unless the page shows just that."""
+    drawn = await _listed(assistant, lang, operator, query)
+    return Response(status_code=204) if query.mark == _mark(drawn) else HTMLResponse(_marked(drawn))
 
 
 @router.post("/name")
@@ -121,9 +131,9 @@ async def rename(
 
 
 @router.get("/talk/{thread}")
-async def talk(thread: PathName, operator: Operator, visitor: Visiting, lang: Language, assistant: Served) -> str:
+async def talk(thread: PathName, request: Request, operator: Operator, lang: Language, assistant: Served) -> str:
     """Return the page with one conversation."""
-    return await _page(assistant, lang, operator, visitor, thread)
+    return await _page(request, assistant, lang, operator, thread)
 
 
 @router.get("/talk/{thread}/log")
@@ -168,32 +178,33 @@ async def back(thread: PathName, operator: Operator, form: Sent, lang: Language,
     return HTMLResponse(await _foot(assistant, thread, operator, lang), headers=NEWS)
 
 
-async def _page(assistant: Assistant, lang: str, operator: Person, visitor: Key, thread: str = "") -> Markup:
+async def _page(request: Request, assistant: Assistant, lang: str, operator: Person, thread: str = "") -> Markup:
     lines = await assistant.memory.transcript.lines(thread, limit=MOST_LINES) if thread else []
     if thread and not lines:
         raise HTTPException(404)
     facts: dict[str, object] = {"thread": thread, "operator": operator, "version": VERSION}
-    facts["listed"] = _marked(await _listed(assistant, lang, operator, thread))
+    facts["listed"] = _marked(await _listed(assistant, lang, operator, ListQuery(here=thread)))
     if thread:
         facts["title"] = next((line.text for line in lines if line.role == "user"), thread)
         facts |= {"said": _said(lines, lang), "news": _news(thread, lines, lang)}
         facts["foot"] = await _foot(assistant, thread, operator, lang)
-        facts["lab"] = address_in_lab(thread) if visitor.allows("lab") else ""
+        facts["links"] = links(request, caller(request), "thread_link", thread, lang)
     return draw("seat", lang, **facts)
 
 
-async def _listed(assistant: Assistant, lang: str, operator: Person, here: str) -> Markup:
-    """Draw the calls and held conversations, the longest waiting first, then the latest others."""
+async def _listed(assistant: Assistant, lang: str, operator: Person, query: ListQuery) -> Markup:
+    """Draw the calls and held conversations, the longest waiting first, then a page of the others."""
     seats = {seat.thread: seat for seat in await assistant.services.get(Seats).all()}
-    infos = {info.thread: info for info in await assistant.threads()}
-    others = [thread for thread in infos if thread not in seats][:MOST_LISTED]
-    titles = {thread: first_line(infos[thread]) if thread in infos else "" for thread in (*seats, *others)}
+    transcript = assistant.memory.transcript
+    page = await thread_page(transcript, words=query.query, before=query.before, most=MOST_LISTED)
+    first = {thread: await transcript.thread(thread) for thread in seats}
+    infos = {**first, **{info.thread: info for info in page.rows if info.thread not in seats}}
     now_ms = round(assistant.memory.now() * 1000)
     rows = [
-        (_address(thread), title or thread, _waiting(seats.get(thread), operator, now_ms), thread == here)
-        for thread, title in titles.items()
+        (_address(name), (info and first_line(info)) or name, _waiting(seats.get(name), operator, now_ms))
+        for name, info in infos.items()
     ]
-    return draw("seat_list", lang, rows=rows)
+    return draw("seat_list", lang, rows=rows, query=query, here=query.here and _address(query.here), more=page.next)
 
 
 def _mark(drawn: Markup) -> str:

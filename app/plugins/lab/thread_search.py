@@ -1,0 +1,99 @@
+"""Search over threads: by words, user, language, and what happened in one of their turns; a page at a time."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from agents.memory.feedback import SIGNS
+from agents.memory.inbox import ThreadInfo, ThreadPage
+from agents.memory.thread_list import MOST_READ, thread_page
+from agents.state.verdict import Kind
+from app.assistant import Assistant
+from app.assistant.recording import Answered, Decided, Record, RecordedReply
+from app.plugins.lab.turn_notes import notes_of
+from app.yaml_file import FilePart
+
+MOST_LISTED = 50
+"""Threads of a page."""
+
+
+class ThreadQuery(FilePart):
+    """Which threads are wanted. A turn has to be all that is asked of turns at once; empty: whatever it is."""
+
+    words: str = Field(default="", max_length=200)
+    """A piece of what was said, or of the thread's name."""
+    user: str = Field(default="", max_length=200)
+    """A piece of the name of the user who wrote last."""
+    lang: str = Field(default="", max_length=10)
+    tool: str = Field(default="", max_length=64)
+    verdict: Kind | Literal[""] = ""
+    trouble: bool = False
+    """Whether something went wrong in the turn; with a tool: whether that has failed."""
+    label: str = Field(default="", max_length=100)
+    """Of a note of the team on one of its turns."""
+    rating: Literal["", "up", "down"] = ""
+    """What a user thinks of one of its turns."""
+    before: int | None = Field(default=None, ge=0)
+    """The place in the list before which the page begins."""
+
+    @property
+    def asks_of_turns(self) -> bool:
+        """Whether the record of a thread has to be read."""
+        return bool(self.lang or self.tool or self.verdict or self.trouble)
+
+    def fits(self, turn: Record) -> bool:
+        """Tell whether a turn is one that is wanted."""
+        calls = [step for step in turn.steps if isinstance(step, Answered) and self.tool in ("", step.tool)]
+        verdicts = {step.verdict for step in turn.steps if isinstance(step, Decided)}
+        has_failed = any(not call.ok for call in calls) or (not self.tool and _has_failed(turn))
+        return (
+            self.lang in ("", turn.lang)
+            and bool(calls or not self.tool)
+            and bool(self.verdict in verdicts or not self.verdict)
+            and (has_failed or not self.trouble)
+        )
+
+
+def _has_failed(turn: Record) -> bool:
+    troubled = any(isinstance(step, RecordedReply) and step.trouble for step in turn.steps)
+    return turn.status == "failed" or troubled
+
+
+@dataclass
+class ThreadSearch:
+    """Looks for threads of an assistant."""
+
+    assistant: Assistant
+    query: ThreadQuery
+    most_listed: int = MOST_LISTED
+    most_read: int = MOST_READ
+
+    async def page(self) -> ThreadPage:
+        """Return a page of the threads that are wanted, the one last written to first."""
+        return await thread_page(
+            self.assistant.memory.transcript,
+            words=self.query.words,
+            before=self.query.before,
+            most=self.most_listed,
+            is_wanted=self._is_wanted,
+            most_read=self.most_read,
+        )
+
+    async def _is_wanted(self, info: ThreadInfo) -> bool:
+        query = self.query
+        if query.user.casefold() not in info.user.casefold():
+            return False
+        if query.asks_of_turns and not any(map(query.fits, await self.assistant.records(info.thread))):
+            return False
+        return await self._is_labelled(info.thread) and await self._is_rated(info.thread)
+
+    async def _is_labelled(self, thread: str) -> bool:
+        label = self.query.label.strip().casefold()
+        notes = await notes_of(self.assistant.memory.store, thread) if label else {}
+        return not label or any(label == each.casefold() for note in notes.values() for each in note.labels)
+
+    async def _is_rated(self, thread: str) -> bool:
+        sign = SIGNS.get(self.query.rating)
+        ratings = await self.assistant.memory.feedback.of(thread) if sign else []
+        return not sign or any(rating.sign == sign for rating in ratings)

@@ -41,6 +41,7 @@ ADDRESSES = [
     "https://good.example:443@evil.example/",
     "https://user:password@evil.example/",
     "https://good.example\\@evil.example/",
+    "https://%D0%B0pple.com/",
     "https://good.example\\.evil.example/",
     "https://evil.example\u202e/moc.doog",
     "https://good.example\u2066.evil.example/",
@@ -108,6 +109,9 @@ def test_a_button_says_whose_page_it_opens() -> None:
     [
         ("https://\u0430pple.com/login", "xn--pple-43d.com"),
         ("https://пример.рф", "xn--e1afmkfd.xn--p1ai"),
+        ("https://faß.de", "xn--fa-hia.de"),
+        ("https://βόλος.com/x", "xn--nxasmm1c.com"),
+        ("https://ｅxample.com", "example.com"),
         (f"https://{'ё' * 70}.com", "?"),
     ],
 )

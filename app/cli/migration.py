@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from agents.errors import ConfigError, UsageError
 from agents.toolkit.commands import CommandResult
+from app.cli.invocation import given_text
 from app.cli.progress import progress_bar
 from app.composition.databases import connected, is_postgres
 from app.composition.migration import copy
@@ -26,10 +27,11 @@ NOT_ENCRYPTED = (
 def _key_in(file: str) -> SecretStr:
     """Return the key in a file. Raises BadParameter."""
     try:
-        return read_key(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
-    except (OSError, ValueError) as wrong:
-        reason = wrong.strerror if isinstance(wrong, OSError) else wrong
-        raise typer.BadParameter(f"{file}: {reason}") from None
+        return read_key(sys.stdin.read() if file == "-" else given_text(Path(file)))
+    except UsageError as fault:
+        raise typer.BadParameter(str(fault)) from None
+    except ValueError as wrong:
+        raise typer.BadParameter(f"{file}: {wrong}") from None
 
 
 To = Annotated[str, typer.Option("--to", metavar="URL", help="An empty database: postgresql://… or sqlite:///….")]

@@ -8,10 +8,12 @@ from typing import Annotated
 from langchain_core.tools import BaseTool
 from pydantic import AfterValidator, Field
 
+import prompts
 from agents.errors import ContractError
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
 from app.agent_files.mocks import Mock, mocked, stand_in
+from app.extensions import plugin_names
 from app.remote.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
 from dialogs import Dialog, is_reserved
 
@@ -85,6 +87,11 @@ class AgentFile(FilePart):
         )
 
 
+def is_taken(name: str, dialogs: Collection[str]) -> bool:
+    """Tell whether no agent may have a name: a dialog, a role or a plug-in has it, whose place the agent would take."""
+    return name in dialogs or is_reserved(name) or name in plugin_names(prompts.EXTENSIONS)
+
+
 def tools_of(dialogs: Mapping[str, Dialog], *more: BaseTool) -> dict[str, BaseTool]:
     """Return the tools that an agent can be given, by name."""
     return {tool.name: tool for tool in (*more, *(tool for dialog in dialogs.values() for tool in dialog.tools))}
@@ -107,7 +114,7 @@ def shared_agents(
     """
     agents: dict[str, Agent] = {}
     for path in sorted((folder / SHARED).glob("*.yaml")):
-        if path.stem in dialogs or is_reserved(path.stem) or not path.stem.isidentifier():
+        if is_taken(path.stem, dialogs) or not path.stem.isidentifier():
             raise ContractError(f"{path}: {path.stem!r} cannot be the name of an agent: rename the file")
         agents[path.stem] = read_agent(path).dialog(path.stem, tools_of(dialogs, *tools), observers)
     return agents

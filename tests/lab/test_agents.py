@@ -15,6 +15,7 @@ from app.agent_files.mocks import Mock, MockOutcome
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import dialogs_of, discover, discover_checked, make_models, open_assistant
+from app.extensions import shipped
 from app.lab.agents import Workshop, agent_of
 from app.lab.drawing import drawing
 from app.lab.folder import LabFolder
@@ -234,9 +235,9 @@ def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.Capture
     assert command_line.main(["lab", "agent", "changes", "clerk", "1", "2"]) == 2
 
 
-@pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback", *sorted(STEPS)])
+@pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback", *sorted(STEPS), *shipped("plugins")])
 def test_no_agent_takes_a_name_of_the_settings(settings: Settings, workshop: Workshop, name: str) -> None:
-    """It would speak for everybody, or end every start: it is neither saved nor, put there by hand, loaded."""
+    """It would speak for everybody, stand in a plug-in's place, or end every start: neither saved nor loaded."""
     with pytest.raises(UsageError, match="is taken"):
         workshop.save(name, CLERK)
     LabFolder(settings.lab_folder / "agents").write("shared", name, CLERK)

@@ -6,8 +6,6 @@ PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 2)")
 PYTEST = $(RUN) -m pytest --numprocesses $(PYTEST_WORKERS) --dist worksteal
 # Many tests start processes; each would compile the application anew.
 unexport PYTHONDONTWRITEBYTECODE
-# The pins are constraints, too: pip before 23.3 forgets them where a package is required with an extra.
-PINNED := --quiet --quiet --disable-pip-version-check --require-hashes
 CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,agents/graph.py
 
 help:  ## list the targets
@@ -15,14 +13,14 @@ help:  ## list the targets
 
 .venv/runs: requirements.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	@echo "Installing what a chat needs into .venv; this takes about half a minute."
-	$(RUN) -m pip install $(PINNED) -r $< -c $<
+	@echo "Installing what a chat needs into .venv."
+	$(RUN) .ci/install.py $<
 	touch $@
 
 .venv/installed: requirements-dev.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	@echo "Installing what is pinned into .venv; this takes about a minute."
-	$(RUN) -m pip install $(PINNED) -r $< -c $<
+	@echo "Installing what is pinned into .venv."
+	$(RUN) .ci/install.py $<
 	touch .venv/runs $@
 
 install: .venv/installed  ## create .venv with everything pinned
@@ -88,7 +86,7 @@ lock: install  ## pin the dependencies anew
 
 .venv-bench/installed: requirements-bench.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install $(PINNED) -r requirements-bench.txt -c requirements-bench.txt
+	.venv-bench/bin/python .ci/install.py $<
 	touch $@
 
 bench: .venv-bench/installed  ## measure wait, growth and the peers; write docs/benchmarks.md

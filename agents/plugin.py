@@ -17,7 +17,7 @@ from langchain_core.tools import BaseTool
 from pydantic_settings import BaseSettings
 
 from agents.conversation.changes import Update
-from agents.errors import ContractError
+from agents.errors import ConfigError, ContractError
 from agents.events import Event
 from agents.memory import Memory
 from agents.memory.connection import Tables
@@ -29,6 +29,7 @@ from agents.toolkit.commands import SlashCommand
 from agents.toolkit.context import Context
 from agents.toolkit.help import HelpLink
 from agents.toolkit.services import Services
+from agents.toolkit.speaker import AgentGraphs, Speakers
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,12 @@ AroundTurn = Callable[[TurnRequest, PlayTurn], Events]
 """Yields the events of a turn. Without a call of the second argument, the messages that it yields are the answer."""
 
 
+Report = Callable[[ConfigError], None]
+OpenTools = Callable[[Speakers, Report, Report], AbstractAsyncContextManager[Speakers]]
+"""Yields the speakers with more tools, which work during the block. The first report is of a server that is away, the
+second of a tool that no model can be shown; unless it raises, the other tools are there."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
     """What a plug-in brings. Each field may be left out."""
@@ -84,6 +91,10 @@ class Plugin:
     """Opens what it works with, from the services that exist, such as `Memory` and the settings."""
     tools: Sequence[BaseTool] | Callable[[Any], Sequence[BaseTool]] = ()
     """Tools of every speaker that is no agent graph, or a function of its settings that returns them."""
+    served_tools: Callable[[Any], OpenTools | None] | None = None
+    """Returns, from its settings, what opens tools that others serve; None if they name none."""
+    dialogs: Callable[[Any, Speakers, Collection[str]], Mapping[str, "Plugin"]] | None = None
+    """Returns more dialogs, by name, from its settings, the speakers and the names of the observers that there are."""
     observers: Sequence[str] = ()
     """The observers that watch every dialog, by name; its own are in `observers/` of its folder."""
     commands: Sequence[SlashCommand] = ()
@@ -98,6 +109,8 @@ class Plugin:
     """Links of HELP_CHAIN, by name."""
     models: Mapping[str, Callable[[Any], BaseChatModel]] = field(default_factory=dict)
     """Makes chat models from its settings, by the names that LLM_MODEL takes, such as "local:rules"."""
+    agent_runner: Callable[[Services], AgentGraphs] | None = None
+    """Makes what answers for the dialogs that have an `agent`, from the services that exist."""
     storage: Mapping[str, Callable[..., AbstractAsyncContextManager[Memory]]] = field(default_factory=dict)
     """Databases, by the scheme of DATABASE_URL, such as "postgresql"."""
     greeting: Callable[[Services, str, str], Awaitable[str]] | None = None

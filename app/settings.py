@@ -168,8 +168,6 @@ class Settings(Extensions):
     silence_times: int = Field(default=1, ge=1, le=10)
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
-    remote_tools: Path | None = None
-    mcp_servers: Path | None = None
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"
     telegram_allowed_users: UserNumbers = frozenset()
@@ -220,11 +218,6 @@ class Settings(Extensions):
     def silence(self) -> Silence:
         """When a user who says nothing is asked whether they are still there."""
         return Silence(self.silence_seconds, self.silence_times)
-
-    @property
-    def has_remote_tools(self) -> bool:
-        """Whether files of remote tools are set."""
-        return bool(self.remote_tools or self.mcp_servers)
 
     @property
     def named_models(self) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.models.script import Asked
+from app.testing.script import Asked
 from benchmarks.conversation import TURNS, Step, asking_nothing, script
 from benchmarks.performing import Player, perform, stage
 from benchmarks.report import Row, arguments, show

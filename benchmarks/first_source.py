@@ -13,12 +13,12 @@ from pathlib import Path
 from agents.events import SearchStep, Sources, Token
 from agents.graph import build_graph
 from agents.memory import open_memory
-from agents.models.script import Call, Script
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover
+from app.testing.script import Call, Script
 from benchmarks.report import Row, arguments, show
 from dialogs.research.retrievers import FoundDocument, Results
 from dialogs.research.services import Retrievers

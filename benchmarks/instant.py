@@ -16,7 +16,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 
 from agents.models import Model, Models
-from agents.models.script import Asked, Call, Line, ScriptModel
+from app.testing.script import Asked, Call, Line, ScriptModel
 from benchmarks.conversation import Step, script
 from benchmarks.performing import Player
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from langchain_core.messages import BaseMessage
 
 from agents.models import Models
-from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.handover_tools import FILL_FORM, HAND_BACK
 from agents.toolkit.shelf import CALL, MOST_BOUND
 from agents.toolkit.speaker import Speakers
+from app.testing.script import Call, Line, Script
 from benchmarks.judge_cases import Case, SwitchCase, Want, WishCase
 from prompts import languages, observer_prompt
 

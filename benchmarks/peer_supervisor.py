@@ -8,8 +8,8 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_supervisor import create_handoff_tool, create_supervisor
 
-from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
+from app.testing.script import Call, Line
 from benchmarks.instant import Troupe
 from benchmarks.performing import DESCRIPTIONS, ENTRIES, lookup, role_text
 

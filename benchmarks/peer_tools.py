@@ -8,8 +8,8 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
+from app.testing.script import Call, Line
 from benchmarks.instant import Troupe
 from benchmarks.performing import DESCRIPTIONS, ENTRIES, lookup, role_text
 

@@ -14,7 +14,6 @@ from agents.events import Event, Message, TurnEnd
 from agents.graph import Graph, build_graph
 from agents.memory import Memory, open_memory
 from agents.memory.connection import PLAIN, Driver
-from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant import Assistant, Turn
@@ -22,6 +21,7 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import SUPERVISOR_TOOLS, plugins_found, tables_of
 from app.composition.history_search import search_history
+from app.testing.script import Call, Line, Script
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
 

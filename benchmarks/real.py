@@ -33,7 +33,7 @@ from typing import Any
 import httpx
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 
-from agents.models.script import Asked
+from app.testing.script import Asked
 from benchmarks.contest import entered
 from benchmarks.contestant import OURS, Contestant
 from benchmarks.conversation import TURNS, script

@@ -30,8 +30,9 @@ from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
+from app.testing.kept_replies import KeptReplies
+from benchmarks import unseen
 from benchmarks.report import Row, arguments, show
-from benchmarks.unseen import Kept
 from dialogs.orders.store import TABLES, open_services
 from prompts import languages
 from tests.dialogs.orders.files import digest, fill, writes
@@ -119,9 +120,9 @@ async def _rows(data: Path) -> list[Row]:
     }
     rows = []
     for name, way in ways.items():
-        kept = Kept()
+        kept = KeptReplies()
         played = await replay(data, **way, watch=kept.take)
-        rows.append(row(name, played) | {"words unseen": kept.row(name)["words unseen"]})
+        rows.append(row(name, played) | {"words unseen": unseen.row(name, kept)["words unseen"]})
     return rows
 
 

@@ -16,13 +16,13 @@ from unittest.mock import patch
 from agents.events import Event, Message, ToolEnd
 from agents.graph import build_graph
 from agents.memory import open_memory
-from agents.models.script import Asked
 from agents.state import SUPERVISOR
 from agents.toolkit import shelf
 from agents.toolkit.shelf import FIND
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
+from app.testing.script import Asked
 from benchmarks.conversation import TURNS
 from benchmarks.counts import Calls
 from benchmarks.performing import OffScript, company

@@ -21,10 +21,10 @@ from agents.conversation.gate import Gate, trained_gate
 from agents.conversation.scene import Scene
 from agents.conversation.switch import fits, is_leave
 from agents.nodes.route import Watchers, called
+from app.testing.untrained_gate import untrained_gate
 from benchmarks.report import Row as Line
 from benchmarks.report import arguments, show
 from benchmarks.switch_data import SETS, Row, rows
-from benchmarks.untrained_gate import untrained_gate
 from prompts import languages
 
 WATCHING = ("supervisor", "finished")

@@ -16,11 +16,11 @@ from langchain_core.messages import convert_to_openai_messages
 
 from agents.graph import build_graph
 from agents.memory import open_memory
-from agents.models.script import Asked, Call, Script
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover, plugins_found, tables_of
+from app.testing.script import Asked, Call, Script
 from benchmarks.chat_template import ChatTemplate, Refused, lost, read_templates
 from benchmarks.report import Row, arguments, show
 from prompts import languages

@@ -43,7 +43,7 @@ class PromptError(LookupError):
 
 
 def prompt(name: str, lang: str, /, **variables: object) -> str:
-    """Return the prompt `name` ("profile/prompt") in `lang`, its `$variables` filled in.
+    """Return the prompt `name` ("<dialog>/prompt") in `lang`, its `$variables` filled in.
 
     Raises:
         PromptError: no language has the file, or a variable of it was not given.
@@ -120,7 +120,7 @@ def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
 
 
 def table(name: str, lang: str) -> dict[str, Any]:
-    """Return a TOML file of a language ("words", "profile/form"); what it lacks is taken from the fallback's file.
+    """Return a TOML file of a language ("words", "<dialog>/form"); what it lacks is taken from the fallback's file.
 
     Sections are completed key by key, but for those of `WORD_KEYED`. A list is never mixed from two languages.
     """
@@ -206,7 +206,7 @@ def _languages(folders: tuple[Path, ...]) -> tuple[str, ...]:
 
 
 def translated(name: str) -> list[str]:
-    """Return the languages that have the prompt `name` ("profile/prompt") of their own, the fallback first."""
+    """Return the languages that have the prompt `name` ("<dialog>/prompt") of their own, the fallback first."""
     return [lang for lang in languages() if _file(_folders(), lang, f"{name}.md")]
 
 

@@ -1,4 +1,4 @@
-"""Chat: a user before a scripted assistant, and the trace of what happens between them."""
+"""What all tests share: conversations, databases, and what is made once in a process."""
 
 import gc
 import importlib
@@ -6,10 +6,8 @@ import os
 import random
 import re
 import ssl
-import textwrap
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,39 +18,23 @@ from fastapi.dependencies import utils
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
-from agents.conversation.gate import Gate, trained_gate
-from agents.events import Event, trace
+from agents.conversation.gate import trained_gate
 from agents.language.tool_ranker.linear_model import features
-from agents.memory import Memory, memory_in
+from agents.memory import memory_in
 from agents.memory.connection import connect
-from agents.models import Models
 from agents.models.factory import FORMS
-from agents.models.script import Line, Script
-from agents.state.limits import Limits
-from agents.toolkit.help import HelpChain
-from agents.toolkit.services import Services
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_node import tool_node
-from app.assistant import Assistant, Turn
-from app.assistant.recording import Answer, with_answers, with_strangers
-from app.assistant.turn import Languages
-from app.assistant.turn_player import TurnPlayer
+from app.assistant import Assistant
 from app.cli import command_line
-from app.composition import open_services, tables_of, turn_hooks
-from app.composition.databases import open_database
-from app.composition.help_chain import make_help
 from app.presentation.tool_card import faults
-from app.security.permissions import NOBODY_MAY, Permissions
-from app.settings import Settings, read
-from benchmarks.unseen import Kept
-from benchmarks.untrained_gate import untrained_gate
-from observers import Observer
+from app.settings import read
+from app.testing.fixtures import chat as chat
+from app.testing.script import Script
 from prompts import card
 from tests.support.compiled import (
     built_once,
     checked_once,
     commands_once,
-    compiled,
     dependants_once,
     discovered,
     nodes_once,
@@ -62,128 +44,12 @@ from tests.support.made_tables import tables_copied
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_copy import copied_prompts
-from tests.support.prompt_order import order_faults
 from tests.support.scripted_assistant import ROLES, stage
-from tests.support.settings_cache import read_once, without_file
+from tests.support.settings_cache import read_once
 from tests.support.training import BrieflyTrained, made_once, ranker, shortcuts, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
-
-
-class Chat:
-    """A thread in a real database, with a script behind the graph."""
-
-    def __init__(self, path: Path, url: str | None = None) -> None:
-        self.path, self.script = path, Script()
-        self.url = url
-        """The address of the database; without it `path` is its file."""
-        self.speakers, self.observers = discovered()
-        self.gate: Gate | None = untrained_gate
-        self.settings = without_file(Settings)
-        self.permissions = Permissions()
-        self.limits = Limits()
-        self.services: list[object] = []
-        """Services and settings that are found before those of the plug-ins and dialogs."""
-        self.now: Callable[[], float] = time.time
-        """The Unix time in seconds."""
-        self.models: Models | None = None
-        """Models that take the place of the script."""
-        self.events: list[Event] = []
-
-    def as_shipped(self, direct_switch: bool = True) -> None:
-        """Let the application's own gate decide when observers are asked, as in a conversation that was really held."""
-        self.gate = None
-        self.settings = self.settings.model_copy(update={"direct_switch": direct_switch})
-
-    def expects(self, **lines: list[Line]) -> None:
-        """Append to the script: what each role will say."""
-        self.script.add(**lines)
-
-    def finds(self, **answers: list[Answer]) -> None:
-        """Let tools give these answers, with views, in place of their own: what was found at the time."""
-        self.speakers = with_answers(self.speakers, answers)
-
-    def borrows(self, **strangers: dict[str, list[str]]) -> None:
-        """Give speakers tools that are not here, by name and parameters; what they answer stands in `finds`."""
-        self.speakers = with_strangers(self.speakers, strangers)
-
-    async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None, **more: Any) -> str:
-        """Let the user say something, each text in a turn of its own; return the trace of it all.
-
-        `more` is what else there may be in a Turn: the user, the id.
-        """
-        self.events = []
-        async with self.assistant() as assistant:
-            for text in texts:
-                turn = Turn(thread=thread, text=text, lang=lang, **more)
-                self.events += [event async for event in assistant.play(turn)]
-            # Whatever is tested: what a history keeps as said was seen.
-            kept = Kept()
-            await kept.take(assistant, thread)
-            assert kept.unseen == set()
-        return trace(self.events)
-
-    @asynccontextmanager
-    async def assistant(self) -> AsyncIterator[Assistant]:
-        """Open the database anew, as a fresh process would."""
-        async with (
-            open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(specialists())) as memory,
-            open_services(specialists(), memory, self.settings, *self.services) as services,
-        ):
-            help = await make_help(self.settings, memory)
-            options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
-            options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
-            options |= {"services": services, "models": self.models}
-            yield compose(memory, self.script, self.speakers, self.observers, **options)
-
-    async def state(self, thread: str = "ann") -> dict[str, Any]:
-        """Return what is known of the thread."""
-        async with self.assistant() as assistant:
-            return await assistant.state(thread) or {}
-
-    async def messages(self, speaker: str, thread: str = "ann") -> list[Any]:
-        """Return a speaker's history."""
-        async with self.assistant() as assistant:
-            snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": thread}})
-            return list(snapshot.values["talks"][speaker]["messages"])
-
-    async def notes(self) -> list[tuple[str, str]]:
-        """Return who was passed on to a person with what."""
-        async with self.assistant() as assistant:
-            return [(note.thread, note.text) for note in await assistant.memory.notes.all()]
-
-
-def compose(
-    memory: Memory,
-    script: Script,
-    speakers: Speakers,
-    observers: Mapping[str, Observer],
-    *,
-    gate: Gate | None = untrained_gate,
-    help: HelpChain | None = None,
-    permissions: Permissions = NOBODY_MAY,
-    limits: Limits | None = None,
-    direct_switch: bool = True,
-    services: Services | None = None,
-    models: Models | None = None,
-) -> Assistant:
-    """Put an assistant together whose models play a script, unless it is given others."""
-    graph = compiled(memory, speakers, observers, gate, direct_switch)
-    models = models or script.models(["supervisor", "observer", *speakers.dialogs])
-    languages = Languages("en", tuple(prompts.languages()))
-    player = TurnPlayer(
-        graph,
-        languages,
-        memory=memory,
-        models=models,
-        help=help or HelpChain(),
-        permissions=permissions,
-        limits=limits or Limits(),
-        services=services or Services(),
-        around_turn=turn_hooks(specialists()) if services else [],
-    )
-    return Assistant(player, speakers)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -199,11 +65,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         needed = {name for mark in item.iter_markers("needs") for name in mark.args}
         if missing := sorted(needed - specialists().keys()):
             item.add_marker(pytest.mark.skip(reason=f"there is no {', '.join(missing)}"))
-
-
-def told(text: str) -> str:
-    """Return a trace as it is written in a test: without its indentation."""
-    return textwrap.dedent(text).strip()
 
 
 SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
@@ -273,6 +134,9 @@ def built() -> Iterator[None]:
         patch.setattr("app.composition.faults", checked_once(faults))
         patch.setattr("app.composition.trained_gate", cache(trained_gate))
         patch.setattr("app.composition.build_graph", built_once)
+        patch.setattr("app.testing.build_graph", built_once)
+        patch.setattr("app.testing.discover", discovered)
+        patch.setattr("app.testing.plugins_found", specialists)
         patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
         patch.setattr("agents.nodes.shortcut.tool_node", once)
         for place in (routing, utils):
@@ -378,16 +242,6 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path / 'dialogs.db'}"
     server: PostgresServer = request.getfixturevalue("postgres_server")
     return server.fresh()
-
-
-@pytest.fixture
-def chat(tmp_path: Path, database: str) -> AsyncIterator[Chat] | Any:
-    """A new conversation; lines that nobody spoke fail the test, and prompts that a strict chat template refuses."""
-    talk = Chat(tmp_path / "dialogs.db", None if database.startswith("sqlite") else database)
-    yield talk
-    assert talk.script.left() == {}
-    asked_with = [asked.messages for asked in talk.script.asked if asked.messages]
-    assert [faults for messages in asked_with if (faults := order_faults(messages))] == []
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ class Speaker:
     agent: Runnable[Any, Any] | None = None
     """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
 
-    It hears the dialog's history, and is given a checkpointer of ours; `app.agent_graphs` runs it.
+    It hears the dialog's history, and is given a checkpointer of ours; the `agent_runner` of a plug-in runs it.
     """
 
     @property

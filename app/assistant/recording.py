@@ -31,7 +31,7 @@ from agents.toolkit.descriptions import ORIGINAL
 from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker, Speakers
-from app.remote.help_links import ASKING
+from app.help_links import ASKING
 
 LARGEST_RECORD = 40_000
 """Characters of a turn's record; a larger one only says that it was too large."""

@@ -25,10 +25,11 @@ from app.composition import (
     open_assistant,
     plugins_found,
     tables_of,
+    unanswered,
 )
 from app.composition.databases import check_database, open_database
 from app.composition.help_chain import check_help
-from app.composition.remote_tools import tried, with_remote_tools
+from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
 from app.doors.visit import USAGE
 from app.extensions import plugins, uninstalled
@@ -66,7 +67,7 @@ async def check() -> CommandResult:
         broken_files: list[str] = []
         refused: list[str] = []
         with _noting(broken_files):
-            async with with_remote_tools(settings, discover()[0], left_out.append, left_out.append) as speakers:
+            async with with_served_tools(plugins_found(), discover()[0], left_out.append, left_out.append) as speakers:
                 models = make_models(settings, speakers)
                 speakers, refused = tried(speakers, models, settings.app_lang)
                 result = report(settings, speakers, complete=not left_out and not refused)
@@ -135,7 +136,10 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         # A fault of the settings alone is noted above.
         models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}
     problems += misspelt([Settings, *kinds])
-    problems += faults(speakers, languages(), complete=complete or not settings.has_remote_tools)
+    problems += unanswered(speakers, plugins())
+    # Settings that cannot be read are noted above.
+    complete = complete or not (problems or openers(plugins_found()))
+    problems += faults(speakers, languages(), complete=complete)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
         "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],

@@ -10,8 +10,7 @@ import typer
 from agents.errors import UsageError
 from agents.memory.inbox import ThreadInfo
 from agents.toolkit.commands import CommandResult, name_given
-from app.agent_files import read_agent
-from app.agent_files.mocks import Mock
+from app.agent_file import read_agent
 from app.assistant.recording import Record
 from app.cli import lab_desk
 from app.cli.invocation import Thread, given_text, language_given
@@ -44,13 +43,14 @@ from app.lab.thread_search import ThreadQuery, ThreadSearch
 from app.lab.turn_notes import TurnNote
 from app.lab.turn_notes import note as keep_note
 from app.lab.variants import LabVariant
+from app.mocks import Mock
 from app.presentation.listing import columns, first_line, moment, state_lines, table_of
 from app.presentation.tool_card import owned_tools, slots, write_card
-from app.remote.yaml_file import parsed, validated
 from app.replay.stage import play
 from app.security.audit import Action, login
 from app.security.audit import deed as audited
 from app.settings import Settings, read_settings
+from app.yaml_file import parsed, validated
 from prompts import FALLBACK, card_file
 
 application = typer.Typer(name="lab", help="Look, try, judge, teach.")

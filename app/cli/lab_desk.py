@@ -23,8 +23,8 @@ from app.lab.forms import from_json
 from app.lab.lessons import figures, lessons_of, new_examples
 from app.presentation.listing import table_of
 from app.presentation.tool_card import changed_card, owned_tools, slots, write_card
-from app.remote.yaml_file import validated
 from app.settings import read_settings
+from app.yaml_file import validated
 from prompts import card_file
 
 BACK = "/back"

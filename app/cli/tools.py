@@ -20,8 +20,8 @@ from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speakers
 from app.cli.invocation import DEFAULT_THREAD, Lang, language_given, tell
 from app.cli.tool_trial import Finding, Trial, tried, typed
-from app.composition import check_tools, discover
-from app.composition.remote_tools import with_remote_tools
+from app.composition import check_tools, discover, plugins_found
+from app.composition.served_tools import openers, with_served_tools
 from app.doors.visit import FAILED
 from app.presentation.listing import card_lines, tool_lines
 from app.presentation.texts import say
@@ -141,11 +141,12 @@ async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[S
     A server that cannot be reached, and a tool that no model can be shown, are told on stderr.
     """
     speakers, _ = discover()
-    if not settings.has_remote_tools or name in owned_tools(speakers):
-        yield speakers, not settings.has_remote_tools
+    served = openers(plugins_found())
+    if not served or name in owned_tools(speakers):
+        yield speakers, not served
         return
     absent: list[ConfigError] = []
-    async with with_remote_tools(settings, speakers, absent.append, absent.append) as everyone:
+    async with with_served_tools(plugins_found(), speakers, absent.append, absent.append) as everyone:
         for fault in absent:
             tell(str(fault))
         yield everyone, not absent

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import cast
 
 from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
@@ -21,10 +22,9 @@ from agents.memory.connection import Tables
 from agents.models import AskModel, ModelRequest, Models
 from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
+from agents.toolkit.call import AroundToolCall
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
-from app.agent_files import shared_agents
-from app.agent_graphs.adapter import Adapter
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
@@ -37,10 +37,10 @@ from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
 from app.composition.history_search import search_history
 from app.composition.rankers import keep_beside
-from app.composition.remote_tools import note_changes, tried, with_remote_tools
+from app.composition.served_tools import note_changes, openers, tried, with_served_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
-from app.extensions import Extensions, plugins
+from app.extensions import plugins
 from app.presentation.tool_card import faults
 from app.security.permissions import Permissions
 from app.settings import Settings, misspelt, read, use_extensions
@@ -49,6 +49,7 @@ from prompts import languages
 
 LOG = logging.getLogger(__name__)
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
+LEADING = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -75,7 +76,7 @@ async def open_assistant(
     Raises as `open_parts`.
     """
     async with open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts:
-        memory, brought = parts.memory, plugins_found().values()
+        memory = parts.memory
         for changed in await note_changes(memory.store, parts.speakers) if remote else ():
             LOG.warning("%s", changed)
         graph = build_graph(
@@ -86,7 +87,7 @@ async def open_assistant(
             gate=trained_gate(await load_thresholds(memory.store)),
             direct_switch=settings.direct_switch,
             observers_first=settings.observers_asked == "first",
-            around_tool_call=tuple(plugin.around_tool_call for plugin in brought if plugin.around_tool_call),
+            around_tool_call=tool_hooks(plugins_found()),
         )
         player = TurnPlayer(
             graph,
@@ -153,8 +154,8 @@ async def open_parts(
 async def _completed(settings: Settings, speakers: Speakers, models: Models) -> AsyncIterator[Speakers]:
     """Yield the speakers with their remote tools, as they fit into the windows of their models."""
     unfit: list[ConfigError] = []
-    async with with_remote_tools(settings, speakers, unfit=unfit.append) as everyone:
-        if settings.has_remote_tools:
+    async with with_served_tools(plugins_found(), speakers, unfit=unfit.append) as everyone:
+        if openers(plugins_found()):
             check_tools(everyone, complete=not unfit)
         everyone, refused = tried(everyone, models, settings.app_lang)
         everyone, misfits = await fitting(everyone, models, settings.app_lang)
@@ -180,6 +181,11 @@ def turn_hooks(plug_ins: Mapping[str, Plugin]) -> list[AroundTurn]:
     return [plugin.around_turn for plugin in plug_ins.values() if plugin.around_turn]
 
 
+def tool_hooks(plug_ins: Mapping[str, Plugin]) -> tuple[AroundToolCall, ...]:
+    """Return the hooks of plug-ins around each call of a tool."""
+    return tuple(plugin.around_tool_call for plugin in plug_ins.values() if plugin.around_tool_call)
+
+
 def hooked(models: Models, plug_ins: Mapping[str, Plugin]) -> Models:
     """Return the models with the hooks of plug-ins around each call."""
     hooks = [plugin.around_model_call for plugin in plug_ins.values() if plugin.around_model_call]
@@ -203,10 +209,20 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
         raise ConfigError(slips[0])
     speakers = equipped(speakers, plugins())
-    check_tools(speakers, complete=not settings.has_remote_tools)
+    if silent := unanswered(speakers, plugins()):
+        raise ContractError(silent[0])
+    check_tools(speakers, complete=not openers(plugins()))
     check_help(settings)
     speakers = observers.watched(speakers, watching)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
+
+
+def unanswered(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> list[str]:
+    """Return a line for each dialog that has an agent graph where no plug-in is on that runs those."""
+    if any(plugin.agent_runner for plugin in plug_ins.values()):
+        return []
+    graphs = [speaker.name for speaker in speakers if speaker.agent]
+    return [f"dialogs/{name} has an agent graph, and no plug-in runs it (see PLUGINS)" for name in graphs]
 
 
 def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> Speakers:
@@ -228,9 +244,8 @@ def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> Speakers:
 def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
     """Find every dialog and observer by file name."""
     named, watching = parts_found()
-    supervisor = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
     everyone = {name: dialog.named(name) for name, dialog in named.items()}
-    return Speakers(supervisor, everyone, common=[search_history]), watching
+    return Speakers(LEADING, everyone, common=[search_history]), watching
 
 
 def check_tools(speakers: Speakers, *, complete: bool = True) -> None:
@@ -263,8 +278,12 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
     """
     use_extensions()
     watching = observers.discover(languages())
-    own = dialogs.discover(languages(), watching)
-    return own | shared_agents(read(Extensions).lab_folder, own, SUPERVISOR_TOOLS, watching), watching
+    named = dialogs.discover(languages(), watching)
+    for plugin in plugins().values():
+        if plugin.dialogs:
+            brought = plugin.dialogs(plugin.settings and read(plugin.settings), Speakers(LEADING, named), watching)
+            named |= cast(Mapping[str, Dialog], brought)
+    return named, watching
 
 
 def tables_of(plug_ins: Mapping[str, Plugin]) -> list[Tables]:
@@ -283,11 +302,13 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
         ConfigError: a setting of a plug-in is wrong.
     """
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
-    services = Services(*given, Adapter(memory.saver), WrittenFields(), *own)
+    services = Services(*given, WrittenFields(), *own)
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:
         for plugin in plug_ins.values():
+            if plugin.agent_runner is not None:
+                services.add(plugin.agent_runner(services))
             if plugin.services is not None:
                 services.add(*await stack.enter_async_context(plugin.services(services)))
             if plugin.notices is not None:

@@ -9,7 +9,7 @@ from agents.memory import Memory
 from agents.models.factory import Endpoint, make_model
 from agents.sources.documents.index import DocumentIndex, index_file
 from agents.toolkit.help import DocumentLink, HelpChain, HelpLink, PageLink
-from app.remote.help_links import OtherModel, PersonLink, Webhook
+from app.help_links import OtherModel, PersonLink, Webhook
 from app.settings import Settings
 
 SALT = ("application", "help")

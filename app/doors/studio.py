@@ -43,9 +43,10 @@ from agents.toolkit import questions
 from agents.toolkit.context import Context
 from app.assistant.run import INTERRUPT
 from app.assistant.turn import Languages, metadata_of
-from app.composition import Parts, open_parts
+from app.composition import Parts, open_parts, plugins_found
 from app.composition.conversation import build_conversation, conversation_of
 from app.composition.databases import open_database
+from app.composition.served_tools import openers
 from app.doors.client_answers import MARK, text_of
 from app.process.tasks import cancel
 from app.settings import Settings, read_settings
@@ -152,7 +153,7 @@ def _turn(conversation: Graph, settings: Settings) -> Callable[..., Awaitable[Co
         async with open_parts(settings) as parts:
             graph = (
                 build_conversation(settings, parts.speakers, parts.watching)
-                if settings.has_remote_tools
+                if openers(plugins_found())
                 else conversation
             )
             return await _played(graph, state, parts, runtime.store, runtime.stream_writer)

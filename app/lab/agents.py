@@ -15,14 +15,14 @@ import observers
 from agents.errors import UsageError
 from agents.toolkit.shelf import FINDING
 from agents.toolkit.speaker import Speakers
-from app.agent_files import Agent, AgentFile, is_taken, tools_of, with_agent
-from app.agent_files.mocks import Mock
+from app.agent_file import Agent, AgentFile, is_taken, tools_of, with_agent
 from app.assistant import Assistant
-from app.composition import SUPERVISOR_TOOLS, check_tools, dialogs_of, discover
+from app.composition import check_tools, discover
 from app.lab.folder import LabFolder, written
-from app.remote.yaml_file import validated
+from app.mocks import Mock
 from app.replay.stage import staged
 from app.settings import Settings
+from app.yaml_file import validated
 from prompts import languages
 
 LONGEST_NAME = 40
@@ -138,7 +138,7 @@ def available_tools() -> Mapping[str, Sequence[BaseTool]]:
 
 def dialog_of(name: str, agent: AgentFile) -> Agent:
     """Return an agent as a dialog. Raises ContractError: a tool or an observer is not there."""
-    return agent.dialog(name, tools_of(dialogs_of(), *SUPERVISOR_TOOLS), observers.discover(languages()))
+    return agent.dialog(name, tools_of(discover()[0]), observers.discover(languages()))
 
 
 def agent_of(form: Mapping[str, Any], mocks: Sequence[Mock]) -> AgentFile:

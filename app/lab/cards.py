@@ -15,7 +15,7 @@ from app.assistant import Assistant
 from app.assistant.recording import Answered
 from app.lab.folder import LabFolder
 from app.presentation.tool_card import owned_tools, slots, text_faults
-from app.remote.yaml_file import FilePart
+from app.yaml_file import FilePart
 from prompts import card_file, read_card
 
 MOST_THREADS = 200

@@ -10,7 +10,7 @@ from functools import partial
 from agents.errors import UsageError
 from app.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.lab.folder import LabFolder
-from app.remote.yaml_file import MisfitValue
+from app.yaml_file import MisfitValue
 from prompts import FALLBACK, sentence
 
 OF_CASE = ("about", "lang", "criterion")

@@ -10,10 +10,10 @@ from agents.events import CUT, Error, ToolEnd
 from agents.language.text.clean import clean
 from agents.toolkit.result import jsonable
 from agents.toolkit.speaker import Speakers
-from app.agent_files.mocks import Mock, recorded_mocks
 from app.assistant.recording import Record
-from app.remote.yaml_file import FilePart
+from app.mocks import Mock, recorded_mocks
 from app.replay.stage import DEVICE, PlayedTurn
+from app.yaml_file import FilePart
 
 
 class ExpectedCall(FilePart):

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
-from app.remote.yaml_file import FilePart
+from app.yaml_file import FilePart
 
 Json = Mapping[str, Any]
 

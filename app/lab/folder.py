@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agents.errors import UsageError
 from app.process.files import replace_file
-from app.remote.yaml_file import parsed
+from app.yaml_file import parsed
 
 Kind = Literal["cases", "desk", "mocks", "queries", "runs", "users", "variants"]
 """The folders of files that a team writes and deletes one by one."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from agents.errors import UsageError
 from agents.language.identifiers import Schema
-from app.agent_files.mocks import Mock
+from app.mocks import Mock
 from app.presentation.arguments import argument
-from app.remote.yaml_file import MisfitValue, validated
+from app.yaml_file import MisfitValue, validated
 from prompts import sentence
 
 DEEPEST = 4

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from app.agent_files.mocks import Mock
 from app.lab.cards import Queries
 from app.lab.cases import Case
 from app.lab.desk_session import DeskSession
@@ -12,6 +11,7 @@ from app.lab.folder import Kind
 from app.lab.runs import LabRun
 from app.lab.simulation import SimulatedUser
 from app.lab.variants import LabVariant
+from app.mocks import Mock
 
 KINDS: Mapping[Kind, type[BaseModel]] = {
     "cases": Case,

@@ -13,17 +13,17 @@ from pydantic import Field, field_validator
 
 from agents.errors import UsageError
 from agents.events import TurnStart
-from app.agent_files.mocks import Mock
 from app.assistant import Assistant
 from app.lab.cases import Case, Difference
 from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
 from app.lab.variants import LabVariant, ask, staged_as
+from app.mocks import Mock
 from app.presentation.listing import table_of
 from app.prices import Price
-from app.remote.yaml_file import FilePart
 from app.replay.stage import play
 from app.settings import Settings
+from app.yaml_file import FilePart
 from prompts import prompt
 
 MOST_TIMES, MOST_VARIANTS = 20, 6

@@ -15,9 +15,9 @@ from app.lab.cases import Case, CaseTurn, Expected
 from app.lab.folder import LabFolder, named_after
 from app.lab.live import Tell
 from app.lab.variants import LabVariant, ask, staged_as
-from app.remote.yaml_file import FilePart
 from app.replay.stage import PlayedTurn, play
 from app.settings import Settings
+from app.yaml_file import FilePart
 from prompts import FALLBACK, prompt
 
 MOST_TALKS, MOST_TURNS = 1_000, 200

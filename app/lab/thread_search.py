@@ -12,7 +12,7 @@ from agents.state.verdict import Kind
 from app.assistant import Assistant
 from app.assistant.recording import Answered, Decided, Record, RecordedReply
 from app.lab.turn_notes import notes_of
-from app.remote.yaml_file import FilePart
+from app.yaml_file import FilePart
 
 MOST_LISTED, MOST_READ = 50, 200
 """Threads of a page, and threads that are read for one."""

@@ -7,7 +7,6 @@ from typing import Any
 from agents.errors import UsageError
 from agents.memory.feedback import Rating
 from agents.memory.inbox import TranscriptLine
-from app.agent_files.mocks import recorded_mocks
 from app.assistant import Assistant
 from app.assistant.recording import Decided, Record, Step, line_of
 from app.composition import discover_checked
@@ -15,6 +14,7 @@ from app.lab.cases import case_of
 from app.lab.folder import LabFolder, named_after
 from app.lab.turn_notes import TurnNote, notes_of
 from app.lab.variants import LabVariant, staged_as
+from app.mocks import recorded_mocks
 from app.presentation.texts import Reference, references, say
 from app.replay.stage import PlayedTurn, play
 from app.settings import Settings

@@ -6,7 +6,7 @@ from langgraph.store.base import BaseStore
 from pydantic import Field
 
 from agents.memory.store import Namespace, namespace_of_thread
-from app.remote.yaml_file import FilePart
+from app.yaml_file import FilePart
 
 MOST_NOTES = 10_000
 """Notes of a thread that are read."""

@@ -11,13 +11,13 @@ from agents.errors import UsageError
 from agents.models.answer import answer_in
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Speaker, Speakers
-from app.agent_files import Tuning
-from app.agent_files.mocks import Mock, with_mocks
+from app.agent_file import Tuning
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
-from app.remote.yaml_file import ByLanguage, FilePart
+from app.mocks import Mock, with_mocks
 from app.replay.stage import staged
 from app.settings import Settings
+from app.yaml_file import ByLanguage, FilePart
 
 
 class LabVariant(FilePart):

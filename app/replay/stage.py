@@ -12,9 +12,9 @@ from agents.events import Event, Message, ModelEnd, TurnEnd, TurnStart, trace
 from agents.models import Models
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
-from app.agent_files.mocks import Mocked
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
+from app.mocks import Mocked
 from app.prices import Price, Tokens
 from app.process.logs import silence
 from app.settings import Settings

@@ -9,7 +9,6 @@ from itertools import groupby, takewhile
 
 from agents.errors import ModelUnavailable, Trouble, UsageError
 from agents.memory.inbox import writers_of
-from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
@@ -22,6 +21,7 @@ from app.process.logs import silence
 from app.replay import stage
 from app.replay.stage import THREAD, staged
 from app.settings import Settings
+from app.testing.script import Call, Line, Script
 
 THROWN_AWAY = "(a draft that was thrown away)"
 
@@ -195,8 +195,8 @@ def trace_test(play: Play, day: str = "") -> str:
     entries = [line if isinstance(line, list) else [line] for lines in replies.values() for line in lines]
     spoken = {type(part) for parts in entries for part in parts}
     imports = ["from agents.errors import ModelUnavailable"] if Unavailable in spoken else []
-    imports += ["from agents.models.script import Call"] if Call in spoken else []
-    imports.append("from tests.conftest import Chat, told")
+    imports += ["from app.testing.script import Call"] if Call in spoken else []
+    imports.append("from app.testing import Chat, told")
     source = HEAD.format(
         when=f" on {day}" if day else "",
         name=f"_of_{day.replace('-', '_')}" if day else "",

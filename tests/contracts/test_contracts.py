@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from agents.models import Model, Models
-from agents.models.script import Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
 from app.composition import SUPERVISOR_TOOLS, discover
+from app.testing.script import Script
+from tests.support.parts import EVERY_DIALOG
 from tests.support.places import ROOT
 from tests.support.size import PACKAGES
 
@@ -36,7 +37,7 @@ def test_a_name_stands_for_one_class() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_DIALOG)
 def test_the_supervisors_tools_and_dialogs_can_be_inspected() -> None:
     """Tools and dialog-tools are registered separately, and both lists can be read."""
     speakers, observers = discover()

@@ -10,6 +10,7 @@ import pytest
 from prompts import languages
 from tests.support import pages
 from tests.support.pages import PACKAGES
+from tests.support.parts import EVERY_DIALOG
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
@@ -36,7 +37,7 @@ def run(house: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_DIALOG)
 @pytest.mark.slow
 def test_a_dialog_is_two_files(house: Path) -> None:
     """A dialog file and its prompt are all it takes; the supervisor hands over to it."""

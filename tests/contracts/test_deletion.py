@@ -3,13 +3,12 @@
 `python -m tests.support.deletion NAME|--all` runs the quick tests of such a copy as well.
 """
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.deletion import answers, copy_without, deletable, faults, naming, run_app
+from tests.support.deletion import copy_without, deletable, look_at, naming
+from tests.support.parts import EVERY_PART
 
 
 @pytest.mark.slow
@@ -17,10 +16,15 @@ from tests.support.deletion import answers, copy_without, deletable, faults, nam
 def test_nothing_else_needs_it(name: str, tmp_path: Path) -> None:
     """The check finds nothing, the assistant answers, its commands are gone, all other tests load, nothing names it."""
     copy_without(name, tmp_path)
-    assert faults(tmp_path) == []
-    assert answers(tmp_path)
+    look = look_at(tmp_path)
+    assert look.faults == []
+    assert look.is_answering
+    assert f"  {name} " not in look.help
+    assert look.unloaded == ""
     assert naming(name, tmp_path) == []
-    assert f"  {name} " not in run_app(tmp_path, "--help").stdout
-    collecting = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
-    collected = subprocess.run(collecting, cwd=tmp_path, capture_output=True, check=False, text=True)
-    assert collected.returncode == 0, collected.stdout[-2000:]
+
+
+@pytest.mark.needs(*EVERY_PART)
+def test_every_part_is_listed() -> None:
+    """What is said of all parts together is tested only where they are all there; a new one has to be listed."""
+    assert sorted(EVERY_PART) == sorted(deletable())

@@ -22,6 +22,7 @@ from app.composition.supervisor_tools import current_time
 from app.settings import Settings
 from dialogs import Dialog
 from prompts import PromptError
+from tests.support.parts import EVERY_DIALOG
 
 Plant = Callable[..., None]
 BODY = 'tool="break_it", description="Used for breaking things."'
@@ -62,11 +63,11 @@ def find() -> dict[str, Dialog]:
     return dialogs.discover(prompts.languages(), observers.discover(prompts.languages()))
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_DIALOG)
 def test_file_names_are_names() -> None:
     """Every file is one dialog or one observer, called like the file."""
     speakers, watching = discover()
-    assert sorted(speakers.dialogs) == ["orders", "planner", "player", "profile", "recall", "research"]
+    assert sorted(speakers.dialogs) == [*EVERY_DIALOG]
     assert [speaker.name for speaker in speakers.dialogs.values()] == list(speakers.dialogs)
     assert list(watching) == ["finished", "intent", "supervisor"]
 
@@ -173,7 +174,7 @@ def test_a_dialog_reads_well() -> None:
     assert str(full) == "mend_it (v2): Used for mending. [current_time, fills number, why; resume: ask]"
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_DIALOG)
 def test_the_report_lists_everything_with_its_languages(settings: Settings) -> None:
     """`python -m app check` shows what was found, and in which languages it speaks."""
     parts = report(settings)

@@ -16,6 +16,7 @@ from app.settings import Settings
 from app.settings import read as read_settings_of
 from dialogs import Dialog
 from tests.support import pages, screenshots
+from tests.support.parts import EVERY_PART
 from tests.support.places import ROOT
 
 DAY_MS = 24 * 3600 * 1000
@@ -34,7 +35,7 @@ def headings(file: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_PART)
 def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) -> None:
     """`docs/architecture.md` shows the graph as `python -m app graph` draws it."""
     assert command_line.main(["graph"]) == 0
@@ -43,7 +44,7 @@ def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) ->
 
 
 @pytest.mark.parametrize(("document", "fewest"), [("docs/hardening.md", 60), ("SECURITY.md", 40)])
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_PART)
 def test_the_tests_that_hold_it_are_there(document: str, fewest: int) -> None:
     """What was mended, and what is said of security, names files and functions of tests that exist."""
     tests = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")}
@@ -130,7 +131,7 @@ def test_every_dependency_earns_its_place() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_PART)
 def test_links_lead_somewhere(document: Path) -> None:
     """A link to a file of the repository names one that exists, and a heading that is in it."""
     for target, place in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", document.read_text("utf-8")):
@@ -140,7 +141,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_PART)
 def test_named_files_exist(document: Path) -> None:
     """A path below one of our folders that a document names is there, or is a file that the document tells to write."""
     if document.name == "CHANGELOG.md":

@@ -67,4 +67,7 @@ def test_an_installed_application_answers_from_any_folder(wheel: Path, tmp_path:
     assert "own/dialogs/clinic/__init__.py" in written
     assert "clinic" in run([*application, "check"], elsewhere, EXTENSIONS="own")
     refused = subprocess.run([*application, "new", "dialog", "clinic"], cwd=elsewhere, capture_output=True, text=True)
+    # The tests that it wrote need nothing of the repository.
+    tests = [str(python), "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "own/tests"]
+    assert "passed" in run(tests, elsewhere, EXTENSIONS="own")
     assert (refused.returncode, "name a folder of your own in EXTENSIONS" in refused.stderr) == (2, True)

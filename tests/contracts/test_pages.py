@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support import pages
 
 pytestmark = pytest.mark.needs("planner")

@@ -19,6 +19,7 @@ from app.composition import discover
 from app.presentation.texts import tool_title
 from prompts import FALLBACK, WORD_KEYED, PromptError, card, lacking, phrase, prompt, table, variables
 from tests.support import prompt_snapshot
+from tests.support.parts import EVERY_DIALOG
 
 Write = Callable[[str, str], None]
 TRANSLATIONS = [lang for lang in prompts.languages() if lang != FALLBACK]
@@ -207,7 +208,7 @@ def composed() -> dict[str, str]:
     return prompt_snapshot.snapshots()
 
 
-@pytest.mark.needs("orders", "planner", "player", "profile", "recall", "research")
+@pytest.mark.needs(*EVERY_DIALOG)
 @pytest.mark.parametrize("name", sorted(prompt_snapshot.stored()))
 def test_what_a_speaker_is_told_was_reviewed(name: str, composed: dict[str, str]) -> None:
     """The composed prompts are those in `tests/prompts`; `python -m tests.support.prompt_snapshot` writes them anew."""

@@ -4,15 +4,14 @@ import jsonschema
 import pytest
 
 from agents.events.views import KINDS
-from agents.models.script import Call
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.support import reference
 from tests.support.pages import page
+from tests.support.parts import EVERY_PART
 
-EVERY_DIALOG = ("orders", "planner", "player", "profile", "recall", "research")
 
-
-@pytest.mark.needs(*EVERY_DIALOG)
+@pytest.mark.needs(*EVERY_PART)
 def test_the_page_is_up_to_date() -> None:
     """It is what `make reference` writes."""
     assert reference.page() == page("docs/reference.md")

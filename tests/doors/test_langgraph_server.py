@@ -18,7 +18,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.support import pages
-from tests.support.remote_files import free_port
+from tests.support.loopback import free_port
 from tests.support.until import until_answered
 
 COMMAND = shutil.which("langgraph")

@@ -6,6 +6,7 @@ import runpy
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +29,6 @@ from agents.memory import open_memory
 from app.doors.studio import ChatGraph, SpokenMessages
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
-from tests.support.remote_files import library
 
 pytestmark = pytest.mark.slow
 
@@ -166,6 +166,7 @@ async def test_studio_says_that_it_forgets_nothing(server: Server) -> None:
     assert await server.talk("what time is it") != []
 
 
+@pytest.mark.needs("remote_tools")
 async def test_studio_does_a_write_once(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tools of services are there, and a write with a key is done once in all runs; `forget` knows of it."""
     (tmp_path / "cakes.yaml").write_text(yaml.safe_dump(CAKES))
@@ -180,11 +181,13 @@ async def test_studio_does_a_write_once(server: Server, tmp_path: Path, monkeypa
         assert await memory.forget("t") is True
 
 
+@pytest.mark.needs("remote_tools")
 async def test_studio_has_the_tools_of_servers(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server's session lasts as long as a run; who only looks at the graph starts none."""
     monkeypatch.setenv("LIBRARY_SHELF", "A1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    body, path = library(), tmp_path / "servers.yaml"
+    files = import_module("tests.plugins.remote_tools.remote_files")
+    body, path = files.library(), tmp_path / "servers.yaml"
     for name in ("nap", "collapse", "freeze"):
         del body["servers"]["library"]["tools"][name]
     path.write_text(yaml.safe_dump(body, allow_unicode=True))

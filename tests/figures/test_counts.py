@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from agents.conversation.prompt import Prompting
-from agents.models.script import Asked
 from agents.models.window import PLAIN
 from agents.toolkit.shelf import shelves
 from app.composition import discover
+from app.testing.script import Asked
 from benchmarks.conversation import TURNS, mean_length, script
 from benchmarks.counts import OBSERVER, Calls, count, made_of, summary
 from prompts import languages

@@ -3,7 +3,8 @@
 from langchain_core.messages import AIMessage
 
 from agents.state import State
-from benchmarks.unseen import Kept, performed
+from app.testing.kept_replies import KeptReplies
+from benchmarks.unseen import performed, row
 
 
 def test_the_script_keeps_no_word_that_nobody_saw() -> None:
@@ -15,9 +16,9 @@ def test_the_script_keeps_no_word_that_nobody_saw() -> None:
 
 def test_a_word_that_nobody_saw_is_counted() -> None:
     """The count sees a reply, or the end of one, that only the model knows of."""
-    kept = Kept()
+    kept = KeptReplies()
     said = [AIMessage("Good morning."), AIMessage("It is on.\nWho made it?"), AIMessage("")]
     state: State = {"talks": {"player": {"messages": [*said]}}}
     kept.note(state, ["Good morning.", "It is on."])
     assert kept.unseen == {"It is on.\nWho made it?"}
-    assert kept.row("talk")["words unseen"] == 6
+    assert row("talk", kept)["words unseen"] == 6

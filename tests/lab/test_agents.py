@@ -1,7 +1,6 @@
 """Agents of the lab: one file, private until shared, with versions; then a dialog for everybody, or gone."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,10 @@ from pydantic import ValidationError
 
 from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
-from agents.models.factory import Parameters
-from app.agent_files import SHARED, AgentFile
-from app.agent_files.mocks import Mock, MockOutcome
+from app.agent_file import AgentFile
 from app.assistant import Assistant
 from app.cli import command_line
-from app.composition import dialogs_of, discover, discover_checked, make_models, open_assistant
+from app.composition import dialogs_of, open_assistant
 from app.extensions import shipped
 from app.lab.agents import Workshop, agent_of
 from app.lab.drawing import drawing
@@ -22,9 +19,10 @@ from app.lab.folder import LabFolder
 from app.lab.forms import form_data
 from app.lab.live import OpenTalks
 from app.lab.variants import LabVariant
-from app.remote.yaml_file import FilePart
+from app.mocks import Mock, MockOutcome
 from app.replay.stage import play
 from app.settings import Settings
+from app.yaml_file import FilePart
 from dialogs import STEPS
 
 pytestmark = pytest.mark.needs("planner")
@@ -64,38 +62,6 @@ async def test_an_agent_is_tried_in_private(settings: Settings, workshop: Worksh
     async with open_assistant(settings) as assistant:
         assert await assistant.threads() == []
         assert "depot_clerk" not in assistant.dialogs
-
-
-async def test_a_shared_agent_is_a_dialog(settings: Settings, workshop: Workshop) -> None:
-    """From the next start on everybody has it, with its own model and parameters; taken back it is gone."""
-    own = CLERK.model_copy(update={"model": "local:rules", "parameters": Parameters(max_tokens=99)})
-    workshop.save("depot_clerk", own)
-    workshop.share("depot_clerk")
-    speakers, _ = discover_checked(settings)
-    assert [tool.name for tool in speakers.dialogs["depot_clerk"].tools] == [*CLERK.tools, "depot_weather"]
-    assert make_models(settings, speakers).roles["depot_clerk"].name == "local:rules"
-    async with open_assistant(settings) as assistant:
-        assert "You help with depots. $5" in assistant.prompt("depot_clerk", "ru")
-        turn = await play(assistant, "how cold is it at the depot")
-        assert 'depot_weather() = {"degrees":-3}' in turn.trace
-    workshop.unshare("depot_clerk")
-    assert "depot_clerk" not in discover()[0].dialogs
-
-
-def test_every_door_takes_the_model_of_a_shared_agent(
-    settings: Settings, workshop: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The terminal and `check` make it, too: where its key is missing they say so. `--model` takes its place."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    workshop.save("depot_clerk", CLERK.model_copy(update={"model": "openai:gpt-5-mini"}))
-    workshop.share("depot_clerk")
-    for command in (["ask", "hello"], ["check"]):
-        assert command_line.main(command) == 2
-        assert "OPENAI_API_KEY" in "".join(capsys.readouterr())
-    assert command_line.main(["ask", "hello", "--model", "local:rules"]) == 0
-    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
-    assert command_line.main(["check"]) == 0
-    assert re.search(r"depot_clerk +openai:gpt-5-mini", capsys.readouterr().out)
 
 
 def test_versions_and_their_differences(workshop: Workshop) -> None:
@@ -147,9 +113,6 @@ def test_what_is_refused(settings: Settings, workshop: Workshop) -> None:
     assert workshop.is_shared("clerk")
     with pytest.raises(UsageError):
         Workshop(LabFolder(settings.lab_folder), "../bob")
-    (settings.lab_folder / SHARED / "planner.yaml").write_text("description: Used for x\nprompt: x\n", "utf-8")
-    with pytest.raises(ContractError, match="planner"):
-        discover()
 
 
 def test_a_form_becomes_an_agent() -> None:
@@ -213,6 +176,7 @@ async def test_a_trial_takes_the_new_version(settings: Settings, workshop: Works
     await trials.close()
 
 
+@pytest.mark.needs("agent_files")
 def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An agent is saved from a file, tried, shared, found by the application, and deleted."""
     file = tmp_path / "clerk.yaml"
@@ -236,13 +200,10 @@ def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback", *sorted(STEPS), *shipped("plugins")])
-def test_no_agent_takes_a_name_of_the_settings(settings: Settings, workshop: Workshop, name: str) -> None:
-    """It would speak for everybody, stand in a plug-in's place, or end every start: neither saved nor loaded."""
+def test_no_agent_takes_a_name_of_the_settings(workshop: Workshop, name: str) -> None:
+    """It would speak for everybody, stand in a plug-in's place, or end every start."""
     with pytest.raises(UsageError, match="is taken"):
         workshop.save(name, CLERK)
-    LabFolder(settings.lab_folder / "agents").write("shared", name, CLERK)
-    with pytest.raises(ContractError, match="cannot be the name of an agent"):
-        discover_checked(settings)
 
 
 @pytest.mark.parametrize("part", [AgentFile, LabVariant])

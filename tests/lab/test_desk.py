@@ -22,7 +22,7 @@ from app.lab.folder import LabFolder
 from app.lab.forms import arguments_of
 from app.lab.runs import RunOrder, run_cases
 from app.settings import Settings
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.fine_tuning import check_chat, shop_identifiers
 from tests.support.simulated_time import advance
 

@@ -8,18 +8,18 @@ import pytest
 
 from agents.errors import UsageError
 from agents.events.views import Table, View
-from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
-from app.agent_files.mocks import Mock, Mocked, MockOutcome, recorded_mocks, with_mocks
 from app.assistant.recording import Answered, Record, RecordedReply, Viewed
 from app.cli import command_line
 from app.composition import discover
 from app.lab.folder import LabFolder
 from app.lab.forms import form_data, mock_of
 from app.lab.threads import keep_mocks
+from app.mocks import Mock, Mocked, MockOutcome, recorded_mocks, with_mocks
 from app.replay.stage import PlayedTurn, play, staged
 from app.settings import Settings
+from app.testing.script import Call, Line, Script
 
 
 async def answered(settings: Settings, *mocks: Mock, **lines: list[Line]) -> PlayedTurn:

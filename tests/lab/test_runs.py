@@ -17,9 +17,9 @@ from app.lab.folder import LabFolder, written
 from app.lab.runs import CaseResult, LabRun, RunOrder, TurnResult, run_cases, summaries, table_lines
 from app.lab.variants import LabVariant
 from app.prices import read_prices
-from app.remote.yaml_file import parsed, validated
 from app.replay.stage import PlayedTurn
 from app.settings import Settings
+from app.yaml_file import parsed, validated
 
 END = TurnEnd(is_active=False, dialog="planner")
 CALLED = ToolEnd(speaker="planner", tool="add_todos", args={"items": ["milk"]}, ok=True, object="1. milk")

@@ -18,8 +18,8 @@ from app.lab.folder import LabFolder
 from app.lab.runs import RunOrder, run_cases, summaries, table_lines
 from app.lab.simulation import SimulatedUser, Talks, UserWish, simulate
 from app.lab.variants import LabVariant
-from app.remote.yaml_file import parsed, validated
 from app.settings import Settings
+from app.yaml_file import parsed, validated
 from prompts import card
 from tests.support.rules import RulesModel
 

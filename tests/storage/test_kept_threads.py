@@ -18,7 +18,7 @@ from app.cli.command_line import main
 from app.composition import open_assistant, plugins_found, tables_of
 from app.composition.databases import check_database, connected, open_database
 from app.settings import Settings
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.doors.cli.conftest import Captured
 from tests.support.postgres_server import PostgresServer
 from tests.support.settings_cache import without_file

@@ -2,26 +2,26 @@
 
 Conversations: an assistant, and what its models say: `scripted_assistant`, `fake_assistant`, `compiled`,
     `takeover`, `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `wire_forms`, `refusing_server`,
-    `small_window`, `user_words`, `prompt_order`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`,
+    `small_window`, `user_words`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`,
     `prompt_copy`, `stops`.
 
 The stand-in: its room and its tables: `rules`, `rules_prompt`, `standin_table`, `standin_fresh`, `opening_table`,
     `standin_calls`, `sampling`, `made_inputs`.
 
-Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `remote_files`, `errands`; the forms in which providers take
+Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `errands`; the forms in which providers take
     them, and arguments as models write them: `tool_dialects`, `written_arguments`.
 
-Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_server`, `mcp_server`, `odd_mcp_server`,
+Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_server`,
     `search_servers`, `notification_server`, `pdf_file`, `postgres_server`, `chaos`, `killable_worker`, `worker_chaos`,
     `webhook_chaos`, `worker_fleet`, `trace_receiver`.
 
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
     `telegram_limits`, `telegram_flood`, `telegram_pacing`, `telegram_chats`, `telegram_people`, `busy_chats`.
 
-Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`, `killable_graph`,
+Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`,
     `killable_bot`, `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
     `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`, `chromium`.
 
-The repository itself: `pages`, `places`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,
+The repository itself: `pages`, `places`, `parts`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,
     `reference`, `size`, `changed_tests`, `core_branches`, `screenshots`, `transcripts`, `strong_model`.
 """

@@ -69,14 +69,8 @@ def compiled(
     memory: Memory, speakers: Speakers, observers: Mapping[str, Observer], gate: Gate | None, direct_switch: bool = True
 ) -> Graph:
     """Return the graph of the speakers on a memory."""
-    graph = copy.copy(_compiled(Cast(speakers, observers), gate, direct_switch))
-    graph.checkpointer, graph.store = memory.saver, memory.store
-    return graph
-
-
-@lru_cache(maxsize=24)
-def _compiled(staff: Cast, gate: Gate | None, direct_switch: bool) -> Graph:
-    return build_graph(staff.speakers, staff.observers, saver=None, store=None, gate=gate, direct_switch=direct_switch)
+    options = {"gate": gate, "direct_switch": direct_switch}
+    return built_once(speakers, observers, saver=memory.saver, store=memory.store, **options)
 
 
 def checked_once(faults: Find) -> Find:
@@ -97,7 +91,7 @@ def checked_once(faults: Find) -> Find:
 def built_once(
     speakers: Speakers, observers: Mapping[str, Observer], *, saver: Any, store: Any, **options: Any
 ) -> Graph:
-    """Take the place of `build_graph` ."""
+    """Take the place of `build_graph`."""
     if not _are_prompts_shipped():
         return build_graph(speakers, observers, saver=saver, store=store, **options)
     graph = copy.copy(_built(Cast(speakers, observers), tuple(options.items())))
@@ -109,7 +103,7 @@ def _are_prompts_shipped() -> bool:
     return prompts.FOLDER == SHIPPED and not prompts.EXTENSIONS
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=24)
 def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
     return build_graph(staff.speakers, staff.observers, saver=None, store=None, **dict(options))
 

@@ -4,6 +4,7 @@ In each copy `check` must be clean, `ask` must answer, no file of the product ma
 quick tests must pass. What stands behind the name goes to pytest: `… player tests/doors`.
 """
 
+import io
 import json
 import os
 import re
@@ -12,13 +13,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pytest
+from typer.main import get_command
+
+from agents.plugin import Plugin
+from app.cli import command_line
 from app.composition import plugins_found
 from app.extensions import shipped
+from app.settings import Settings
 from dialogs import Dialog
 from tests.support.checkout import check_out
+from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
 FOLDERS = (
@@ -26,6 +35,10 @@ FOLDERS = (
     "tests/prompts/*/{name}.md",
 )
 PRODUCT = ("agents", "app", "dialogs", "observers", "prompts")
+HERE = "--here"
+"""As the name: look at the copy in which the process runs."""
+# The process has started the application already.
+COLLECTING = ("--collect-only", "-qs", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
 
 
@@ -35,40 +48,89 @@ def deletable() -> list[str]:
 
 
 def copy_without(name: str, folder: Path) -> None:
-    """Copy every tracked file into a folder, but for a dialog or a plug-in, its prompts and its tests."""
+    """Copy every tracked file into a folder, but for a dialog or a plug-in, its prompts and its tests.
+
+    What Python has compiled of the files here is copied, too: each copy would compile everything anew.
+    """
     check_out(folder)
+    for compiled in [compiled for place in (*PRODUCT, "tests") for compiled in (ROOT / place).rglob("__pycache__")]:
+        if (folder / compiled.relative_to(ROOT)).parent.is_dir():
+            shutil.copytree(compiled, folder / compiled.relative_to(ROOT))
     for place in [place for pattern in FOLDERS for place in folder.glob(pattern.format(name=name))]:
         shutil.rmtree(place) if place.is_dir() else place.unlink()
 
 
-def run_app(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the application in a copy, on a database of its own."""
-    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{folder}/try.db", "LLM_MODEL": "local:rules"}
-    return run_python("app", *arguments, folder=folder, environment=environment)
+@dataclass(frozen=True)
+class Look:
+    """What a copy shows when one process starts it, asks it something and loads its tests."""
+
+    faults: Sequence[str]
+    """What `check` finds, but for the model: without the stand-in a key is missing, as `ask` says."""
+    is_answering: bool
+    """Whether the assistant answers; without its stand-in it must name the key that it lacks."""
+    help: str
+    """What `--help` lists."""
+    unloaded: str
+    """What pytest says if a quick test cannot be loaded."""
 
 
-def faults(folder: Path) -> list[str]:
-    """Return what `check` finds in a copy, but for the model: without the stand-in a key is missing, as `ask` says."""
-    report = json.loads(run_app(folder, "check", "--json").stdout)
-    return [line for line in (*report["faults"], *report["warnings"]) if not line.startswith("LLM_MODEL ")]
+def look_at(folder: Path) -> Look:
+    """Return what a copy shows, on a database of its own."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"DATABASE_URL": f"sqlite:///{folder}/try.db", "LLM_MODEL": "local:rules"}
+    done = run_python("tests.support.deletion", HERE, folder=folder, environment=environment)
+    assert done.returncode == 0, done.stderr
+    return Look(**json.loads(done.stdout))
 
 
-def answers(folder: Path) -> bool:
-    """Tell whether the assistant answers in a copy; without its stand-in it must name the key that it lacks."""
-    asked = run_app(folder, "ask", "hello")
-    return bool(asked.stdout) if asked.returncode == 0 else asked.returncode == 2 and "LLM_MODEL" in asked.stderr
+def _look() -> Look:
+    """Return what the copy shows in which this process runs."""
+    _, checked, _ = _run("check", "--json")
+    report = json.loads(checked)
+    faults = [line for line in (*report["faults"], *report["warnings"]) if not line.startswith("LLM_MODEL ")]
+    code, answer, error = _run("ask", "hello")
+    _, listed, _ = _run("--help")
+    collected = io.StringIO()
+    with redirect_stdout(collected):
+        loading = pytest.main([*COLLECTING, "-m", "not slow"])
+    return Look(
+        faults=faults,
+        is_answering=bool(answer) if code == 0 else code == 2 and "LLM_MODEL" in error,
+        help=listed,
+        unloaded=collected.getvalue()[-2000:] if loading else "",
+    )
+
+
+def _run(*arguments: str) -> tuple[int, str, str]:
+    """Run a command of the application in this process; return its exit code and what it prints."""
+    out, error = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(error):
+        code = command_line.main(arguments)
+    return code, out.getvalue(), error.getvalue()
 
 
 def naming(name: str, folder: Path) -> list[str]:
-    """Return the files of the product in a copy that name what was deleted: a plug-in's module, or a dialog's tool."""
-    brought = plugins_found().get(name)
-    word = rf"\b{brought.tool}\b" if isinstance(brought, Dialog) else rf"\bplugins[./]{name}\b|[\"']{name}/[a-z]"
+    """Return the files of the product in a copy that name what was deleted."""
+    pattern = re.compile("|".join(_names(name, plugins_found()[name])))
     files = [file for place in PRODUCT for file in (folder / place).rglob("*") if file.is_file()]
     return [
         file.relative_to(folder).as_posix()
         for file in files
-        if re.search(word, file.read_text("utf-8", errors="ignore"))
+        if file.suffix != ".pyc" and pattern.search(file.read_text("utf-8", errors="ignore"))
     ]
+
+
+def _names(name: str, plugin: Plugin) -> list[str]:
+    """Return patterns for the ways to name a plug-in: its module, its prompts, its tool, settings and commands."""
+    patterns = [rf"\b(plugins|dialogs)[./]{name}\b", rf"\b(plugins|dialogs) import .*\b{name}\b", rf"[\"']{name}/[a-z]"]
+    patterns += [rf"\b{plugin.tool}\b"] if isinstance(plugin, Dialog) else []
+    own = plugin.settings.model_fields.keys() - Settings.model_fields.keys() if plugin.settings else ()
+    patterns += [rf"\b(?i:{setting})\b" for setting in own]
+    if plugin.command_line:
+        commands = get_command(plugin.command_line)
+        names = [commands.name] if plugin.command_line.info.name else getattr(commands, "commands", [commands.name])
+        patterns += [rf"python -m app {command}\b" for command in names]
+    return patterns
 
 
 @dataclass(frozen=True)
@@ -100,11 +162,15 @@ def without(name: str, *arguments: str) -> Outcome:
         for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "copy")):
             subprocess.run((*GIT, *command), cwd=folder, check=True)
         tests = subprocess.run((sys.executable, "-m", "pytest", "-q", "-m", "not slow", *arguments), cwd=folder)
-        return Outcome(name, faults(folder), answers(folder), naming(name, folder), tests.returncode)
+        look = look_at(folder)
+        return Outcome(name, look.faults, look.is_answering, naming(name, folder), tests.returncode)
 
 
 def main(name: str, *arguments: str) -> int:
     """Print a table of the copies; return 1 if anything in one of them is wrong."""
+    if name == HERE:
+        sys.stdout.write(json.dumps(asdict(_look())))
+        return 0
     outcomes = [without(each, *arguments) for each in (deletable() if name == "--all" else [name])]
     lines = ["| without | `check` | `ask` | quick tests |", "| --- | --- | --- | --- |", *map(str, outcomes)]
     sys.stdout.write("\n".join(lines) + "\n")

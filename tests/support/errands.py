@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 
-from agents.models.script import Call, Line, Script
 from agents.toolkit.shelf import CALL, FIND
+from app.testing.script import Call, Line, Script
 from benchmarks.warehouse import THINGS, VERBS
 
 KINDS: tuple[Literal["plain", "plain", "vague", "talk", "again"], ...] = ("plain", "plain", "vague", "talk", "again")

@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from agents.models.script import Call
 from app.assistant.recording import Record
 from app.cli.threads import exported as text_of
 from app.settings import Settings
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 
 Captured = pytest.CaptureFixture[str]
 MEET = Call("get_acquainted", {"brief": "wants to get acquainted"})

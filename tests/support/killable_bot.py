@@ -23,7 +23,6 @@ from telegram.error import TelegramError
 
 from agents.memory.store import namespace_of
 from agents.models import Models
-from agents.models.script import Line
 from app.assistant import Turn
 from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
@@ -32,6 +31,7 @@ from app.doors.telegram.updates import incoming
 from app.process.logs import log_on_stderr
 from app.process.tasks import cancelled_by
 from app.settings import Settings
+from app.testing.script import Line
 from tests.support.busy_chats import LONG, PEOPLE, WORD
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, stage

@@ -22,16 +22,16 @@ from langchain_core.tools import tool
 
 from agents.memory import open_memory
 from agents.memory.connection import PLAIN, Connection
-from agents.models.script import Asked, Call, Line, Script
 from agents.state.person import RESULT
 from agents.toolkit import Runtime, traits
 from agents.toolkit.client_tools import ClientTool
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.composition import discover, open_services, plugins_found, tables_of
+from app.testing import compose
+from app.testing.script import Asked, Call, Line, Script
 from observers import Observer
 from prompts import phrase
-from tests.conftest import compose
 from tests.support.killable_process import Request, serve
 from tests.support.shop_tools import ask_address, choose_order
 from tests.support.write_tools import Desk

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
-from agents.models.script import Call, Line, Script
+from app.testing.script import Call, Line, Script
 from tests.support.user_words import user_words
 
 ENTRIES = {"profile": "get_acquainted", "planner": "plan_things"}

@@ -5,10 +5,10 @@ from dataclasses import replace
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
-from agents.models.script import Call, Line
 from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from app.testing.script import Call, Line
 
 BEGIN: list[Line] = [Call("plan_things", {"brief": "sign in"})]
 PAGE = "https://shop.example/sign-in"

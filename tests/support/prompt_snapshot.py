@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 
 from agents.conversation.prompt import Prompting
 from agents.models.message_order import in_order
-from agents.models.script import Script
 from agents.state import State
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speaker
 from app.composition import discover
+from app.testing.script import Script
 from prompts import languages
 
 FOLDER = Path(__file__).parents[1] / "prompts"

@@ -11,7 +11,6 @@ from langchain_core.messages import BaseMessage
 from agents.events import Event, Message
 from agents.memory import inbox, open_memory
 from agents.models import Models
-from agents.models.script import Asked, Call, Line, Script
 from agents.state import State
 from agents.state.history import dangling
 from agents.toolkit.speaker import Speakers
@@ -22,7 +21,8 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition import open_services, tables_of, turn_hooks
 from app.composition.help_chain import make_help
 from app.settings import Settings
-from benchmarks.untrained_gate import untrained_gate
+from app.testing.script import Asked, Call, Line, Script
+from app.testing.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered, specialists
 from tests.support.settings_cache import without_file
 from tests.support.user_words import bare

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from tests.support.remote_files import free_port
+from tests.support.loopback import free_port
 from tests.support.until import until_answered
 
 SEARX, AIMOCK, NODE = shutil.which("searx-run"), shutil.which("aimock"), shutil.which("node")

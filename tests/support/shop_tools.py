@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 
 from agents.events.views import CardList, Entry, Notice
 from agents.language.identifiers import Opaque
-from agents.models.script import Call, Line
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Option, Refused, choice, request, result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from app.testing.script import Call, Line
 
 OrderId = Annotated[str, Opaque("order")]
 ORDERS = {

@@ -16,7 +16,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from agents.models.script import Call, Line, Script
+from app.testing.script import Call, Line, Script
 from tests.support.standin_table import Outcome, Row, rows, standin
 
 YES = {"en": "yes", "ru": "да"}

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from agents.events import Event, Message, Token, TurnEnd
-from agents.models.script import Call
 from app.assistant import Assistant, Turn
+from app.testing.script import Call
 from tests.support.scripted_assistant import THREAD
 
 PLAN = Call("plan_things", {"brief": "to-dos"})

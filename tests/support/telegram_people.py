@@ -7,9 +7,9 @@ from langchain_core.messages import BaseMessage
 
 from agents.memory import Memory
 from agents.memory.store import namespace_of
-from agents.models.script import Call, Line, Script
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.place import DOOR
+from app.testing.script import Call, Line, Script
 from tests.support.scripted_assistant import Gate
 from tests.support.until import until
 from tests.support.user_words import user_words

@@ -26,7 +26,7 @@ from tests.support.places import ROOT
 
 LIBRARIES_OF = ("app.cli.command_line", "app.composition")
 """Modules of the project whose imports are made beforehand."""
-PROJECT = ("app", "agents", "dialogs", "observers", "prompts")
+PROJECT = ("app", "agents", "dialogs", "observers", "prompts", "tests", "benchmarks")
 
 
 @dataclass(frozen=True, kw_only=True)

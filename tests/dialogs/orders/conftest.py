@@ -3,7 +3,7 @@
 import pytest
 
 from agents.models import Model, Models
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.dialogs.orders.files import fill_with_catalogue
 from tests.support.rules import RulesModel
 

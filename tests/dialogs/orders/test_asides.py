@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.dialogs.orders.files import writes
 
 ASKED = "confirm: Return from order D1001: Hiking Boots, brown, 40; €129.00 goes back to gift card (€25.00)? [yes | no]"

@@ -3,8 +3,8 @@
 import pytest
 
 from agents.events import Event, ToolEnd
-from agents.models.script import Call
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.dialogs.orders.files import digest, fill_with_catalogue, writes
 from tests.support.sampling import sample
 

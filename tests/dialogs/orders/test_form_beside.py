@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from agents.models import Model, Models
 from agents.toolkit.speaker import Speakers
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.dialogs.orders.files import fill_with_catalogue, writes
 from tests.support.rules import RulesModel
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.dialogs.orders.files import writes
 
 AT: dict[str, Any] = {"thread": "me", "device": "terminal"}

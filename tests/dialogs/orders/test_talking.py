@@ -7,13 +7,13 @@ import pytest
 
 from agents.events import ToolEnd
 from agents.memory import open_memory
-from agents.models.script import Call, Line
 from app.assistant.clocks import Ring
 from app.composition import plugins_found, tables_of
 from app.security.permissions import Permissions
+from app.testing import Chat
+from app.testing.script import Call, Line
 from dialogs.orders.store import SERVE, Shop
 from dialogs.orders.tools.price_watches import tell_watchers
-from tests.conftest import Chat
 from tests.dialogs.orders.files import digest, fill_with_catalogue, writes
 
 BEGIN: list[Line] = [Call("handle_orders", {"brief": "orders"})]

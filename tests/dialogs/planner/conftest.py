@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.assistant import Assistant
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.dialogs.planner.room import Room
 from tests.doors.telegram.conftest import door, world
 

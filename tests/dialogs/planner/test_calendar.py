@@ -14,12 +14,12 @@ from agents.events import Interrupt
 from agents.language.schedule.parser import moment
 from agents.language.schedule.series import without_next
 from agents.memory.undo_log import Changes, ToolWrite, UndoLog
-from agents.models.script import Call
 from app.cli import command_line
+from app.testing import Chat
+from app.testing.script import Call
 from dialogs.planner.calendar_file import entries
 from dialogs.planner.records import IMPORTED, Reminder
 from dialogs.planner.store import Reminders
-from tests.conftest import Chat
 from tests.dialogs.planner.room import open_reminders
 
 BERLIN = ZoneInfo("Europe/Berlin")

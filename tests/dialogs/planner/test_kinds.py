@@ -9,9 +9,9 @@ from _pytest.mark.structures import ParameterSet
 
 from agents.language.schedule import Moment
 from agents.language.schedule.parser import moment
-from agents.models.script import Call, Line
+from app.testing import Chat
+from app.testing.script import Call, Line
 from dialogs.planner.store import Reminders
-from tests.conftest import Chat
 from tests.dialogs.planner.conftest import NOW
 from tests.dialogs.planner.room import FRIDAY, Room, texts
 

@@ -1,9 +1,9 @@
 """Lists by name, notes, and single times of a repetition, whatever model calls the tools."""
 
 from agents.events import Interrupt
-from agents.models.script import Call
 from app.assistant import Turn
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.dialogs.planner.test_kinds import answers
 from tests.dialogs.planner.test_tools import plans
 

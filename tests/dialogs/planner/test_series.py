@@ -15,12 +15,12 @@ from agents.language.schedule import STEPS, Moment
 from agents.language.schedule.calendar import WEEKDAYS
 from agents.language.schedule.parser import moment
 from agents.language.schedule.series import without_next
-from agents.models.script import Call
+from app.testing import Chat
+from app.testing.script import Call
 from dialogs.planner.calendar_file import entries
 from dialogs.planner.records import Reminder, timing
 from dialogs.planner.reschedule import moved, rezoned
 from dialogs.planner.store import Reminders
-from tests.conftest import Chat
 from tests.dialogs.planner.test_calendar import event, file
 from tests.dialogs.planner.test_kinds import answers
 from tests.support.made_inputs import tried

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Call, Line, Script
 from app.assistant import Turn
+from app.testing.script import Call, Line, Script
 from tests.support.scripted_assistant import ROLES, stage
 
 ADDING = """

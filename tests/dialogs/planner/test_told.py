@@ -16,10 +16,10 @@ from rich.console import Console
 from agents.events import Event
 from agents.language.schedule import Moment
 from agents.memory.inbox import InboxEntry
-from agents.models.script import Call, Script
 from app.assistant.clocks import Ring
+from app.testing import Chat
+from app.testing.script import Call, Script
 from dialogs.planner.store import Reminders
-from tests.conftest import Chat
 from tests.support.fake_assistant import StandIn, line, says
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.terminal_visit import repl_for

@@ -1,9 +1,9 @@
 """Reminders in a conversation: what the planner's tools answer."""
 
-from agents.models.script import Call
 from app.assistant import Turn
+from app.testing import Chat
+from app.testing.script import Call
 from dialogs.planner.store import Reminders
-from tests.conftest import Chat
 
 
 async def plans(chat: Chat, *calls: Call, lang: str = "en") -> list[str]:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from agents.models.script import Call, Line
+from app.testing import Chat
+from app.testing.script import Call, Line
 from dialogs.player.players import Playback, Players
 from dialogs.player.store import MediaStore
-from tests.conftest import Chat
 
 FORBIDDEN = "night of the living dead"
 AGE = 12

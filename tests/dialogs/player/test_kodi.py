@@ -21,7 +21,7 @@ from tests.dialogs.player.support.media_folder import EPISODES, MINUTE
 from tests.dialogs.player.support.player_behaviours import code_of, id_of
 from tests.dialogs.player.support.player_stages import ServerStage, open_store
 from tests.support.http_service import Answer, Service
-from tests.support.remote_files import free_port
+from tests.support.loopback import free_port
 
 
 @pytest.fixture

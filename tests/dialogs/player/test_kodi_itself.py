@@ -10,11 +10,11 @@ import pytest
 from pydantic import SecretStr
 
 from agents.memory import open_memory
+from app.testing import Chat
 from dialogs.player.kodi.library import KodiRpc, key_of
 from dialogs.player.kodi.player import KodiPlayer, clock
 from dialogs.player.players import MediaPlayer
 from dialogs.player.store import MediaStore
-from tests.conftest import Chat
 from tests.dialogs.player.support.kodi_process import IS_THERE, PASSWORD, USER, kodi
 from tests.dialogs.player.support.kodi_schema import KodiSchema
 from tests.dialogs.player.support.kodi_server import KodiServer, Recorder

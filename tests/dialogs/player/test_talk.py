@@ -8,10 +8,10 @@ import pytest
 
 from agents.events import ToolEnd
 from agents.models import Model, Models
-from agents.models.script import Call, Line
+from app.testing import Chat
+from app.testing.script import Call, Line
 from dialogs.player.players import Playback, Players
 from dialogs.player.store import MediaStore
-from tests.conftest import Chat
 from tests.support.rules import RulesModel
 
 BEGIN: list[Line] = [Call("watch_things", {"brief": "films"})]

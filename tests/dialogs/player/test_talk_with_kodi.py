@@ -3,9 +3,9 @@
 import pytest
 
 from agents.models import Model, Models
-from agents.models.script import Call, Line
+from app.testing import Chat
+from app.testing.script import Call, Line
 from dialogs.player.store import MediaStore
-from tests.conftest import Chat
 from tests.dialogs.player.support.kodi_server import KodiServer
 from tests.support.rules import RulesModel
 

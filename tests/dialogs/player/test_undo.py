@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from agents.models.script import Call, Line
+from app.testing import Chat
+from app.testing.script import Call, Line
 from dialogs.player.players import Players
 from dialogs.player.store import MediaStore
 from prompts import phrase
-from tests.conftest import Chat
 
 FILM, PLAY = Call("choose_title", {"words": "metropolis"}), Call("play_title", {"title_id": 1})
 STOP = Call("control_playback", {"action": "stop"})

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from agents.memory.store import namespace_of
-from agents.models.script import Script
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.settings import Settings
+from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES, stage
 
 pytestmark = pytest.mark.needs("planner")

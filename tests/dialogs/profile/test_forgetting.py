@@ -6,10 +6,10 @@ import pytest
 
 from agents.conversation.forgetting import worded
 from agents.memory.store import namespace_of
-from agents.models.script import Call
 from app.assistant import Assistant, Turn
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat, told
 
 WORDS = {
     "profile": [

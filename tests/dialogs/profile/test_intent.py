@@ -3,8 +3,8 @@
 import pytest
 
 from agents.conversation.gate import Guess
-from agents.models.script import Call
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 
 BEGIN = Call("get_acquainted", {"brief": "-"})
 

@@ -6,11 +6,11 @@ import pytest
 from langchain_core.messages import SystemMessage
 
 from agents.conversation.gate import Guess
-from agents.models.script import Call
 from agents.toolkit.services import Ending
+from app.testing import Chat
+from app.testing.script import Call
 from dialogs.recall import summaries
 from dialogs.recall.store import KeptEntry, Recall
-from tests.conftest import Chat
 from tests.support.until import until
 
 pytestmark = pytest.mark.needs("recall", "profile")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from agents.events import Message
-from agents.models.script import Call
 from app.assistant import Turn
+from app.testing import Chat
+from app.testing.script import Call
 from dialogs.recall.store import Recall, owner_of
-from tests.conftest import Chat
 from tests.support.standin_table import standin
 
 pytestmark = pytest.mark.needs("recall", "profile")

@@ -3,10 +3,10 @@
 import pytest
 
 from agents.events import Interrupt, Message, Sources
-from agents.models.script import Call
 from agents.state.person import FORWARDED
+from app.testing import Chat
+from app.testing.script import Call
 from dialogs.research.services import Retrievers
-from tests.conftest import Chat
 from tests.dialogs.research.library import Library, page
 
 OWN = page("Manual", "The chain is oiled each week.", "manual.md#chain")

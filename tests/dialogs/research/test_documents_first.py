@@ -6,10 +6,10 @@ import pytest
 
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from agents.models.script import Call
 from agents.sources.documents.index import DocumentIndex, index_file, index_folder
+from app.testing import Chat
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.rules import RulesModel
 
 HOUSE = """# Bicycle

@@ -2,12 +2,12 @@
 
 import pytest
 
-from agents.models.script import Call
-from app.agent_files.mocks import recorded_mocks, with_mocks
+from app.mocks import recorded_mocks, with_mocks
 from app.replay.trace_test import rehearse, trace_test
+from app.testing import Chat
+from app.testing.script import Call
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers
-from tests.conftest import Chat
 from tests.dialogs.research.library import Library, page
 from tests.support.exports import turns
 

@@ -8,9 +8,9 @@ from langchain_core.messages import BaseMessage
 
 from agents.events import Interrupt, Message, Sources, ToolEnd
 from agents.memory.store import namespace_of
-from agents.models.script import Call, Line, Script
+from app.testing import Chat
+from app.testing.script import Call, Line, Script
 from dialogs.research.services import Retrievers
-from tests.conftest import Chat
 from tests.dialogs.research.library import Library, page
 
 ORDERS = (

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from agents.events import Images, Message, SearchStep, Sources, Token, ToolEnd
-from agents.models.script import Call
 from app.assistant import Turn
+from app.testing import Chat, told
+from app.testing.script import Call
 from dialogs.research.composites import Bounded, FirstOf, Together
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers
-from tests.conftest import Chat, told
 from tests.dialogs.research.library import Library, page
 
 PETER = page("Peter I", "Peter I was born in 1672 and built a city.", "https://wiki.example/Peter_I")

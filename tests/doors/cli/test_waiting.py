@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import discover
 from app.doors.visit import WAITING
+from app.testing import Chat
+from app.testing.script import Call, Script
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.command_line import ask, resume
 from tests.support.killable_process import Request
 from tests.support.page_tools import with_pages

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from agents.models.script import Call, Script
 from app.assistant import Assistant
+from app.testing.script import Call, Script
 from tests.support.http_door import KEYS, OTHER, SHOP, by, served
 from tests.support.scripted_assistant import Gate, script_lines
 

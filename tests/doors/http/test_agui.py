@@ -14,10 +14,10 @@ from ag_ui import core
 from pydantic import TypeAdapter
 
 from agents.events import CUT, RETRY, Error, Event, Message, Token
-from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.doors.http.agui import NewRun, RunWriter
 from app.settings import Settings
+from app.testing.script import Call, Script
 from tests.doors.http.test_conversations import stopped_lines
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.node import installed, needs_node, node

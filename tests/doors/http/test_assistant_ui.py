@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, async_playwright, expect
 
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.settings import Settings
+from app.testing.script import Script
 from tests.doors.http.test_agui import BEGIN, DELETION
 from tests.support.chromium import ARGS, CHROMIUM
 from tests.support.http_door import served

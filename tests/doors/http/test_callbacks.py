@@ -13,11 +13,11 @@ from pydantic import SecretStr
 from agents.language.text.clean import safe_json
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.composition.databases import open_database
 from app.doors.http import callbacks as module
 from app.doors.http.callbacks import Callbacks
+from app.testing.script import Script
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, events_of, served
 from tests.support.http_service import Answer, Service
 from tests.support.scripted_assistant import Gate, script_lines

@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from agents.errors import ConfigError
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.doors.http.service import serve
 from app.security.api_keys import holder_of, read_keys
 from app.settings import Settings
+from app.testing.script import Script
 from tests.support.compiled import specialists
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 

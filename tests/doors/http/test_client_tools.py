@@ -8,8 +8,8 @@ import httpx
 import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-from agents.models.script import Call, Script
 from app.assistant import Assistant
+from app.testing.script import Call, Script
 from tests.doors.http.test_agui import asked, run_of
 from tests.support.http_door import served
 

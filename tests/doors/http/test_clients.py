@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agents.errors import ModelUnavailable
-from agents.models.script import Call, Script
 from app.assistant import Assistant
+from app.testing.script import Call, Script
 from tests.doors.http.test_examples import output_of
 from tests.doors.http.test_structured import WRITE
 from tests.support.http_door import served
@@ -79,7 +79,13 @@ met.failed = await fault(() => model.invoke("how are you?"));
 """Programs by the packages of npm that they need."""
 TASKS: Sequence[Any] = ("All is well.", "One two.", ModelUnavailable("busy", "m"), "Fine.")
 """What the model says to the client of A2A."""
-TASKS_MET = {"whole": "All is well.", "streamed": "One two.", "failed": "TASK_STATE_FAILED", "again": "Fine.", "kept": "Fine."}
+TASKS_MET = {
+    "whole": "All is well.",
+    "streamed": "One two.",
+    "failed": "TASK_STATE_FAILED",
+    "again": "Fine.",
+    "kept": "Fine.",
+}
 """What it is to meet: the same message of a task that failed is answered, and is asked for no third time."""
 PEER = """
 import { Role, TaskState } from "@a2a-js/sdk";

@@ -20,11 +20,11 @@ from agents.errors import ModelUnavailable
 from agents.events import Images, Message, ShownImage, Sources, Token
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from agents.models.script import Call, Script
 from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
 from app.doors.http.completions import Reply
+from app.testing.script import Call, Script
 from prompts import sentence
 from tests.support import takeover
 from tests.support.endpoint_talk import talk

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from agents.errors import ModelUnavailable
-from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.doors.http import answers
+from app.testing.script import Call, Script
 from tests.support.http_door import events_of, served, streamed
 from tests.support.scripted_assistant import Gate, script_lines
 from tests.support.simulated_time import advance

@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agents.models.script import Call, Script
 from agents.toolkit.questions.options import YES
 from app.assistant import Assistant
 from app.doors.http import events as event_routes
 from app.doors.http.page.guard import COOKIE
+from app.testing.script import Call, Script
 from prompts import sentence
 from tests.support import takeover
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served

@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from agents.models.script import Call, Script
 from app.assistant import Assistant
+from app.testing.script import Call, Script
 from tests.support.http_door import OTHER, SHOP, by, served
 
 pytestmark = pytest.mark.needs("recall", "planner")

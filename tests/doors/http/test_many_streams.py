@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agents.models.script import Script
 from app.assistant import Assistant
+from app.testing.script import Script
 from tests.support.http_door import served, streamed
 from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, read_request, words

@@ -9,12 +9,12 @@ import pytest
 
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.doors.http.front_ends import unwrapped
 from app.security.api_keys import read_front_ends
 from app.settings import Settings
+from app.testing.script import Script
 from tests.doors.http.open_webui import CONTEXT, FRONT_ENDS, HELPER, MERGE, TITLE, Account, picture
 from tests.support.http_door import KEYS, served
 from tests.support.rules import RulesModel

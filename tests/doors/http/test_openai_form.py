@@ -11,10 +11,10 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from openai.types.chat import ChatCompletionChunk, completion_create_params
 
 from agents.errors import ModelUnavailable
-from agents.models.script import Call, Script
 from agents.models.window import PLAIN
 from app.assistant import Assistant
 from app.doors.http.openai_form import UNDONE, Bounds
+from app.testing.script import Call, Script
 from tests.support import takeover
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.places import ROOT

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.doors.http import service
 from app.security.rates import HourlyCount
+from app.testing.script import Script
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 
 THREADS = "/threads/{thread}"

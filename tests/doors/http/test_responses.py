@@ -8,8 +8,8 @@ import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient, NotFoundError
 
 from agents.errors import ModelUnavailable
-from agents.models.script import Script
 from app.assistant import Assistant
+from app.testing.script import Script
 from tests.support.http_door import served
 
 MODEL = "dialog-supervisor"

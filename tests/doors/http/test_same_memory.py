@@ -11,13 +11,13 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from agents.memory.preferences import Preferences
-from agents.models.script import Call, Script
 from app.assistant import Assistant, Turn
 from app.cli.threads import history
 from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.updates import incoming
 from app.settings import Settings
+from app.testing.script import Call, Script
 from prompts import phrase, table
 from tests.support.telegram_people import ANN
 from tests.support.telegram_server import BotApi

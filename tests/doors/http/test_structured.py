@@ -9,8 +9,8 @@ import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from pydantic import BaseModel
 
-from agents.models.script import Call, Script
 from app.assistant import Assistant
+from app.testing.script import Call, Script
 from tests.support.http_door import served
 
 MODEL, WRITE = "dialog-supervisor", "write_answer"

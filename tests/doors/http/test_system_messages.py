@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agents.models.script import Call, Script
 from app.assistant import Assistant
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
 from app.cli import command_line
+from app.testing.script import Call, Script
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, events_of, served
 from tests.support.scripted_assistant import ROLES, Gate, stage
 

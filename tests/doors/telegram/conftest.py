@@ -11,7 +11,6 @@ import pytest
 
 from agents.memory.preferences import Preferences
 from agents.models import Models
-from agents.models.script import Script
 from agents.toolkit.speaker import Speakers
 from app.doors.telegram import flood_control, service
 from app.doors.telegram.bot import ServiceBot
@@ -19,6 +18,7 @@ from app.doors.telegram.delivery import draft
 from app.doors.telegram.door import TelegramDoor
 from app.doors.telegram.updates import incoming
 from app.settings import Settings
+from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import without_file
 from tests.support.shop_tools import with_shop

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agents.memory.preferences import Preferences
-from agents.models.script import Call, Script
 from app.assistant.short_term_memory import Content, contents
 from app.doors.telegram.delivery import draft
 from app.doors.telegram.delivery.pages import LIMIT
 from app.doors.telegram.door import TelegramDoor
+from app.testing.script import Call, Script
 from tests.support.telegram_people import ANN, PLAN, Holding, Open
 from tests.support.telegram_server import BotApi
 from tests.support.user_words import bare

@@ -9,9 +9,9 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from agents.memory.preferences import Preferences
-from agents.models.script import Call, Script
 from app.doors.telegram.delivery.pages import pages
 from app.doors.telegram.updates import incoming
+from app.testing.script import Call, Script
 from prompts import phrase
 from tests.doors.telegram.conftest import Window
 from tests.support.scripted_assistant import ROLES, script_lines

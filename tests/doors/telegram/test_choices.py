@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from langchain_core.tools import tool
 
-from agents.models.script import Call, Script
 from agents.toolkit.result import Answer, Option, choice
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from app.testing.script import Call, Script
 from tests.support.scripted_assistant import script_lines
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels, until_noted

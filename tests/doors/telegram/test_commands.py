@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.models.script import Line, Script
 from app.doors.telegram.access import link
+from app.testing.script import Line, Script
 from prompts import language, languages
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, Echo, Holding, Open, labels

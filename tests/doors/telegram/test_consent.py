@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agents.events import Interrupt
-from agents.models.script import Call, Line, Script
+from app.testing.script import Call, Line, Script
 from tests.support.telegram_people import ANN, Open, labels
 from tests.support.telegram_server import BotApi
 

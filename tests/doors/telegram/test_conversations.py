@@ -1,6 +1,6 @@
 """Several conversations in one chat: begun by /new, listed by /threads, gone back to by a button."""
 
-from agents.models.script import Script
+from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES, Gate, todos
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open, labels, until_stored
 from tests.support.telegram_server import BotApi

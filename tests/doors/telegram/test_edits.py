@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agents.models.script import Script
+from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES, Gate
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open, until_stored
 from tests.support.telegram_server import BotApi

@@ -6,13 +6,13 @@ import logging
 import pytest
 
 from agents.errors import ConfigError, ModelUnavailable
-from agents.models.script import Script
 from app.assistant.clocks import Ring, Unreachable
 from app.doors.telegram import bot
 from app.doors.telegram.delivery.buttons import command_buttons
 from app.doors.telegram.delivery.pages import MessagePage
 from app.doors.telegram.delivery.screen import send_document
 from app.doors.telegram.place import TelegramPlace
+from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES
 from tests.support.simulated_time import advance
 from tests.support.telegram_people import ANN, GROUP, Echo, Open

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Script
 from agents.state.person import FORWARDED
 from app.assistant.pictures import picture
+from app.testing.script import Script
 from tests.support.http_service import Answer, Service
 from tests.support.pdf_file import pdf
 from tests.support.scripted_assistant import Gate, values

@@ -6,9 +6,9 @@ import pytest
 
 from agents.memory.store import namespace_of
 from agents.models import Model, Models
-from agents.models.script import Call, Script
 from app.assistant.clocks import Ring
 from app.doors.telegram.door import TelegramDoor
+from app.testing.script import Call, Script
 from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agents.models.script import Call, Script
 from app.cli import command_line
 from app.composition.help_chain import model_link
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.doors.telegram.delivery import posting
 from app.settings import Settings
+from app.testing.script import Call, Script
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import TOKEN, BotApi, refusal
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from agents.errors import ConfigError
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.doors.telegram import service
 from app.doors.telegram.access import link
 from app.doors.telegram.bot import bot_of, connected
 from app.settings import Settings
+from app.testing.script import Script
 from prompts import languages, phrase
 from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open

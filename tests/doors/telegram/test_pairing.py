@@ -6,10 +6,10 @@ import pytest
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
-from agents.models.script import Script
 from app.doors.telegram import access
 from app.doors.telegram.access import link, pair
 from app.settings import Settings
+from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Open
 from tests.support.telegram_server import TOKEN, BotApi

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.models.script import Script
 from app.assistant.clocks import Ring
 from app.doors.telegram.place import TelegramPlace, ThreadNames
+from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES, Gate
 from tests.support.telegram_people import ANN, BOB, GROUP, Echo, Holding, Open, until_noted, until_stored
 from tests.support.telegram_server import BotApi

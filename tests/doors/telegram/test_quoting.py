@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Script
+from app.testing.script import Script
 from tests.support.scripted_assistant import Gate
 from tests.support.telegram_people import ANN, BOB, GROUP, Open
 from tests.support.telegram_server import BotApi

@@ -1,7 +1,7 @@
 """Reactions to answers: counted for the administrators, and a way to try again for who was answered."""
 
-from agents.models.script import Script
 from app.doors.telegram.door import TelegramDoor
+from app.testing.script import Script
 from tests.support.telegram_people import ANN, BOB, GROUP, Open, labels
 from tests.support.telegram_server import BotApi
 from tests.support.until import until

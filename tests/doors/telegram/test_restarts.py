@@ -10,7 +10,6 @@ import pytest
 from agents.conversation.forgetting import worded
 from agents.errors import DatabaseError
 from agents.events import trace
-from agents.models.script import Line, Script
 from app.assistant import Turn
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
@@ -18,6 +17,7 @@ from app.doors.telegram.place import TelegramPlace
 from app.doors.telegram.updates.row import ReplyWithButtons, UpdateRow
 from app.process.tasks import cancel
 from app.settings import Settings
+from app.testing.script import Line, Script
 from tests.support.scripted_assistant import ROLES, Gate, script_lines, stage
 from tests.support.telegram_people import (
     ANN,

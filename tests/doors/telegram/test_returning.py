@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from agents.events import Interrupt
-from agents.models.script import Call, Script
 from app.doors.telegram.delivery.buttons import Tap, keyboard
+from app.testing.script import Call, Script
 from prompts import phrase, sentence
 from tests.support.page_tools import BEGIN, PAGE, with_pages
 from tests.support.scripted_assistant import script_lines

@@ -6,11 +6,11 @@ import pytest
 
 from agents.events import Interrupt
 from agents.events.views import CardList, Entry, Link, Notice, Player, Table
-from agents.models.script import Call, Script
 from app.doors.telegram.delivery.buttons import IN_A_PAGE, LONGEST_LABEL, MOST_LABELS, Tap, keyboard
 from app.doors.telegram.delivery.receipts import Receipts
 from app.doors.telegram.delivery.screen import ChatScreen
 from app.doors.telegram.place import ANONYMOUS, TelegramPlace
+from app.testing.script import Call, Script
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_limits import request_faults
 from tests.support.telegram_people import ANN, Open, labels

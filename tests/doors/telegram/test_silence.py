@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 
 from agents.memory.inbox import SILENCE
-from agents.models.script import Script
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant import clocks
 from app.assistant.short_term_memory import contents
 from app.doors.telegram.door import TelegramDoor
+from app.testing.script import Script
 from tests.support.telegram_people import ANN, BOB, GROUP, Open
 from tests.support.telegram_server import BotApi
 

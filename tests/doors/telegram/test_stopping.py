@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.models.script import Script
+from app.testing.script import Script
 from prompts import phrase
 from tests.support.telegram_people import ANN, BOB, GROUP, Holding, Open, labels
 from tests.support.telegram_server import BotApi

@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 
 from agents.events import Error, Event, Message, ModelStart, Token, ToolEnd, ToolStart
-from agents.models.script import Script
 from app.assistant import Turn
 from app.doors.telegram.place import TelegramPlace
+from app.testing.script import Script
 from tests.support.scripted_assistant import Gate
 from tests.support.simulated_time import now, simulated
 from tests.support.telegram_pacing import FRAMES, PacedTelegram, paced_door

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.models.script import Call, Script
+from app.testing.script import Call, Script
 from tests.doors.telegram.test_pages import KINDS
 from tests.support.scripted_assistant import ROLES, Gate
 from tests.support.telegram_http import Upload

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agents.models import Model, Models
-from agents.models.script import Call, Script
 from app.doors.telegram.door import TelegramDoor
+from app.testing.script import Call, Script
 from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, todos
 from tests.support.shop_tools import BEGIN

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agents.memory import Memory
-from agents.models.script import Call, Script
 from app.assistant.clocks import Ring
 from app.doors.telegram.delivery import sender
+from app.testing.script import Call, Script
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 from tests.support.telegram_people import ANN, BOB, PLAN, Echo, Open
 from tests.support.telegram_server import BotApi, refusal

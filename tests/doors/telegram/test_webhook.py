@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from agents.errors import ConfigError, DatabaseError
-from agents.models.script import Script
 from app.doors.telegram.updates import webhook
 from app.doors.telegram.updates.webhook import SECRET_HEADER
+from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES
 from tests.support.simulated_time import advance
 from tests.support.telegram_people import ANN, Echo, Holding, Open

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from agents.models.script import Call
 from app.assistant.short_term_memory import contents
 from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.support.telegram_people import PLAN, Holding
 from tests.support.terminal_visit import visit_to
 from tests.support.until import until

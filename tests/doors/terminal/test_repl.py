@@ -14,11 +14,11 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from agents.events import Interrupt, Message
-from agents.models.script import Call
 from app.assistant.typed_file import TypedFile
 from app.doors.terminal.repl import Completions, Typed
 from app.doors.visit import Visit
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.support.fake_assistant import StandIn, line, says
 from tests.support.shop_tools import with_shop
 from tests.support.terminal_visit import repl_for, visit_to

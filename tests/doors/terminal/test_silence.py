@@ -15,7 +15,7 @@ from agents.toolkit.speaker import Silence
 from app.assistant import clocks
 from app.assistant.clocks import SilenceClock
 from app.assistant.short_term_memory import contents
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.terminal_visit import repl_for
 from tests.support.until import until
 

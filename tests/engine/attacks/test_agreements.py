@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from agents.events import Interrupt
-from agents.models.script import Call, Line
 from agents.state.person import FORWARDED
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call, Line
 
 pytestmark = pytest.mark.needs("planner")
 PLAN: list[Line] = [Call("plan_things", {"brief": "-"})]

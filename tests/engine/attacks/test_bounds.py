@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from agents.errors import ConfigError
 from agents.events import Error, Message
-from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
 from agents.state.limits import Limits
 from agents.state.message_notes import Facts
@@ -21,11 +20,11 @@ from app.assistant import Turn
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
-from app.remote.files import HttpFile
-from app.remote.yaml_file import read_files
 from app.settings import Settings
+from app.testing import Chat
+from app.testing.script import Call, Line
+from app.yaml_file import FilePart, read_files
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.http_service import Answer, Service
 from tests.support.rules import RulesModel
 from tests.support.rules_prompt import rules_prompt
@@ -339,7 +338,7 @@ def test_a_deep_file_is_a_fault(text: str, tmp_path: Path) -> None:
     file = tmp_path / "deep.yaml"
     file.write_text(text, "utf-8")
     with pytest.raises(ConfigError, match=r"deep\.yaml: not YAML"):
-        read_files("REMOTE_TOOLS", file, HttpFile)
+        read_files("REMOTE_TOOLS", file, FilePart)
 
 
 async def test_nothing_is_written_down_for_a_message_that_is_not_taken(chat: Chat) -> None:

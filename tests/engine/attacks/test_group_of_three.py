@@ -16,7 +16,7 @@ from app.assistant import Turn
 from app.doors import slash_commands
 from app.doors.terminal.door import TerminalDoor
 from app.doors.visit import Visit
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.obeying import Obeying
 from tests.support.sampling import sample
 from tests.support.scripted_assistant import todos

@@ -9,7 +9,7 @@ import pytest
 
 from app.assistant import Assistant
 from app.doors.http import server, service
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.http_door import served
 from tests.support.simulated_time import advance
 from tests.support.until import until

@@ -15,7 +15,7 @@ from agents.memory.gate_log import GateOutcome, Logged
 from agents.memory.locks import ThreadLocks
 from app.assistant import Turn
 from app.assistant.assistant import STORAGE
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.tiny_graph import letter
 
 

@@ -7,7 +7,7 @@ from agents.errors import ModelUnavailable
 from agents.events import Event
 from agents.models import Model
 from agents.models.reply import Listener, reply
-from agents.models.script import Line, Script, ScriptModel
+from app.testing.script import Line, Script, ScriptModel
 from tests.support.simulated_time import now, simulated
 
 TIMEOUT, SHARED = 60.0, 25.0

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.killable_process import Driver
 from tests.support.killable_writes import Clerk, with_questions
 from tests.support.write_tools import Desk

@@ -14,8 +14,8 @@ from langchain_core.messages import BaseMessage
 from agents.errors import UsageError
 from agents.events import Message, TurnStart
 from agents.memory.inbox import InboxEntry
-from agents.models.script import Line, Script
 from app.assistant import Assistant, Turn
+from app.testing.script import Line, Script
 from tests.support.command_line import ask
 from tests.support.killable_process import Driver, Outcome, Request
 from tests.support.scripted_assistant import (

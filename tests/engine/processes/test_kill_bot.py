@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from agents.memory.inbox import TO, TranscriptLine
-from agents.models.script import Script
 from app.doors.telegram.delivery.pages import pages
 from app.doors.telegram.place import ThreadNames, door_of
+from app.testing.script import Script
 from prompts import sentence
 from tests.support.busy_chats import GROUP, NO, PEOPLE, WORD, BusyChats
 from tests.support.kills import Kills

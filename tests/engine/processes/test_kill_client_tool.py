@@ -8,7 +8,7 @@ import pytest
 from agents.events import ToolRequest
 from agents.state.person import RESULT
 from agents.toolkit.client_tools import ClientResult, written_results
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.engine.processes.test_kill_question import calls_left, killed, request
 from tests.support.killable_process import Driver
 from tests.support.killable_writes import SKY

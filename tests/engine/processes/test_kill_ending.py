@@ -3,7 +3,7 @@
 import pytest
 
 from agents.toolkit.services import LongTermMemory
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.engine.processes.test_kill_question import killed
 from tests.support.killable_process import Driver
 

@@ -5,7 +5,7 @@ import pytest
 from agents.conversation.forgetting import worded
 from agents.memory.store import namespace_of
 from app.assistant import Turn
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.engine.processes.test_kill_question import killed, request
 from tests.support.killable_process import Driver
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from agents.memory.inbox import InboxEntry, TranscriptLine
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.doors.telegram.delivery.pages import pages
 from app.doors.telegram.place import ThreadNames
+from app.testing.script import Script
 from prompts import sentence
 from tests.support.busy_chats import GROUP, PEOPLE, Message, Person, asker
 from tests.support.kills import Kills

@@ -13,8 +13,8 @@ from agents.events import ToolStart
 from agents.toolkit.questions import CHOICE
 from app.cli import talk
 from app.doors.visit import WAITING
+from app.testing import Chat
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.killable_process import Driver, Outcome, Request
 from tests.support.scripted_assistant import open_calls
 from tests.support.shop_tools import ORDERS

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agents.models.script import Script
+from app.testing.script import Script
 from tests.support.http_door import events_of
 from tests.support.killable_server import KillableServer
 from tests.support.scripted_assistant import ROLES, script_lines, stage

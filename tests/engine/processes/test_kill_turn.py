@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Script
+from app.testing.script import Script
 from tests.support.command_line import ask
 from tests.support.killable_process import Driver, Outcome, Request
 from tests.support.scripted_assistant import ROLES, open_calls, stage, todos, values

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.memory.store import namespace_of
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.engine.processes.test_kill_question import calls_left, killed
 from tests.support.killable_process import Driver
 from tests.support.write_tools import Desk

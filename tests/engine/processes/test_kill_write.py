@@ -10,8 +10,8 @@ from string import Template
 
 import pytest
 
+from app.testing import Chat
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.killable_process import Driver, Outcome, Request
 from tests.support.killable_writes import Clerk
 from tests.support.write_tools import Desk

@@ -8,7 +8,7 @@ import pytest
 from agents.sources.documents import reading
 from agents.sources.web.fetcher import Download, Fetcher, FetchError, page_text
 from tests.engine.attacks.test_addresses import INSIDE, METADATA
-from tests.engine.remote.test_guard import TRICKS
+from tests.engine.search.test_guard import TRICKS
 from tests.support.http_service import Answer, Service
 from tests.support.pdf_file import pdf, pdf_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.models.script import Script
+from app.testing.script import Script
 from prompts import phrase
 from tests.support.odd_provider import Provider, words
 from tests.support.places import ROOT

@@ -11,10 +11,10 @@ from langchain_core.tools import tool
 
 from agents.events import Event, Token, ToolEnd, ToolStart, TurnEnd
 from agents.events.views import Notice
-from agents.models.script import Call, Script
 from agents.toolkit import traits
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
+from app.testing.script import Call, Script
 from prompts import phrase
 from tests.support.scripted_assistant import ROLES, THREAD, open_calls, play, said, stage
 from tests.support.stops import PLAN, messages, play_until

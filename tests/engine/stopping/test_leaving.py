@@ -7,8 +7,8 @@ from typing import Literal
 import pytest
 
 from agents.events import DialogChanged, Event, Message, ModelStart, Token, ToolEnd, ToolStart, TurnEnd, TurnStart
-from agents.models.script import Script
 from app.assistant import Assistant, Turn
+from app.testing.script import Script
 from tests.support.scripted_assistant import (
     ROLES,
     THREAD,

@@ -9,8 +9,8 @@ from langchain_core.messages import ToolMessage
 
 from agents.events import Message, ToolEnd, ToolStart, TurnStart
 from agents.events.views import Notice
-from agents.models.script import Call, Script
 from app.assistant import Assistant, Turn
+from app.testing.script import Call, Script
 from prompts import phrase
 from tests.support.scripted_assistant import THREAD, Gate, open_calls, play, said, script_lines, values
 from tests.support.simulated_time import rounds

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.shop_tools import RETURNS, with_shop
 
 

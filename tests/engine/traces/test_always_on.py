@@ -7,10 +7,10 @@ import pytest
 
 from agents.conversation.gate import Guess
 from agents.conversation.scene import Scene
-from agents.models.script import Call
 from agents.state.verdict import STAY, Verdict
+from app.testing import Chat, told
+from app.testing.script import Call
 from observers import Observer, watched
-from tests.conftest import Chat, told
 from tests.support.shop_tools import with_shop
 
 pytestmark = pytest.mark.needs("profile", "planner")

@@ -10,12 +10,12 @@ from langchain_core.messages.content import ImageContentBlock
 from agents.errors import ModelUnavailable
 from agents.events import Error, Event
 from agents.models.reply import Listener, reply
-from agents.models.script import Asked, Call
 from agents.sources.attachments import Contents
 from agents.state.message_notes import notes
 from agents.state.person import Origin, Quoted
 from app.assistant.pictures import LARGEST_PICTURE, picture
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Asked, Call
 from tests.support.endpoint_talk import endpoint_model
 from tests.support.odd_provider import Provider, refuse, words
 from tests.support.scripted_assistant import values

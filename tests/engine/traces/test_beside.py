@@ -11,15 +11,15 @@ from langchain_core.tools import BaseTool, tool
 from agents.events import Event, Message, Observed, ToolEnd, TurnEnd
 from agents.events.views import CardList, Entry, View
 from agents.models import Model, Models
-from agents.models.script import Call, Line
 from agents.state.history import dangling
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant import Turn
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support import shop_tools
 from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import stage

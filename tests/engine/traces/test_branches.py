@@ -12,13 +12,13 @@ from agents.events import Error, Message
 from agents.memory.connection import Connection, Work
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from agents.models.script import Call, Script
 from agents.toolkit import Runtime, traits
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.assistant.branches import Branches
 from app.assistant.turn import Exchange
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call, Script
 from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, THREAD, stage, todos
 

@@ -8,8 +8,8 @@ from langchain_core.exceptions import ModelConnectionError
 from agents.events import Error, ModelEnd
 from agents.models import Models
 from app.composition.breaker import Breaker, Resting, guarded
+from app.testing import Chat
 from prompts import phrase
-from tests.conftest import Chat
 
 REST = 30.0
 DOWN = ModelConnectionError("no route")

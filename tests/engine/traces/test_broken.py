@@ -8,13 +8,13 @@ from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
 from agents.events import Error
-from agents.models.script import Call, Line
 from agents.state.verdict import Verdict
 from agents.toolkit.context import Spent
 from agents.toolkit.speaker import Speakers
 from app.process.logs import log_on_stderr
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 
 pytestmark = pytest.mark.needs("profile")
 

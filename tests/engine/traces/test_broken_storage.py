@@ -14,8 +14,8 @@ from agents.memory import connection
 from agents.memory.packing import Packing
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import STORAGE
+from app.testing import Chat
 from prompts import phrase
-from tests.conftest import Chat
 
 pytestmark = pytest.mark.sqlite
 

@@ -9,14 +9,14 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agents.events import ToolEnd
-from agents.models.script import Call, Line
 from agents.state.history import dangling
 from agents.state.talk import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Option, choice
 from agents.toolkit.traits import traits
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 
 pytestmark = pytest.mark.needs("planner")
 BEGIN: list[Line] = [Call("plan_things", {"brief": "see below"})]

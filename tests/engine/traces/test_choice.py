@@ -6,9 +6,9 @@ import pytest
 
 from agents.events import Event, Message, ToolEnd
 from agents.models import Model, Models
-from agents.models.script import Call
 from app.assistant import Turn
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call
 from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import stage
 from tests.support.shop_tools import ASKED, BEGIN, HAT, ORDERS

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from agents.events import ToolRequest
-from agents.models.script import Call
 from agents.state.person import RESULT
 from agents.toolkit.client_tools import ClientResult, ClientTool, written_results
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 
 NUMBERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER, CLOCK = ClientTool("weather", "Tells the weather.", NUMBERS), ClientTool("clock", "", {})

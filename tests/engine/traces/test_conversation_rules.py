@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents.models.script import Call, Line
+from app.testing import Chat
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat
 
 pytestmark = pytest.mark.needs("planner", "profile")
 PLAN: list[Line] = [Call("plan_things", {"brief": "to-dos"})]

@@ -6,12 +6,12 @@ import pytest
 
 from agents.conversation.gate import Guess
 from agents.events import Observed, TurnEnd
-from agents.models.script import Call, Line
 from agents.state import SUPERVISOR
 from agents.state.history import dangling
 from agents.toolkit.speaker import Speakers
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.shop_tools import ask_address, choose_order
 
 pytestmark = pytest.mark.needs("profile")

@@ -7,12 +7,12 @@ import pytest
 from langchain_core.tools import tool
 
 from agents.events import ToolEnd
-from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_node import TIMEOUT
 from app.settings import Settings
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase, prompt
-from tests.conftest import Chat, told
 from tests.support.simulated_time import advance
 from tests.support.webhook_server import Webhook
 

@@ -5,8 +5,8 @@ from agents.events import Message
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import InboxEntry
 from app.assistant import Assistant, Turn
+from app.testing import Chat
 from prompts import phrase
-from tests.conftest import Chat
 
 
 async def said(assistant: Assistant, id: str, text: str) -> list[str]:

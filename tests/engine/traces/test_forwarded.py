@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Call
 from agents.state.person import FORWARDED, OWN, Origin, Quoted
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call
 from tests.support.shop_tools import BEGIN
 
 pytestmark = pytest.mark.needs("planner")

@@ -10,10 +10,10 @@ from langchain_core.messages import BaseMessage
 
 from agents.events import Token
 from agents.memory.store import namespace_of
-from agents.models.script import Call
 from app.assistant import Turn
+from app.testing import Chat
+from app.testing.script import Call
 from dialogs import Dialog
-from tests.conftest import Chat
 from tests.support.scripted_assistant import Gate
 
 pytestmark = pytest.mark.needs("profile")

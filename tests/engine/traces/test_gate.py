@@ -9,9 +9,9 @@ from agents.conversation.gate import Gate, Guess
 from agents.conversation.scene import Scene
 from agents.errors import ModelUnavailable
 from agents.events import Token
-from agents.models.script import Call
 from app.assistant import Turn
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call
 
 pytestmark = pytest.mark.needs("profile")
 

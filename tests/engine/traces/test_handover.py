@@ -4,10 +4,10 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
-from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
+from app.testing import Chat, told
+from app.testing.script import Call
 from dialogs import Dialog
-from tests.conftest import Chat, told
 
 pytestmark = pytest.mark.needs("profile")
 

@@ -1,5 +1,6 @@
 """assistant_help: links are asked in turn, and what they say is marked."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -8,11 +9,14 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Fail, Reply
 
 from agents.events import ModelEnd, ModelStart, ToolEnd, TurnEnd
-from agents.models.script import Call
+from agents.toolkit.help import HelpRequest
+from app import help_links
 from app.assistant import recording
 from app.settings import Settings
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat, told
+from tests.support.http_service import Answer, Service
 from tests.support.webhook_server import Webhook
 
 EVEREST = "How tall is Mount Everest?"
@@ -206,3 +210,21 @@ async def test_notes_are_forgotten_with_their_thread(chat: Chat) -> None:
         await assistant.forgetting.thread("ann")
 
     assert await chat.notes() == [("bob", EVEREST)]
+
+
+async def test_the_webhook_is_asked_without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy of the environment is told neither the secret nor the question."""
+    bodies: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        bodies.append(await reader.read(4096))
+        writer.close()
+
+    server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
+    async with Service.open(Answer({"answer": "8849 m"})) as service:
+        asked = await help_links.Webhook(service.url, b"salt", "s3cret").answer(HelpRequest("How high?", "en", "t"))
+    server.close()
+    assert (asked, bodies) == ("8849 m", [])

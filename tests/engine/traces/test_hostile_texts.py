@@ -8,9 +8,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
 from agents.events.views import CardList, Entry
-from agents.models.script import Call
 from agents.toolkit.result import Answer, result
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 
 pytestmark = pytest.mark.needs("planner", "profile")
 

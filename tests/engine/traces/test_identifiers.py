@@ -8,15 +8,15 @@ from langchain_core.tools import BaseTool, tool
 
 from agents.events.views import CardList, Entry
 from agents.language.identifiers import masked, shown
-from agents.models.script import Call, Line
 from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import parameters, signature
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.result import Answer, Option, choice, result, schema_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits, traits_of
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support import shop_tools
 from tests.support.shop_tools import ORDERS, OrderId
 

@@ -10,12 +10,12 @@ from langchain_core.messages import BaseMessage
 
 from agents.events import ModelStart
 from agents.memory.history_blocks import BLOCK
-from agents.models.script import Call, Line, Script
 from agents.models.window import Window
 from agents.toolkit.speaker import History
 from app.assistant import Turn
+from app.testing import Chat
+from app.testing.script import Call, Line, Script
 from prompts import prompt
-from tests.conftest import Chat
 from tests.support.scripted_assistant import Gate
 
 pytestmark = pytest.mark.needs("profile")

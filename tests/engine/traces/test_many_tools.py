@@ -3,15 +3,15 @@
 import pytest
 from langchain_core.messages import BaseMessage
 
-from agents.models.script import Asked, Call
 from agents.toolkit import shelf
 from agents.toolkit.descriptions import Schemas
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speakers
 from app.composition import discover
+from app.testing import Chat, told
+from app.testing.script import Asked, Call
 from benchmarks.warehouse import with_warehouse
 from prompts import phrase
-from tests.conftest import Chat, told
 
 
 @pytest.fixture(scope="module")

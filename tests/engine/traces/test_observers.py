@@ -8,8 +8,8 @@ import pytest
 from agents.conversation.gate import Guess
 from agents.events import Message, Observed
 from agents.models import Model, Models
-from agents.models.script import Call, ScriptModel
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call, ScriptModel
 
 pytestmark = pytest.mark.needs("profile")
 

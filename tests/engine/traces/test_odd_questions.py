@@ -7,12 +7,12 @@ import pytest
 from langchain_core.tools import tool
 
 from agents.events import Message
-from agents.models.script import Call, Line
 from agents.toolkit.result import Answer, Option, choice, request
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from app.testing import Chat
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat
 
 pytestmark = pytest.mark.needs("planner")
 

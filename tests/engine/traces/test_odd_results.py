@@ -11,11 +11,11 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agents.events.views import CardList
-from agents.models.script import Call, Line
 from agents.toolkit.result import LONGEST_OBJECT, Answer, Refused, ToolResult, result
 from agents.toolkit.speaker import Speakers
+from app.testing import Chat
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat
 
 pytestmark = pytest.mark.needs("planner")
 

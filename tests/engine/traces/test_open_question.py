@@ -7,7 +7,6 @@ import pytest
 from langgraph.types import Command
 
 from agents.events import Interrupt, TurnEnd, trace
-from agents.models.script import Call
 from agents.state.history import dangling
 from agents.toolkit.context import Context
 from agents.toolkit.questions import CHOICE
@@ -15,8 +14,9 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant import Turn
 from app.assistant.run import config_of
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase, prompt
-from tests.conftest import Chat, told
 from tests.support.shop_tools import ASKED, BEGIN, HAT, ask_address
 
 pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]

@@ -10,12 +10,12 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from agents.events import Interrupt
-from agents.models.script import Call
 from agents.state import SUPERVISOR
 from agents.toolkit import traits
 from agents.toolkit.speaker import Speakers
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.sampling import sample
 
 pytestmark = pytest.mark.needs("profile")

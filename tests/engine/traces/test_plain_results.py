@@ -12,11 +12,11 @@ from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from agents.language.identifiers import Opaque
-from agents.models.script import Call, Line
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from app.testing import Chat
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat
 
 pytestmark = pytest.mark.needs("planner")
 

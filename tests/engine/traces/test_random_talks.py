@@ -16,7 +16,6 @@ from langchain_core.tools import tool
 
 from agents.events import Error, Event, Interrupt, Message, ModelStart, ToolEnd
 from agents.events.views import CardList, Document, Entry, Link, View
-from agents.models.script import Call, Line, Script
 from agents.state.message_notes import notes_of
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Option, choice, result
@@ -24,7 +23,8 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Done, traits
 from agents.toolkit.undo import UNDO_LAST
 from app.assistant import Assistant, Turn
-from benchmarks.unseen import Kept
+from app.testing.kept_replies import KeptReplies
+from app.testing.script import Call, Line, Script
 from prompts import phrase
 from tests.support.made_inputs import tried
 from tests.support.scripted_assistant import ROLES, THREAD, open_calls, stage, values
@@ -220,7 +220,7 @@ class Talk:
 
     async def _check_thread(self) -> None:
         """Hold histories against the transcript: nothing is lost, open, or done twice."""
-        kept, state = Kept(), await values(self.assistant)
+        kept, state = KeptReplies(), await values(self.assistant)
         await kept.take(self.assistant, THREAD)
         seen = "\n".join(line.text for line in await self.assistant.history(THREAD) if line.role == "assistant")
         histories = [talk.get("messages", []) for talk in state.get("talks", {}).values()]

@@ -9,13 +9,13 @@ from pydantic import BaseModel
 
 from agents.events.views import CardList, Entry
 from agents.language.identifiers import Opaque
-from agents.models.script import Call
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat, told
 
 HotelId = Annotated[str, Opaque("hotel")]
 Lang = Literal["en", "ru"]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agents.models.script import Call
 from agents.state import SUPERVISOR
 from app.assistant import Turn
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call
 from tests.support.user_words import user_words
 
 pytestmark = pytest.mark.needs("profile")

@@ -6,10 +6,10 @@ import pytest
 
 from agents.events import Message
 from agents.events.views import CardList, Notice, read_view
-from agents.models.script import Call, Line
 from agents.toolkit.speaker import Speakers
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.shop_tools import BEGIN, HAT, ORDERS, RETURNS, find_orders
 
 pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]

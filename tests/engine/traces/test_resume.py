@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from agents.models.script import Call
 from agents.toolkit.speaker import Resume, Speakers
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call
 
 pytestmark = pytest.mark.needs("profile")
 

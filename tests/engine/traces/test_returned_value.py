@@ -3,11 +3,11 @@
 import pytest
 
 from agents.events import Message
-from agents.models.script import Call
 from agents.toolkit.questions import PAGE as SOURCE
 from agents.toolkit.questions.form import LONGEST_FORM
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.page_tools import BEGIN, END, with_pages
 
 pytestmark = pytest.mark.needs("planner")

@@ -8,7 +8,7 @@ import pytest
 from agents.state.person import ASR
 from app.assistant.short_term_memory import contents
 from app.cli import threads
-from tests.conftest import Chat
+from app.testing import Chat
 from tests.support.exports import Captured, exported
 from tests.support.fake_assistant import line
 

@@ -7,13 +7,13 @@ from langchain_core.tools import tool
 
 from agents.events import Message, Observed, TurnEnd
 from agents.events.views import CardList, Entry
-from agents.models.script import Call, Line
 from agents.toolkit.result import result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.assistant.recording import Answer
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support import shop_tools
 from tests.support.shop_tools import ORDERS, Order, order, submit_return
 from tests.support.user_words import user_words

@@ -11,14 +11,14 @@ from langchain_core.tools import BaseTool, tool
 from agents.errors import ContractError
 from agents.events import Error, Event, Message, ModelStart, Token, ToolEnd
 from agents.events.views import CardList, Document, Entry, Link, Notice, View
-from agents.models.script import Call, Line
 from agents.state.message_notes import notes_of
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
 from agents.toolkit.traits import Done, traits
 from app.assistant import Turn
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.scripted_assistant import Gate
 
 pytestmark = pytest.mark.needs("planner")

@@ -13,14 +13,14 @@ import pytest
 from agents.events import Message
 from agents.memory.inbox import SILENCE, InboxEntry
 from agents.memory.preferences import Preferences
-from agents.models.script import Call
 from agents.toolkit.speaker import Silence
 from app.assistant import Assistant, Turn
 from app.assistant.clocks import Ring, SilenceClock
 from app.assistant.short_term_memory import contents
 from app.composition import open_assistant
 from app.settings import Settings
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 
 PLAN = Call("plan_things", {"brief": "to-dos"})
 

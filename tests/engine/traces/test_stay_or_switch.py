@@ -7,11 +7,11 @@ import pytest
 from agents.conversation.gate import Guess
 from agents.conversation.scene import Scene
 from agents.events import Observed
-from agents.models.script import Call, Line
 from agents.state.person import FORWARDED
 from agents.state.verdict import Verdict
+from app.testing import Chat
+from app.testing.script import Call, Line
 from observers import Observer
-from tests.conftest import Chat
 
 pytestmark = pytest.mark.needs("profile", "planner", "orders", "player", "research")
 

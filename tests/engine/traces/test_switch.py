@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from agents.conversation.gate import Guess
-from agents.models.script import Call
 from agents.state import SUPERVISOR
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call
 
 pytestmark = pytest.mark.needs("planner", "profile")
 

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agents.memory.preferences import Preferences
-from agents.models.script import Call
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 
 THURSDAY = datetime(2026, 11, 26, 23, 49, 59, tzinfo=UTC).timestamp()
 MINUTE = 60.0

@@ -3,9 +3,9 @@
 import pytest
 
 from agents.errors import UsageError
-from agents.models.script import Call
 from app.assistant import Turn
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call
 from tests.support.shop_tools import BEGIN
 
 pytestmark = pytest.mark.needs("planner", "profile")

@@ -5,11 +5,11 @@ from typing import Literal
 
 from langchain_core.tools import StructuredTool, tool
 
-from agents.models.script import Call
 from agents.toolkit.descriptions import LONGEST_DESCRIPTION, Schemas, signature, translation_of
 from app.presentation.tool_card import faults
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import languages, phrase
-from tests.conftest import Chat, told
 from tests.support.tool_dialects import common
 
 

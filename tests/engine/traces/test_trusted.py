@@ -8,13 +8,13 @@ from langgraph.prebuilt import ToolRuntime
 
 from agents.events import ToolEnd
 from agents.memory.inbox import InboxEntry
-from agents.models.script import Call, Line
 from agents.toolkit.context import Context
 from agents.toolkit.traits import traits
 from app.assistant import Turn
 from app.security.permissions import Permissions
+from app.testing import Chat
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support import shop_tools
 from tests.support.shop_tools import with_shop
 

@@ -10,8 +10,8 @@ from agents.events import Error, Event, Message
 from agents.events.views import Notice
 from app.assistant import Assistant, Turn, turn_player
 from app.assistant.turn_queue import TurnQueue
+from app.testing import Chat
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.simulated_time import rounds
 from tests.support.until import until
 

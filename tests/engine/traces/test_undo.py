@@ -9,7 +9,6 @@ import pytest
 from langchain_core.tools import BaseTool, tool
 
 from agents.memory.undo_log import DAY_MS
-from agents.models.script import Call, Line
 from agents.state.person import FORWARDED
 from agents.toolkit import Refused, Runtime, traits
 from agents.toolkit.shelf import tools_of
@@ -17,8 +16,9 @@ from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Done, traits_of
 from agents.toolkit.undo import UNDO_LAST
 from app.composition import discover
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.places import ROOT
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders

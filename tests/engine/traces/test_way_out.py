@@ -11,13 +11,13 @@ from agents.conversation.gate import LOW, trained_gate
 from agents.conversation.scene import scene_of
 from agents.events import Error, Message, ModelEnd, ModelStart
 from agents.models import Models
-from agents.models.script import Call, Line, Script
 from agents.state import SUPERVISOR, State
 from agents.state.limits import Limits
 from agents.toolkit import traits
 from agents.toolkit.context import Spent
+from app.testing import Chat, told
+from app.testing.script import Call, Line, Script
 from prompts import phrase
-from tests.conftest import Chat, told
 
 pytestmark = pytest.mark.needs("profile", "planner", "player")
 

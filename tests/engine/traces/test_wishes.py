@@ -3,8 +3,8 @@
 import pytest
 
 from agents.conversation.gate import Guess
-from agents.models.script import Call, Line
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 
 pytestmark = pytest.mark.needs("planner", "profile")
 

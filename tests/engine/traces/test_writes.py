@@ -8,12 +8,12 @@ import pytest
 
 from agents.errors import ContractError
 from agents.memory import ledger
-from agents.models.script import Call, Line
 from agents.toolkit import tool_node
 from agents.toolkit.result import Refused
 from agents.toolkit.traits import DAY, Traits
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 from prompts import phrase
-from tests.conftest import Chat, told
 from tests.support.simulated_time import advance
 from tests.support.write_tools import Desk
 

@@ -2,9 +2,9 @@
 
 import httpx
 
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.plugins.audit.log import Audit
+from app.testing.script import Script
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, served
 
 SECRET = "nobody may read this"

@@ -13,13 +13,13 @@ from langchain_core.messages import BaseMessage
 
 from agents.conversation.scene import Scene
 from agents.memory import open_memory
-from agents.models.script import Line, Script
 from agents.state.verdict import STAY, Verdict
 from app.assistant import Assistant, Turn
 from app.composition import open_services, plugins_found, tables_of
 from app.plugins.seat.seats import Seats
+from app.testing import compose
+from app.testing.script import Line, Script
 from observers import Observer, watched
-from tests.conftest import compose
 from tests.support.compiled import discovered
 from tests.support.killable_process import Request, serve
 from tests.support.killable_writes import Steps, count

@@ -8,10 +8,10 @@ import json
 import os
 from pathlib import Path
 
-from agents.models.script import Script
 from app.assistant import Assistant, Turn
 from app.plugins.seat.place import Operator
 from app.plugins.seat.seats import Seats, take_seat
+from app.testing.script import Script
 from tests.support.killable_process import Request, serve
 from tests.support.killable_writes import Steps, count
 from tests.support.scripted_assistant import ROLES, stage

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.plugins.seat.seats import Seats
 from app.settings import Settings
+from app.testing.script import Script
 from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, picture, say, too_small
 
 pytestmark = [pytest.mark.slow]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Script
 from app.doors.telegram.place import door_of
 from app.plugins.seat.seats import Seats
+from app.testing.script import Script
 from prompts import sentence
 from tests.plugins.seat.killable_operators import CHAT, Operators
 from tests.support.scripted_assistant import ROLES, script_lines, stage

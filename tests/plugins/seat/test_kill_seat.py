@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 
 from agents.errors import UsageError
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.assistant.clocks import Ring
+from app.testing.script import Script
 from prompts import sentence
 from tests.plugins.seat.killable_seat import OPERATOR, step
 from tests.support.killable_process import Driver, Request

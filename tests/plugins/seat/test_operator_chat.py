@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from agents.models.script import Script
 from app.plugins.seat import SeatSettings, operator_chat
 from app.plugins.seat.place import Operator
 from app.plugins.seat.posts import Posts
 from app.plugins.seat.seats import Seats, take_seat
+from app.testing.script import Script
 from prompts import sentence
 from tests.support.scripted_assistant import script_lines
 from tests.support.telegram_people import Open

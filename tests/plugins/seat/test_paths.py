@@ -6,11 +6,11 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.models.script import Script
 from app.assistant import Assistant
 from app.plugins.seat.paths import person
 from app.plugins.seat.seats import Seats
 from app.security.api_keys import Key
+from app.testing.script import Script
 from prompts import sentence
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, served
 

@@ -13,7 +13,6 @@ from agents.conversation.scene import Scene
 from agents.errors import UsageError
 from agents.events import TurnEnd
 from agents.events.views import Notice
-from agents.models.script import Call
 from agents.state.verdict import STAY, Verdict
 from app.assistant import Assistant, Turn
 from app.assistant.clocks import Ring
@@ -23,9 +22,10 @@ from app.plugins.seat import SeatSettings
 from app.plugins.seat.place import Operator
 from app.plugins.seat.seats import Seats, take_seat
 from app.plugins.seat.tool import call_a_person
+from app.testing import Chat, told
+from app.testing.script import Call
 from observers import Observer, watched
 from prompts import sentence
-from tests.conftest import Chat, told
 from tests.support.scripted_assistant import script_lines, values
 from tests.support.shop_tools import BEGIN
 from tests.support.until import until

@@ -9,11 +9,11 @@ from langchain_core.messages import AIMessage
 
 from agents.events import Error, ModelStart
 from agents.models import Models
-from agents.models.script import Call, Line, ScriptModel
 from app.plugins.usage.counts import Usage, UsageSettings
 from app.prices import Price
+from app.testing import Chat
+from app.testing.script import Call, Line, ScriptModel
 from prompts import phrase
-from tests.conftest import Chat
 
 pytestmark = pytest.mark.needs("planner")
 

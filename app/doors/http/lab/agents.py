@@ -9,14 +9,14 @@ from fastapi.responses import HTMLResponse
 
 import observers
 from agents.events import trace
-from app.agent_files import AgentFile
-from app.agent_files.mocks import Mock
+from app.agent_file import AgentFile
 from app.doors.http.answers import Answers
 from app.doors.http.lab.visit import Nested, Text, Visiting, led_to, new_router
 from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.router import add_talk
 from app.lab.agents import agent_of, available_tools
 from app.lab.drawing import drawing
+from app.mocks import Mock
 from prompts import FALLBACK, languages
 
 router = new_router()

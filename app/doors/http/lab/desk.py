@@ -10,7 +10,7 @@ from app.lab.desk import Desk, ExportForm, sitting
 from app.lab.desk_export import jsonl_of
 from app.lab.desk_session import DeskCall, DeskSession
 from app.lab.forms import arguments_of
-from app.remote.yaml_file import validated
+from app.yaml_file import validated
 from prompts import languages
 
 router = new_router()

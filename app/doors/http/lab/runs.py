@@ -18,7 +18,7 @@ from app.lab.live import Tell
 from app.lab.runs import LabRun, RunOrder, Verdict, judge_result, latest, run_files, summaries
 from app.lab.simulation import Talks, simulate
 from app.lab.threads import keep_case as keep_thread
-from app.remote.yaml_file import MisfitValue, parsed, validated
+from app.yaml_file import MisfitValue, parsed, validated
 
 router = new_router()
 Written = Literal["cases", "users"]

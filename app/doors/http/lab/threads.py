@@ -15,8 +15,8 @@ from app.lab.turn_notes import TurnNote, note
 from app.lab.variants import LabVariant
 from app.presentation.listing import first_line, moment, state_lines
 from app.presentation.texts import say
-from app.remote.yaml_file import validated
 from app.replay.trace_test import test_of
+from app.yaml_file import validated
 
 router = new_router()
 Name = Annotated[str, Query(min_length=1, max_length=LONGEST_NAME, pattern=PRINTABLE)]

@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import Form, HTTPException, Query, Response
 from pydantic import AfterValidator
 
-from app.agent_files.mocks import TYPES, Mock, MockOutcome
 from app.doors.http.lab.visit import FileName, Nested, Text, Visiting, led_to, new_router
 from app.lab.cards import card_text, draft_file, effect, queries_of
 from app.lab.folder import named_after
 from app.lab.forms import mock_of
 from app.lab.threads import keep_mocks
+from app.mocks import TYPES, Mock, MockOutcome
 from app.presentation.tool_card import cards, owned_tools, slots, write_card
 from prompts import languages
 

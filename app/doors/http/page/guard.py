@@ -17,8 +17,8 @@ from fastapi.routing import APIRoute
 
 from app.doors.http.exchange import having
 from app.doors.http.page.markup import draw
-from app.remote.yaml_file import MisfitValue
 from app.security.api_keys import EVERYTHING, Key, Scope
+from app.yaml_file import MisfitValue
 from prompts import FALLBACK, languages, table
 
 COOKIE = "dialogs_session"

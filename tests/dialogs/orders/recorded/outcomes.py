@@ -8,9 +8,9 @@ from typing import Any
 
 from agents.events import ToolEnd
 from agents.language.identifiers import WORD, Aliases, spelled
-from agents.models.script import Asked
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
+from app.testing.script import Asked
 from benchmarks.aliases import identifiers
 from benchmarks.report import Row
 from tests.dialogs.orders.recorded.desk import TOOLS

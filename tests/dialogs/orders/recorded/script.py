@@ -14,11 +14,11 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agents.language.identifiers import spelled
 from agents.models import Model, Models
-from agents.models.script import Call, Line, Script, ScriptModel
 from agents.state import SUPERVISOR
 from agents.toolkit.descriptions import parameters
 from agents.toolkit.result import schema_of
 from agents.toolkit.traits import traits_of
+from app.testing.script import Call, Line, Script, ScriptModel
 from benchmarks.aliases import identifiers
 from tests.dialogs.orders.recorded.desk import DESK, ENTRY, TOOLS
 from tests.dialogs.orders.recorded.reads import Named, Reads

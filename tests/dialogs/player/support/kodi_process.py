@@ -19,7 +19,7 @@ from agents.sources.web.fetcher import Fetcher
 from dialogs.player.kodi.library import KodiRpc, number_in
 from tests.dialogs.player.support.media_folder import MINUTE, make_folder
 from tests.dialogs.player.support.player_behaviours import eventually
-from tests.support.remote_files import free_port
+from tests.support.loopback import free_port
 
 PROGRAM = next(iter(Path("/usr/lib").glob("*/kodi/kodi.bin")), Path("/usr/lib/kodi/kodi.bin"))
 SHARE = "/usr/share/kodi"

@@ -7,12 +7,12 @@ import pytest
 
 from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
-from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.replay.trace_test import rehearse, trace_test
 from app.settings import Settings
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.support.exports import MEET, Captured, exported, turns
 from tests.support.webhook_server import Webhook
 

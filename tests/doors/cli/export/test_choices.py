@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.models.script import Call
 from agents.toolkit.questions import CHOICE
 from app.assistant import Turn
 from app.composition import discover
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.support.exports import Captured, exported
 from tests.support.shop_tools import HAT, with_shop
 

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from agents.errors import UsageError
-from agents.models.script import Call
 from app.assistant.recording import LARGEST_RECORD
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call
 from tests.support.exports import MEET, Captured, exported, turns
 
 pytestmark = pytest.mark.needs("profile")

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 
-from agents.models.script import Call
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_code import beside
 from agents.toolkit.tool_node import TIMEOUT
+from app.testing import Chat
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat
 from tests.support.places import ROOT
 from tests.support.simulated_time import advance
 from tests.support.until import until

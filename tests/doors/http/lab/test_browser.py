@@ -12,13 +12,13 @@ from playwright.async_api import FilePayload, Page, expect
 
 from agents.language.tool_ranker.ranker import ToolRanker
 from agents.memory.feedback import ShownTurn
-from app.agent_files.mocks import Mock
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.doors.telegram import service
 from app.doors.telegram.bot import ServiceBot
 from app.lab.folder import LabFolder
 from app.lab.simulation import SimulatedUser
+from app.mocks import Mock
 from app.settings import Settings
 from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, picture, too_small
 from tests.support.telegram_server import BotApi

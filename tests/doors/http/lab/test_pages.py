@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from agents.memory.feedback import ShownTurn
-from app.agent_files.mocks import Mock, MockOutcome
 from app.assistant import Assistant, Turn
 from app.doors.http.lab.router import PAGES
 from app.doors.http.lab.visit import PARTS
@@ -22,8 +21,9 @@ from app.lab.runs import CaseResult, LabRun
 from app.lab.thread_search import ThreadQuery, ThreadSearch
 from app.lab.threads import view
 from app.lab.turn_notes import notes_of
-from app.remote.yaml_file import read_yaml
+from app.mocks import Mock, MockOutcome
 from app.settings import Settings
+from app.yaml_file import read_yaml
 from prompts import table
 from tests.doors.http.lab.conftest import LAB, OTHER_LAB, visiting
 from tests.support.http_door import SHOP
@@ -221,7 +221,7 @@ async def test_files_are_read_beside_the_loop(
         threads.append(threading.current_thread())
         return read_yaml(text, aliases=aliases)
 
-    monkeypatch.setattr("app.remote.yaml_file.read_yaml", read)
+    monkeypatch.setattr("app.yaml_file.read_yaml", read)
     for path in ("runs", "run?name=one", "file?kind=cases&name=hello", "mocks", "mock?name=clock", "desk"):
         assert (await lab.get(f"/lab/{path}")).status_code == 200
     assert len(threads) == 5

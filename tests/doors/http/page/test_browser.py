@@ -12,13 +12,13 @@ import pytest
 from agents.errors import ModelUnavailable
 from agents.events import Event, Message, TurnEnd
 from agents.models import Model, Models
-from agents.models.script import Call, Line, Script
 from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
 from app.plugins.seat.seats import Seats
 from app.settings import Settings
+from app.testing.script import Call, Line, Script
 from prompts import title_of
 from tests.support.chromium import ARGS, CHROMIUM
 from tests.support.endpoint_talk import talk

@@ -14,7 +14,6 @@ import pytest
 from agents.errors import ModelUnavailable
 from agents.events import Error, Event, Images, Interrupt, Message, PrivateMessage, ShownImage, Token, ToolStart
 from agents.events.views import CardList, Document, Entry, Link, Notice, Table
-from agents.models.script import Call, Script
 from agents.state.citations import Citation
 from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
@@ -26,6 +25,7 @@ from app.doors.http.page.guard import COOKIE
 from app.doors.http.page.markup import draw, markdown
 from app.doors.http.page.router import STATIC
 from app.security.api_keys import EVERYTHING, read_keys
+from app.testing.script import Call, Script
 from prompts import table
 from tests.support import takeover
 from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served

@@ -6,7 +6,6 @@ import pytest
 from pydantic import BaseModel, StringConstraints
 
 from agents.language.identifiers import AliasError, Aliases, Opaque, named, spelled
-from app.remote.tool_spec import Result
 
 OrderId = Annotated[str, Opaque("order")]
 
@@ -120,15 +119,6 @@ def test_what_names_are_not_marked_stays() -> None:
 
     assert Aliases().hide({"total": "u1", "u2": 5}, marked) == {"total": 1, "2": 5}
     assert Aliases().hide({"u1": 5}, {"propertyNames": False, "additionalProperties": True}) == {"u1": 5}
-
-
-def test_a_file_of_http_tools_marks_names() -> None:
-    """What describes a tool of a service marks the names of members like any value."""
-    names = {"type": "string", "opaque": "order"}
-    described = Result.model_validate({"schema": {"type": "object", "propertyNames": names}})
-
-    assert described.schema_ is not None
-    assert Aliases().hide({"u1": 5}, described.schema_) == {"1": 5}
 
 
 def test_a_number_of_another_kind_stands_for_nothing() -> None:

@@ -8,7 +8,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agents.memory.history_blocks import BLOCK, FileSerializer
 from app.assistant.run import config_of
-from tests.conftest import Chat
+from app.testing import Chat
 
 
 @pytest.mark.sqlite

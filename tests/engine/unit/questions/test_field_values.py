@@ -11,14 +11,14 @@ import pytest
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
-from agents.models.script import Call, Line
 from agents.toolkit.questions.form import missing
 from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits
 from app.composition.field_values import WrittenFields
 from app.extensions import Extensions, use
-from tests.conftest import Chat, told
+from app.testing import Chat, told
+from app.testing.script import Call, Line
 
 ZONE = ZoneInfo("Europe/Oslo")
 MONDAY = datetime(2026, 11, 23, 14, tzinfo=ZONE)

@@ -11,7 +11,6 @@ import pytest
 from langchain_core.tools import tool
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
-from agents.models.script import Call, Line
 from agents.state.talk import Pending
 from agents.toolkit.questions import ask, fits, worded
 from agents.toolkit.questions.form import FormFields, filled, stored_fields
@@ -19,7 +18,8 @@ from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.composition.field_values import WrittenFields
-from tests.conftest import Chat
+from app.testing import Chat
+from app.testing.script import Call, Line
 
 pytestmark = pytest.mark.needs("planner")
 

@@ -11,15 +11,15 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
 from agents.errors import ContractError
-from agents.models.script import Call
 from agents.toolkit import Answer, Notice, Opaque, Refused, Runtime, result, traits
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_code import wrapped
 from agents.toolkit.traits import STRANGE, traits_of
 from app.composition import discover
 from app.presentation.tool_card import cards
+from app.testing import Chat, told
+from app.testing.script import Call
 from prompts import phrase
-from tests.conftest import Chat, told
 
 pytestmark = pytest.mark.needs("planner")
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.composition.supervisor_tools import abilities
-from tests.conftest import Chat
+from app.testing import Chat
 
 pytestmark = pytest.mark.needs("planner")
 

@@ -1,1 +1,0 @@
-"""Agent graphs as dialogs: LangChain's `create_agent`, and any LangGraph graph over `messages`."""

@@ -1,0 +1,99 @@
+"""Tools that others serve: plug-ins open them. Told is what no model can be given, and what a server has changed."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import NoReturn
+
+from langchain_core.tools import BaseTool
+from langgraph.store.base import BaseStore
+
+from agents.errors import ConfigError
+from agents.models import Models
+from agents.plugin import OpenTools, Plugin, Report
+from agents.toolkit.descriptions import Schemas, own_texts, signature
+from agents.toolkit.speaker import Speaker, Speakers
+from app.settings import read
+
+LONGEST_REASON = 300
+"""Characters of what a client says of a tool that it does not take."""
+
+
+def _refuse(error: ConfigError) -> NoReturn:
+    raise error from None
+
+
+def openers(plug_ins: Mapping[str, Plugin]) -> list[OpenTools]:
+    """Return what opens the tools that others serve, as the settings of plug-ins name them."""
+    openings = [
+        plugin.served_tools(plugin.settings and read(plugin.settings))
+        for plugin in plug_ins.values()
+        if plugin.served_tools
+    ]
+    return [opening for opening in openings if opening]
+
+
+@asynccontextmanager
+async def with_served_tools(
+    plug_ins: Mapping[str, Plugin], speakers: Speakers, absent: Report = _refuse, unfit: Report = _refuse
+) -> AsyncIterator[Speakers]:
+    """Yield the speakers with the tools that others serve, which work during the block.
+
+    `absent` is told of a server that cannot be reached, `unfit` of a tool that no model can be shown; unless they
+    raise, the other tools are there.
+
+    Raises:
+        ConfigError: what describes the tools is wrong, or a server cannot be reached.
+    """
+    async with AsyncExitStack() as stack:
+        for opening in openers(plug_ins):
+            speakers = await stack.enter_async_context(opening(speakers, absent, unfit))
+        yield speakers
+
+
+def tried(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list[str]]:
+    """Return the speakers without the tools that their models cannot be given, and a line for each of those.
+
+    Every tool is tried as a turn shows it to a model. What a client refuses would take all turns of its speaker.
+    """
+    schemas, lines = Schemas(), list[str]()
+
+    def is_taken(tool: BaseTool, speaker: Speaker) -> bool:
+        try:
+            signature(tool)
+            for model in models.chain(speaker.name):
+                model.bound([schemas.of(tool, lang)], "")
+        except Exception as refusal:
+            reason = " ".join(str(refusal).split())[:LONGEST_REASON]
+            place = own_texts(tool).source or f"tool {tool.name}"
+            lines.append(f"{place}: no model of {speaker.name} gets it: {type(refusal).__name__}: {reason}")
+            return False
+        return True
+
+    def without_refused(speaker: Speaker) -> Speaker:
+        return replace(speaker, tools=[tool for tool in speaker.tools if is_taken(tool, speaker)])
+
+    return speakers.each(without_refused), lines
+
+
+SEEN_DESCRIPTIONS = ("application", "mcp")
+
+
+async def note_changes(store: BaseStore, speakers: Speakers) -> list[str]:
+    """Return a line for each tool whose description, parameters or results have changed, and remember them."""
+    lines = []
+    for tool in (tool for speaker in speakers for tool in speaker.tools):
+        texts = own_texts(tool)
+        if not texts.fingerprint:
+            continue
+        item = await store.aget(SEEN_DESCRIPTIONS, texts.source)
+        last_fingerprint = item.value.get("fingerprint") if item else None
+        if last_fingerprint == texts.fingerprint:
+            continue
+        await store.aput(SEEN_DESCRIPTIONS, texts.source, {"fingerprint": texts.fingerprint})
+        if last_fingerprint is not None:
+            lines.append(
+                f"{texts.source}: the server describes {tool.name} otherwise than at the last start; "
+                f"read it: python -m app tools show {tool.name}"
+            )
+    return lines

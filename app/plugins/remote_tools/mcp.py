@@ -1,0 +1,286 @@
+"""MCP tools: the servers' descriptions, cleaned, bounded and compared with the file, and the calls to them."""
+
+import hashlib
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, TypeVar
+
+from langchain_core.tools import BaseTool
+from mcp.types import CallToolResult, EmbeddedResource, Tool
+
+from agents.errors import ConfigError
+from agents.language.identifiers import MARK, Schema, resolved
+from agents.language.text.clean import clean
+from agents.state.talk import Json
+from agents.toolkit.argument_forms import received
+from agents.toolkit.context import Runtime
+from agents.toolkit.descriptions import translation_of
+from agents.toolkit.json_schema import UNTOLD, safe_names
+from agents.toolkit.result import LONGEST_OBJECT, Answer, Failed
+from app.plugins.remote_tools.answer import NoAnswer, answer_of, is_shallow, notice, refusal, tool_of
+from app.plugins.remote_tools.files import OWN, McpFile, ServerTool
+from app.plugins.remote_tools.mcp_session import HeldServer, ServerLost
+from app.plugins.remote_tools.secret import Mask, masks
+from app.plugins.remote_tools.tool_spec import OfferedTool
+from app.yaml_file import fault
+from prompts import FALLBACK
+
+LOG = logging.getLogger(__name__)
+LONGEST_DESCRIPTION = 1_000  # Characters of a server's own words on a tool.
+LONGEST_PART = 300  # Characters of its words on a parameter, and of a name or a value in a schema.
+LARGEST_SCHEMA = 20_000  # Characters of a schema as JSON.
+MOST_VALUES = 200  # Values that a schema lists, and parts that it combines.
+DEEPEST = 40  # Levels of a schema; a model is shown fewer.
+Several = TypeVar("Several", bound=Collection[object])
+TEXTS = ("title", "description")
+BY_NAME = ("properties", "$defs", "definitions")
+INNER = ("items", "additionalItems", "additionalProperties")
+LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+VALUES = frozenset(
+    (
+        *("enum", "const", "default", "type", "required", "$ref", "format", "pattern", "uniqueItems", "nullable"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minLength", "maxLength", "minItems", "maxItems"),
+    )
+)
+
+
+@asynccontextmanager
+async def open_servers(
+    name: str,
+    file: McpFile,
+    secrets: Mapping[str, Mapping[str, str]],
+    absent: Callable[[ConfigError], None],
+    unfit: Callable[[ConfigError], None],
+) -> AsyncIterator[list[OfferedTool]]:
+    """Hold the servers of a file during the block; yield their tools.
+
+    `absent` is told of a server that is not there, `unfit` of a tool that no model can be shown; both are left out.
+
+    Raises:
+        ConfigError: a server does not offer what the file takes.
+    """
+    async with AsyncExitStack() as stack:
+        offers: list[OfferedTool] = []
+        names = safe_names([tool for server in file.servers.values() for tool in server.tools], "tool")
+        for label, server in file.servers.items():
+            held = HeldServer(label, server, secrets[label])
+            stack.push_async_callback(held.close)
+            try:
+                offered = {tool.name: tool for tool in await held.tools()}
+            except ServerLost as lost:
+                absent(fault(name, f"servers.{label}", str(lost)))
+                continue
+            for offered_name, texts in server.tools.items():
+                where, spec = f"servers.{label}.tools.{offered_name}", texts or ServerTool()
+                if offered_name not in offered:
+                    there_are = clean(", ".join(sorted(offered)))[:LONGEST_DESCRIPTION]
+                    raise fault(name, where, f"the server has no such tool; it has {there_are}")
+                hiding, own_name = masks(spec, server.env or server.headers, secrets[label]), names[offered_name]
+                try:
+                    tool = trimmed(offered[offered_name])
+                    check_fits(name, where, tool, spec)
+                    made_tool = _tool(held, tool, spec, hiding, name=spec.name or own_name, foreign=server.foreign)
+                    if wrong := translation_of(made_tool).fault:
+                        raise ValueError(wrong)
+                except ConfigError:
+                    raise
+                except Exception as odd:
+                    # A schema that nobody thought of costs the server's other tools nothing.
+                    unfit(fault(name, where, str(odd) if isinstance(odd, ValueError) else f"its schema ({odd!r:.200})"))
+                    continue
+                offers.append(OfferedTool(server.speaker, made_tool, where, fingerprint(offered[offered_name])))
+        yield offers
+
+
+def _tool(
+    held: HeldServer, tool: Tool, spec: ServerTool, hiding: tuple[Mask, Mask], *, name: str, foreign: bool
+) -> BaseTool:
+    wrapped = is_wrapped(tool)
+    again = not spec.writes or bool(spec.key)
+    unsecret, unseen = hiding
+
+    async def call(runtime: Runtime, **args: object) -> Answer:
+        values, lang = {**received(args), **spec.set_values(runtime)}, runtime.state["lang"]
+        try:
+            answer = await held.call(tool.name, values, again=again)
+            words, data = _words(answer), answer.structuredContent
+            if answer.isError:
+                raise refusal(spec, name, unseen(_parsed(words)), unseen(words) or "error", lang)
+            data = data["result"] if wrapped and data else data
+            if data is not None and not isinstance(data, str) and is_shallow(data):
+                return answer_of(spec, unsecret(data), lang)
+            words = data if isinstance(data, str) else words
+            return answer_of(spec, unsecret(_parsed(words)), lang, unsecret(words)[:LONGEST_OBJECT])
+        except NoAnswer as failed:
+            LOG.warning("tool %s: %s: %s", name, held.name, failed)
+            raise Failed(notice(spec, lang)) from None
+        except ServerLost:
+            raise Failed(notice(spec, lang)) from None
+
+    return tool_of(
+        spec,
+        call,
+        name=name,
+        description=spec.description.get(FALLBACK) or tool.description or name,
+        arguments=arguments(tool, spec),
+        schema=result(tool, spec),
+        foreign=foreign,
+    )
+
+
+def _parsed(text: str) -> object:
+    """Return the object or list that a server wrote as a text; None if the text is neither."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict | list) and is_shallow(data) else None
+
+
+def _words(answer: CallToolResult) -> str:
+    """Return the texts of an answer, and the names of the kinds of everything else."""
+    blocks = [block.resource if isinstance(block, EmbeddedResource) else block for block in answer.content]
+    return "\n".join(getattr(block, "text", f"({getattr(block, 'type', 'file')})") for block in blocks)
+
+
+def trimmed(tool: Tool) -> Tool:
+    """Return a tool with the texts that a model may read: clean, cut, and none in keywords that check nothing.
+
+    Raises:
+        ValueError: a schema is too large, or has a name or a value that cannot be shown.
+    """
+    return tool.model_copy(
+        update={
+            "title": None,
+            "description": clean(tool.description or "")[:LONGEST_DESCRIPTION],
+            "inputSchema": _schema(tool.inputSchema),
+            "outputSchema": None if tool.outputSchema is None else _schema(tool.outputSchema),
+        }
+    )
+
+
+def fingerprint(tool: Tool) -> str:
+    """Return a mark that changes when the server changes the tool's words, parameters or results."""
+    described = [tool.description, tool.inputSchema, tool.outputSchema]
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def _schema(schema: Schema) -> object:
+    trimmed = _trimmed(schema, DEEPEST)
+    if len(json.dumps(trimmed, ensure_ascii=False)) > LARGEST_SCHEMA:
+        raise ValueError(f"its schema has more than {LARGEST_SCHEMA} characters")
+    return trimmed
+
+
+def _trimmed(schema: object, left: int) -> object:
+    if isinstance(schema, bool):
+        return schema
+    if not isinstance(schema, Mapping) or not left:
+        raise ValueError("its schema is nested too deeply, or it is no schema")
+    bounded: dict[str, object] = {}
+    for keyword, value in schema.items():
+        if keyword in TEXTS and isinstance(value, str):
+            bounded[keyword] = clean(value)[:LONGEST_PART]
+        elif keyword in BY_NAME and isinstance(value, Mapping):
+            bounded[keyword] = {_unchanged(name): _trimmed(inner, left - 1) for name, inner in _few(value).items()}
+        elif keyword in LISTED and isinstance(value, list):
+            bounded[keyword] = [_trimmed(inner, left - 1) for inner in _few(value)]
+        elif keyword in INNER:
+            bounded[keyword] = _trimmed(value, left - 1)
+        elif keyword in VALUES:
+            bounded[keyword] = _unchanged(value)
+        elif keyword in UNTOLD:
+            # A model is told nothing of it; that there was such a rule is told by `check`.
+            bounded[keyword] = {}
+    return bounded
+
+
+def _few(values: Several) -> Several:
+    if len(values) > MOST_VALUES:
+        raise ValueError(f"its schema lists more than {MOST_VALUES} values")
+    return values
+
+
+def _unchanged(value: object) -> object:
+    """Return a name or a value unchanged: a cut or cleaned one would be another."""
+    if isinstance(value, str) and (len(value) > LONGEST_PART or clean(value) != value):
+        raise ValueError("its schema has a name or a value that is too long, or has characters that nobody sees")
+    if isinstance(value, Mapping):
+        return {_unchanged(name): _unchanged(inner) for name, inner in _few(value).items()}
+    return [_unchanged(inner) for inner in _few(value)] if isinstance(value, list) else value
+
+
+def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
+    """Hold what the file says of a tool against what the server says.
+
+    Raises:
+        ConfigError: the file names what the server's tool does not have, or sets what cannot hold it.
+    """
+    own = tool.inputSchema.get("properties", {})
+    there_are = f"it has {', '.join(own) or 'none'}"
+    for name, parameter in spec.parameters.items():
+        place = f"{where}.parameters.{name}"
+        if name not in own:
+            raise fault(file, place, f"the tool has no such parameter; {there_are}")
+        kind = resolved(own[name], tool.inputSchema).get("type", "string")
+        if parameter.trusted and kind != "string":
+            raise fault(file, place, f"only a string is trusted, this is of type {kind}")
+        if parameter.opaque and kind != "string":
+            raise fault(file, place, f"only a string is opaque, this is of type {kind}")
+    if unknown := sorted(set(spec.key) - set(own)):
+        raise fault(file, f"{where}.key", f"the tool has no parameter {', '.join(unknown)}; {there_are}")
+    if unknown := sorted(set(spec.result.opaque) - _fields(tool.outputSchema)):
+        raise fault(file, f"{where}.result.opaque", f"the server names no field {', '.join(unknown)} in its results")
+
+
+def arguments(tool: Tool, spec: ServerTool) -> Json:
+    """Return the schema of what the model gives: without what the system sets, identifiers marked."""
+    schema = tool.inputSchema
+    shown = {name: body for name, body in schema.get("properties", {}).items() if name not in spec.hidden}
+    for name, parameter in spec.parameters.items():
+        if name in shown:
+            described = {"description": parameter.description} if parameter.description else {}
+            mark = {MARK: parameter.opaque} if parameter.opaque else {}
+            shown[name] = {**resolved(shown[name], schema), **described, **mark}
+    required = [name for name in schema.get("required", []) if name not in spec.hidden]
+    return {**schema, "properties": shown, "required": required}
+
+
+def result(tool: Tool, spec: ServerTool) -> Schema | None:
+    """Return the schema of what the model reads: the file's, else the read part of the server's."""
+    if spec.result.schema_ is not None:
+        return spec.result.schema_
+    schema = _marked(tool.outputSchema, spec.result.opaque)
+    if not schema or spec.result.object != OWN or spec.result.message or spec.page:
+        return None
+    shared = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    if is_wrapped(tool):
+        schema = {**schema["properties"]["result"], **shared}
+    if spec.options is None:
+        return dict(schema)
+    # The model gets the chosen candidate.
+    return {**schema["items"], **shared} if spec.options.each == OWN and "items" in schema else None
+
+
+def is_wrapped(tool: Tool) -> bool:
+    """Tell whether a server has wrapped a result in an object, since the protocol carries only objects."""
+    return list((tool.outputSchema or {}).get("properties", {})) == ["result"]
+
+
+def _marked(schema: object, opaque: Mapping[str, str]) -> Any:
+    if isinstance(schema, Mapping):
+        marked = {name: _marked(value, opaque) for name, value in schema.items()}
+        if isinstance(properties := marked.get("properties"), dict):
+            for name in opaque.keys() & properties.keys():
+                properties[name] = {**properties[name], MARK: opaque[name]}
+        return marked
+    return [_marked(value, opaque) for value in schema] if isinstance(schema, list) else schema
+
+
+def _fields(schema: object) -> set[str]:
+    inner = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
+    own = schema.get("properties") if isinstance(schema, Mapping) else None
+    return {*(own if isinstance(own, Mapping) else ()), *(name for value in inner for name in _fields(value))}

@@ -1,0 +1,202 @@
+"""Hold one session with an MCP server for the application's life; a lost one is opened again when it is needed.
+
+A server is a process that speaks over its standard streams, or an address (streamable HTTP).
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import httpx
+from mcp import ClientSession, McpError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CONNECTION_CLOSED, CallToolResult, Tool
+
+from agents.sources.web.ssrf import guarded_client, policy_of
+from app.plugins.remote_tools.files import ServerSpec
+
+LOG = logging.getLogger(__name__)
+MOST_PAGES = 100
+PATIENCE = 5  # Seconds that a server has to answer a ping, or to end.
+LONGEST_WAIT = 300  # Seconds that the stream of a server may be silent.
+BROKEN = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError, httpx.HTTPError)
+GONE = (CONNECTION_CLOSED, 32600)  # The library's errors for a session that has ended.
+
+
+@asynccontextmanager
+async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIterator[ClientSession]:
+    """Connect to a server, with what it is told in `secrets`: its environment, or the headers of every request."""
+    if server.command:
+        parameters = StdioServerParameters(
+            command=server.command, args=list(server.args), env=dict(secrets), cwd=server.cwd
+        )
+        # A server's own messages would garble the terminal, and may quote the user.
+        with open(os.devnull, "w") as nowhere:  # noqa: ASYNC230  # the null device never waits
+            async with stdio_client(parameters, nowhere) as (read, write), ClientSession(read, write) as session:
+                yield session
+        return
+    policy, timeout = policy_of(server.url, internal=server.internal), httpx.Timeout(server.timeout, read=LONGEST_WAIT)
+    async with (
+        guarded_client(policy, headers=secrets, timeout=timeout) as client,
+        streamable_http_client(server.url, http_client=client) as (read, write, _),
+        ClientSession(read, write) as session,
+    ):
+        yield session
+
+
+def cause(error: BaseException) -> str:
+    """Name what went wrong, without the words of a server."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return type(error).__name__
+
+
+Asked = TypeVar("Asked")
+Request = Callable[[ClientSession], Awaitable[Asked]]
+
+
+class ServerLost(Exception):
+    """Tells the operator why a server did not answer; `again` if another session may get an answer."""
+
+    def __init__(self, reason: str, *, again: bool = True) -> None:
+        super().__init__(reason)
+        self.again = again
+
+
+class McpSession:
+    """An open session, kept by a task of its own: it has to be left by the task that entered it."""
+
+    def __init__(self, connection: AbstractAsyncContextManager[ClientSession]) -> None:
+        self.ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
+        self._over = asyncio.Event()
+        self.task = asyncio.create_task(self._hold(connection))
+        # A task that is cancelled before its first step never runs a line.
+        self.task.add_done_callback(lambda _: self.ready.cancel())
+
+    async def close(self) -> None:
+        """Leave the session and wait until its server is gone."""
+        self._over.set()
+        if not self.ready.done():
+            self.task.cancel()
+        # The library kills a process that does not end within two seconds.
+        _, late = await asyncio.wait([self.task], timeout=2 * PATIENCE)
+        for task in late:
+            task.cancel()
+            # The task's own end may hang like its server; a caller that waits for an answer must not wait for it.
+            await asyncio.wait([task], timeout=PATIENCE)
+
+    async def _hold(self, connection: AbstractAsyncContextManager[ClientSession]) -> None:
+        try:
+            async with connection as session:
+                await session.initialize()
+                self.ready.set_result(session)
+                await self._over.wait()
+        except Exception as lost:
+            if not self.ready.done():
+                self.ready.set_exception(ServerLost(f"it cannot be reached ({cause(lost)})"))
+
+
+class HeldServer:
+    """A server that is there whenever it can be reached."""
+
+    def __init__(self, name: str, server: ServerSpec, secrets: Mapping[str, str]) -> None:
+        self.name, self.timeout = name, server.timeout
+        self._connect = partial(connected, server, secrets)
+        self._session: McpSession | None = None
+        self._opening = asyncio.Lock()
+
+    async def tools(self) -> list[Tool]:
+        """Return every tool that the server offers. Raises ServerLost: it does not answer."""
+        tools: list[Tool] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await self._ask(partial(ClientSession.list_tools, cursor=cursor), limit=self.timeout)
+            tools += page.tools
+            cursor = page.nextCursor
+            if not cursor:
+                break
+        return tools
+
+    async def call(self, tool: str, args: Mapping[str, object], *, again: bool) -> CallToolResult:
+        """Return what a tool answers. A call whose answer was lost is repeated only with `again`.
+
+        Raises:
+            ServerLost: there was no answer.
+        """
+        request = partial(ClientSession.call_tool, name=tool, arguments=dict(args))
+        if not again:
+            # A session that died since the last call must be noticed before the only try.
+            await self._ask(ClientSession.send_ping, limit=PATIENCE)
+        try:
+            return await self._ask(request, limit=self.timeout, again=again)
+        except ServerLost as lost:
+            LOG.warning("MCP server %s: %s", self.name, lost)
+            raise
+
+    async def close(self) -> None:
+        """End the session, if there is one."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _ask(self, request: Request[Asked], *, limit: float, again: bool = True) -> Asked:
+        try:
+            return await self._once(request, limit)
+        except ServerLost as lost:
+            if not (again and lost.again):
+                raise
+            return await self._once(request, limit)
+
+    async def _once(self, request: Request[Asked], limit: float) -> Asked:
+        held = await self._open()
+        answer = asyncio.ensure_future(request(held.ready.result()))
+        try:
+            done, _ = await asyncio.wait({answer, held.task}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if answer in done:
+                return answer.result()
+            lost = ServerLost("the connection broke") if done else ServerLost("no answer in time", again=False)
+        except McpError as wrong:
+            lost = ServerLost(f"error {wrong.error.code}", again=wrong.error.code in GONE)
+        except Exception as wrong:
+            lost = ServerLost(cause(wrong), again=isinstance(wrong, BROKEN))
+        finally:
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
+        if lost.again or not await _is_there(held):
+            await self._drop(held)
+        raise lost
+
+    async def _open(self) -> McpSession:
+        async with self._opening:
+            if self._session is None or self._session.task.done():
+                self._session = McpSession(self._connect())
+            held = self._session
+            await asyncio.wait([held.ready], timeout=self.timeout)
+            if not held.ready.done():
+                await self._drop(held)
+                raise ServerLost("it does not start in time")
+            if held.ready.cancelled():
+                raise ServerLost("the connection broke")
+            held.ready.result()
+            return held
+
+    async def _drop(self, held: McpSession) -> None:
+        if self._session is held:
+            self._session = None
+        await held.close()
+
+
+async def _is_there(held: McpSession) -> bool:
+    """Tell whether a server that left a call unanswered still answers at all."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await held.ready.result().send_ping()
+    except Exception:
+        return False
+    return True

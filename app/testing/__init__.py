@@ -1,0 +1,162 @@
+"""What tests of conversations need: a user before a scripted assistant, and the trace of what happens between them."""
+
+import textwrap
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import prompts
+from agents.conversation.gate import Gate
+from agents.events import Event, trace
+from agents.graph import build_graph
+from agents.memory import Memory
+from agents.models import Models
+from agents.state.limits import Limits
+from agents.toolkit.help import HelpChain
+from agents.toolkit.services import Services
+from agents.toolkit.speaker import Speakers
+from app.assistant import Assistant, Turn
+from app.assistant.recording import Answer, with_answers, with_strangers
+from app.assistant.turn import Languages
+from app.assistant.turn_player import TurnPlayer
+from app.composition import discover, hooked, open_services, plugins_found, tables_of, tool_hooks, turn_hooks
+from app.composition.databases import open_database
+from app.composition.help_chain import make_help
+from app.security.permissions import NOBODY_MAY, Permissions
+from app.settings import Settings
+from app.testing.kept_replies import KeptReplies
+from app.testing.script import Line, Script
+from app.testing.untrained_gate import untrained_gate
+from observers import Observer
+
+
+class Chat:
+    """A thread in a real database, with a script behind the graph."""
+
+    def __init__(self, path: Path, url: str | None = None) -> None:
+        self.path, self.script = path, Script()
+        self.url = url
+        """The address of the database; without it `path` is its file."""
+        self.speakers, self.observers = discover()
+        self.gate: Gate | None = untrained_gate
+        self.settings = Settings(_env_file=None)
+        self.permissions = Permissions()
+        self.limits = Limits()
+        self.services: list[object] = []
+        """Services and settings that are found before those of the plug-ins and dialogs."""
+        self.now: Callable[[], float] = time.time
+        """The Unix time in seconds."""
+        self.models: Models | None = None
+        """Models that take the place of the script."""
+        self.events: list[Event] = []
+
+    def as_shipped(self, direct_switch: bool = True) -> None:
+        """Let the application's own gate decide when observers are asked, as in a conversation that was really held."""
+        self.gate = None
+        self.settings = self.settings.model_copy(update={"direct_switch": direct_switch})
+
+    def expects(self, **lines: list[Line]) -> None:
+        """Append to the script: what each role will say."""
+        self.script.add(**lines)
+
+    def finds(self, **answers: list[Answer]) -> None:
+        """Let tools give these answers, with views, in place of their own: what was found at the time."""
+        self.speakers = with_answers(self.speakers, answers)
+
+    def borrows(self, **strangers: dict[str, list[str]]) -> None:
+        """Give speakers tools that are not here, by name and parameters; what they answer stands in `finds`."""
+        self.speakers = with_strangers(self.speakers, strangers)
+
+    async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None, **more: Any) -> str:
+        """Let the user say something, each text in a turn of its own; return the trace of it all.
+
+        `more` is what else there may be in a Turn: the user, the id.
+        """
+        self.events = []
+        async with self.assistant() as assistant:
+            for text in texts:
+                turn = Turn(thread=thread, text=text, lang=lang, **more)
+                self.events += [event async for event in assistant.play(turn)]
+            # Whatever is tested: what a history keeps as said was seen.
+            kept = KeptReplies()
+            await kept.take(assistant, thread)
+            assert kept.unseen == set()
+        return trace(self.events)
+
+    @asynccontextmanager
+    async def assistant(self) -> AsyncIterator[Assistant]:
+        """Open the database anew, as a fresh process would."""
+        async with (
+            open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(plugins_found())) as memory,
+            open_services(plugins_found(), memory, self.settings, *self.services) as services,
+        ):
+            help = await make_help(self.settings, memory)
+            options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
+            options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
+            options |= {"services": services, "models": self.models}
+            yield compose(memory, self.script, self.speakers, self.observers, **options)
+
+    async def state(self, thread: str = "ann") -> dict[str, Any]:
+        """Return what is known of the thread."""
+        async with self.assistant() as assistant:
+            return await assistant.state(thread) or {}
+
+    async def messages(self, speaker: str, thread: str = "ann") -> list[Any]:
+        """Return a speaker's history."""
+        async with self.assistant() as assistant:
+            snapshot = await assistant.graph.aget_state({"configurable": {"thread_id": thread}})
+            return list(snapshot.values["talks"][speaker]["messages"])
+
+    async def notes(self) -> list[tuple[str, str]]:
+        """Return who was passed on to a person with what."""
+        async with self.assistant() as assistant:
+            return [(note.thread, note.text) for note in await assistant.memory.notes.all()]
+
+
+def compose(
+    memory: Memory,
+    script: Script,
+    speakers: Speakers,
+    observers: Mapping[str, Observer],
+    *,
+    gate: Gate | None = untrained_gate,
+    help: HelpChain | None = None,
+    permissions: Permissions = NOBODY_MAY,
+    limits: Limits | None = None,
+    direct_switch: bool = True,
+    services: Services | None = None,
+    models: Models | None = None,
+) -> Assistant:
+    """Put an assistant together whose models play a script, unless it is given others."""
+    # Hooks find what they work with among the services.
+    plug_ins = plugins_found() if services else {}
+    graph = build_graph(
+        speakers,
+        observers,
+        saver=memory.saver,
+        store=memory.store,
+        gate=gate,
+        direct_switch=direct_switch,
+        around_tool_call=tool_hooks(plug_ins),
+    )
+    models = hooked(models or script.models(["supervisor", "observer", *speakers.dialogs]), plug_ins)
+    languages = Languages(prompts.FALLBACK, tuple(prompts.languages()))
+    player = TurnPlayer(
+        graph,
+        languages,
+        memory=memory,
+        models=models,
+        help=help or HelpChain(),
+        permissions=permissions,
+        limits=limits or Limits(),
+        services=services or Services(),
+        around_turn=turn_hooks(plug_ins),
+    )
+    return Assistant(player, speakers)
+
+
+def told(text: str) -> str:
+    """Return a trace as it is written in a test: without its indentation."""
+    return textwrap.dedent(text).strip()

@@ -1,0 +1,91 @@
+"""Shared agents: a file in the lab's folder is a dialog for everybody, from the next start on."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agents.errors import ContractError
+from app.agent_file import SHARED
+from app.cli import command_line
+from app.composition import discover, discover_checked, make_models, open_assistant
+from app.replay.stage import play
+from app.settings import Settings
+from dialogs import STEPS
+
+pytestmark = pytest.mark.needs("planner")
+CLERK = {
+    "description": "Used for depots.",
+    "prompt": {"en": "You help with depots. $5 is a price."},
+    "tools": ["current_time", "list_todos"],
+    "mocks": [
+        {
+            "tool": "depot_weather",
+            "description": "Used for the weather at a depot.",
+            "examples": {"en": ["how cold is it at the depot"]},
+            "outcomes": [{"object": {"degrees": -3}}],
+        }
+    ],
+    "examples": {"en": ["I need the depot"]},
+}
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Return the settings, which commands read, too."""
+    monkeypatch.setitem(Settings.model_config, "env_file", None)
+    names = {"LLM_MODEL": "local:rules", "APP_LANG": "en", "LAB_FOLDER": str(tmp_path / "lab")}
+    for name, value in {**names, "DATABASE_URL": f"sqlite:///{tmp_path}/dialogs.db"}.items():
+        monkeypatch.setenv(name, value)
+    return Settings(_env_file=None)
+
+
+def share(settings: Settings, name: str, **changes: object) -> Path:
+    """Put an agent where everybody has it, and return its file."""
+    path = settings.lab_folder / SHARED / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump({**CLERK, **changes}), "utf-8")
+    return path
+
+
+@pytest.mark.needs("standin")
+async def test_a_shared_agent_is_a_dialog(settings: Settings) -> None:
+    """From the next start on everybody has it, with its own model and parameters; taken back it is gone."""
+    file = share(settings, "depot_clerk", model="local:rules", parameters={"max_tokens": 99})
+    speakers, _ = discover_checked(settings)
+    tools = [tool.name for tool in speakers.dialogs["depot_clerk"].tools]
+    assert tools[:3] == ["current_time", "list_todos", "depot_weather"]
+    assert make_models(settings, speakers).roles["depot_clerk"].name == "local:rules"
+    async with open_assistant(settings) as assistant:
+        assert "You help with depots. $5" in assistant.prompt("depot_clerk", "ru")
+        turn = await play(assistant, "how cold is it at the depot")
+        assert 'depot_weather() = {"degrees":-3}' in turn.trace
+    file.unlink()
+    assert "depot_clerk" not in discover()[0].dialogs
+
+
+@pytest.mark.needs("standin")
+def test_every_door_takes_the_model_of_a_shared_agent(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The terminal and `check` make it, too: where its key is missing they say so. `--model` takes its place."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    share(settings, "depot_clerk", model="openai:gpt-5-mini")
+    for command in (["ask", "hello"], ["check"]):
+        assert command_line.main(command) == 2
+        assert "OPENAI_API_KEY" in "".join(capsys.readouterr())
+    assert command_line.main(["ask", "hello", "--model", "local:rules"]) == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    assert command_line.main(["check"]) == 0
+    assert re.search(r"depot_clerk +openai:gpt-5-mini", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "name", ["supervisor", "observer", "default", "fallback", "planner", "usage", "1st", *sorted(STEPS)]
+)
+def test_a_name_that_is_taken_is_not_loaded(settings: Settings, name: str) -> None:
+    """A file by the name of a role, a node, a dialog or a plug-in would stand in its place: the start names it."""
+    share(settings, name)
+    with pytest.raises(ContractError, match=f"{name}' cannot be the name of an agent"):
+        discover_checked(settings)

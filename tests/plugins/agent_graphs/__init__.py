@@ -1,0 +1,1 @@
+"""Graphs of LangGraph that answer for a dialog."""

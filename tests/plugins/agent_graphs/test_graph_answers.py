@@ -1,0 +1,321 @@
+"""What an agent graph has said in a run, in whatever form: words for the user, or the apology; never machinery."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.func import entrypoint
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from agents.events import Error, Message, Token
+from agents.toolkit.speaker import Speakers
+from app.testing import Chat
+from app.testing.script import Call, Script, ScriptModel
+from dialogs import Dialog
+
+SCRIPT = Script()
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    SCRIPT.queues.clear()
+    SCRIPT.asked.clear()
+    yield
+    assert SCRIPT.left() == {}
+
+
+def seat(chat: Chat, agent: Any) -> None:
+    """Put a graph into the application as a dialog, and let the supervisor hand over to it."""
+    dialog = Dialog(tool="go_to_desk", description="Used for asking.", agent=agent).named("desk")
+    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "desk": dialog})
+    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
+
+
+def says(*steps: list[Any], schema: Any = MessagesState, **more: Any) -> Any:
+    """Return a graph whose nodes add these messages, one node after the other."""
+    graph = StateGraph(schema, **more)
+    for place, messages in enumerate(steps):
+        graph.add_node(str(place), lambda _, messages=messages: {"messages": messages})
+        graph.add_edge(str(place - 1) if place else START, str(place))
+    return graph.compile()
+
+
+def answers(chat: Chat) -> list[str]:
+    """Return what the dialog said."""
+    return [event.text for event in chat.events if isinstance(event, Message) and event.speaker == "desk"]
+
+
+def errors(chat: Chat) -> list[str]:
+    """Return the codes of the apologies."""
+    return [event.code for event in chat.events if isinstance(event, Error)]
+
+
+CALL = {"name": "look", "args": {}, "id": "1"}
+GOOD = AIMessage("42 is the answer.")
+EMPTY: dict[str, AnyMessage] = {
+    "empty": AIMessage(""),
+    "white": AIMessage(" \n\t"),
+    "marks": AIMessage("<|im_end|>"),
+    "thinking": AIMessage("<think>What was it?</think>"),
+    "a call in words": AIMessage('{"name": "look", "parameters": {"at": "it"}}'),
+    "no text": AIMessage([{"type": "image", "url": "https://x.example/a.png"}]),
+    "a call": AIMessage("", tool_calls=[CALL]),
+    "another's words": HumanMessage("Is that so?"),
+}
+
+
+@pytest.mark.parametrize("last", EMPTY.values(), ids=EMPTY)
+async def test_the_last_words_of_a_run_are_shown(chat: Chat, last: AnyMessage) -> None:
+    """A last message without words does not hide the words before it."""
+    seat(chat, says([GOOD.model_copy()], [last.model_copy()]))
+    await chat.says("What is the answer?")
+    assert (answers(chat), errors(chat)) == (["42 is the answer."], [])
+
+
+@pytest.mark.parametrize("last", [last for last in EMPTY.values() if isinstance(last, AIMessage)])
+async def test_a_run_without_words_is_told(chat: Chat, last: AnyMessage) -> None:
+    """What an earlier run said is no answer to this message: the user reads the apology, and the talk goes on."""
+    graph = StateGraph(MessagesState)
+    turns = iter([GOOD, last, AIMessage("Still here.")])
+    graph.add_node("a", lambda _: {"messages": [next(turns).model_copy()]})
+    graph.add_edge(START, "a")
+    seat(chat, graph.compile())
+    chat.expects(observer=["stay", "stay"])
+    await chat.says("What is the answer?")
+    assert answers(chat) == ["42 is the answer."]
+    await chat.says("And what is the question, after all these years?")
+    assert (answers(chat), errors(chat)) == ([], ["garbled"])
+    await chat.says("Are you still there, or has something gone wrong?")
+    assert answers(chat) == ["Still here."]
+
+
+@pytest.mark.parametrize(("is_done", "again"), [(False, ["Here."]), (True, [])], ids=["no tool", "a tool"])
+async def test_the_same_message_again_begins_anew(chat: Chat, is_done: bool, again: list[str]) -> None:
+    """A run that came to no words is made again, unless a tool was called: what it did is not done twice."""
+    runs: list[str] = []
+
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        runs.append("run")
+        done: list[AnyMessage] = [AIMessage("", tool_calls=[CALL]), ToolMessage("Paid.", tool_call_id="1")]
+        return {"messages": [*(done if is_done else []), AIMessage("Here." if len(runs) > 1 else "")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("a", answer)
+    graph.add_edge(START, "a")
+    seat(chat, graph.compile())
+    await chat.says("Pay Bob", id="1")
+    assert errors(chat) == ["garbled"]
+    await chat.says("Pay Bob", id="1")
+    assert answers(chat) == again
+    assert len(runs) == 1 + len(again)
+
+
+class Out(TypedDict):
+    """An output without messages."""
+
+    answer: str
+    sure: bool
+
+
+class Answering(MessagesState):
+    """What a graph knows that answers under a key."""
+
+    answer: str
+    sure: bool
+
+
+class Asked(TypedDict):
+    """An input of messages alone."""
+
+    messages: list[AnyMessage]
+
+
+def keyed(values: dict[str, Any]) -> Any:
+    """Return a graph that answers under keys of its output, and goes to its end by a command."""
+    graph = StateGraph(Answering, input_schema=Asked, output_schema=Out)
+    graph.add_node("a", lambda _: Command(goto=END, update=values))
+    graph.add_edge(START, "a")
+    return graph.compile()
+
+
+def function(result: Any) -> Any:
+    """Return a function as a graph."""
+
+    @entrypoint()
+    async def answer(state: MessagesState) -> Any:
+        return result
+
+    return answer
+
+
+FORMS: dict[str, tuple[Any, str]] = {
+    "a key": (keyed({"answer": "It is five."}), "It is five."),
+    "keys": (keyed({"answer": "five", "sure": True}), "- answer: five\n- sure: yes"),
+    "a function's text": (function("It is five."), "It is five."),
+    "a function's message": (function(AIMessage("It is five.")), "It is five."),
+    "a function's messages": (function({"messages": [AIMessage("It is five."), AIMessage("")]}), "It is five."),
+    "a function's values": (function({"answer": 5}), "answer: 5"),
+    "a pair": (says([("ai", "It is five.")]), "It is five."),
+    "blocks": (says([AIMessage([{"type": "text", "text": "It is five."}])]), "It is five."),
+    "a tool's words": (
+        says([AIMessage("", tool_calls=[CALL])], [ToolMessage("It is five.", tool_call_id="1")]),
+        "It is five.",
+    ),
+    "a tool's values": (
+        says([ToolMessage('{"answer": 5, "of": [1, 2]}', tool_call_id="1")]),
+        "- answer: 5\n- of:\n  - 1\n  - 2",
+    ),
+    "a tool's failure": (
+        says([AIMessage("I look.", tool_calls=[CALL])], [ToolMessage("Error: X()", tool_call_id="1", status="error")]),
+        "I look.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("graph", "answer"), FORMS.values(), ids=FORMS)
+async def test_other_ends_of_a_graph_are_words(chat: Chat, graph: Any, answer: str) -> None:
+    """A graph may answer under a key, by a command, as a function, or with a tool's result."""
+    seat(chat, graph)
+    await chat.says("How long is house?")
+    assert (answers(chat), errors(chat)) == ([answer], [])
+
+
+async def test_a_function_that_returns_nothing_is_told(chat: Chat) -> None:
+    """A run that has said nothing at all breaks a rule, and the user reads an apology."""
+    seat(chat, function(None))
+    await chat.says("How long is house?")
+    assert (answers(chat), errors(chat)) == ([], ["internal"])
+
+
+class Sky(Enum):
+    """What the sky is like."""
+
+    BLUE = "blue"
+
+
+class Wind(BaseModel):
+    """The wind."""
+
+    speed: int
+    gusts: list[int] = []
+
+
+class Weather(BaseModel):
+    """The weather."""
+
+    degrees: int
+    sky: Sky = Sky.BLUE
+    wind: Wind | None = None
+    needs_umbrella: bool = False
+
+
+@dataclass
+class Plain:
+    """The weather as a dataclass."""
+
+    degrees: int
+
+
+class Named(TypedDict):
+    """The weather as a dict."""
+
+    degrees: int
+
+
+NESTED = {"degrees": 5, "wind": {"speed": 3, "gusts": [4, 6]}, "needs_umbrella": True}
+LINES = """- degrees: 5
+- sky: blue
+- wind:
+  - speed: 3
+  - gusts:
+    - 4
+    - 6
+- needs umbrella: yes"""
+
+
+@tool(return_direct=True)
+def look(at: str) -> str:
+    """Look at something."""
+    return f"{at} is warm."
+
+
+@pytest.mark.parametrize(
+    ("schema", "args", "words"),
+    [
+        (Weather, NESTED, LINES),
+        (Plain, {"degrees": 5}, "degrees: 5"),
+        (Named, {"degrees": 5}, "degrees: 5"),
+        (
+            {"title": "Weather", "description": "-", "type": "object", "properties": {"degrees": {"type": "integer"}}},
+            {"degrees": 5},
+            "degrees: 5",
+        ),
+    ],
+    ids=["pydantic", "dataclass", "dict", "schema"],
+)
+@pytest.mark.parametrize("is_inner", [False, True], ids=["agent", "agent in a graph"])
+async def test_structured_output_is_written_in_words(
+    chat: Chat, schema: Any, args: dict[str, Any], words: str, is_inner: bool
+) -> None:
+    """The values that were asked for stand in lines, and no text of LangChain's."""
+    agent: Any = create_agent(ScriptModel(role="desk", script=SCRIPT), [look], response_format=ToolStrategy(schema))
+    if is_inner:
+        graph = StateGraph(MessagesState)
+        graph.add_node("agent", agent)
+        graph.add_edge(START, "agent")
+        agent = graph.compile()
+    name = schema["title"] if isinstance(schema, dict) else schema.__name__
+    SCRIPT.add(desk=[Call(name, args)])
+    seat(chat, agent)
+    await chat.says("What is the weather like?")
+    assert (answers(chat), errors(chat)) == ([words], [])
+
+
+class Structured(MessagesState):
+    """A state with structured output."""
+
+    structured_response: Any
+
+
+async def test_words_beside_structured_output_are_kept(chat: Chat) -> None:
+    """What the agent's model says beside the values stands before them."""
+
+    async def answer(_: Structured) -> dict[str, Any]:
+        call = {"name": "Weather", "args": {"degrees": 5}, "id": "1"}
+        said = AIMessage("Here it is.", tool_calls=[call])
+        note = ToolMessage("Returning structured response: degrees=5", tool_call_id="1", name="Weather")
+        return {"messages": [AIMessage("I look."), said, note], "structured_response": Plain(5)}
+
+    graph: Any = StateGraph(Structured)
+    graph.add_node("a", answer)
+    graph.add_edge(START, "a")
+    seat(chat, graph.compile())
+    await chat.says("What is the weather like?")
+    assert answers(chat) == ["Here it is.\n\ndegrees: 5"]
+
+
+async def test_structured_output_of_a_provider_is_written_in_words(chat: Chat) -> None:
+    """JSON that a provider gives as the text is neither streamed nor shown as it is."""
+    agent = create_agent(ScriptModel(role="desk", script=SCRIPT), [], response_format=ProviderStrategy(Weather))
+    SCRIPT.add(desk=['{"degrees": 5, "sky": "blue"}'])
+    seat(chat, agent)
+    await chat.says("What is the weather like?")
+    assert answers(chat) == ["- degrees: 5\n- sky: blue\n- needs umbrella: no"]
+    assert not any("{" in event.text for event in chat.events if isinstance(event, Token))
+
+
+async def test_a_tool_that_answers_itself(chat: Chat) -> None:
+    """The result of a tool with `return_direct` is the answer."""
+    SCRIPT.add(desk=[Call("look", {"at": "Oslo"})])
+    seat(chat, create_agent(ScriptModel(role="desk", script=SCRIPT), [look], response_format=ToolStrategy(Weather)))
+    await chat.says("What is Oslo like?")
+    assert (answers(chat), errors(chat)) == (["Oslo is warm."], [])

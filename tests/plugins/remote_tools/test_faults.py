@@ -1,0 +1,61 @@
+"""Services that fail, in every way a service can: a call is lost, never a turn."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.events import Message
+from app.testing import Chat
+from app.testing.script import Call, Line
+from prompts import phrase
+from tests.plugins.remote_tools.remote_files import BEGIN, FOUND, ORDERS, Open, opened, shop
+from tests.support.http_service import Answer, Service
+
+pytestmark = pytest.mark.slow
+
+
+FAULTS = {
+    "a failure": Answer({"error": {"text": "stack trace"}}, status=500),
+    "no patience": Answer(ORDERS, comes_after=60),
+    "too long": Answer(b'["' + b"x" * 300_000 + b'"]'),
+    "no JSON": Answer(b"<html>"),
+    "no number": Answer(b"[NaN]"),
+    "too deep": Answer(b"[" * 500 + b"]" * 500),
+    "another type": Answer(ORDERS, kind="text/html"),
+    "packed": Answer(ORDERS, headers={"Content-Encoding": "gzip"}),
+    "a redirect": Answer(status=302, headers={"Location": "http://169.254.169.254/latest/meta-data/"}),
+    "too busy": Answer(status=429, headers={"Retry-After": "3600"}),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_failing_service_does_not_end_the_turn(chat: Chat, service: Open, fault: str) -> None:
+    """Whatever a service does, the model is told that the tool failed, and nothing of what it said."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "The shop is closed."])
+    async with service(FAULTS[fault], timeout=50):
+        trace = await chat.says("What did I buy here?")
+    assert phrase("tool_failed", "en", tool="find_orders") in trace
+    assert [event.text for event in chat.events if isinstance(event, Message)] == ["The shop is closed."]
+
+
+async def test_a_busy_service_is_asked_again(chat: Chat, service: Open) -> None:
+    """A read is tried again after what Retry-After says."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Two."])
+    async with service(Answer(status=429, headers={"Retry-After": "0"}), Answer(status=502), Answer(ORDERS)) as asked:
+        assert FOUND in await chat.says("What did I buy here?")
+    assert len(asked.asked) == 3
+
+
+async def test_a_service_that_is_gone_may_come_back(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that cannot be reached fails one call, not the tool."""
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret")
+    again: list[Line] = [Call("find_orders", {"word": "e"}), "Two."]
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Closed.", *again], observer=["stay"])
+    async with Service.open(Answer(ORDERS)) as service:
+        pass
+    async with opened(tmp_path, chat.speakers, http=shop(service.url)) as chat.speakers:
+        assert phrase("tool_failed", "en", tool="find_orders") in await chat.says("What did I buy here?")
+        async with Service.open(Answer(ORDERS), port=service.port):
+            assert FOUND in await chat.says("try once more to find what I have ordered")

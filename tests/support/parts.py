@@ -1,0 +1,14 @@
+"""The parts that an installation may leave out: what is said of all of them together holds where all of them are."""
+
+EVERY_DIALOG = ("orders", "planner", "player", "profile", "recall", "research")
+EVERY_PLUGIN = (
+    "agent_files",
+    "agent_graphs",
+    "audit",
+    "remote_tools",
+    "seat",
+    "standin",
+    "telemetry",
+    "usage",
+)
+EVERY_PART = (*EVERY_DIALOG, *EVERY_PLUGIN)

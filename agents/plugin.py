@@ -25,7 +25,7 @@ from agents.memory.inbox import InboxEntry
 from agents.memory.notices import NoticeSource
 from agents.models import AroundModelCall
 from agents.toolkit.call import AroundToolCall
-from agents.toolkit.commands import SlashCommand
+from agents.toolkit.commands import SetupStep, SlashCommand
 from agents.toolkit.context import Context
 from agents.toolkit.help import HelpLink
 from agents.toolkit.services import Services
@@ -101,6 +101,8 @@ class Plugin:
     """Its slash commands, offered in every door."""
     command_line: typer.Typer | None = None
     """Its commands of `python -m app`; the name of the `Typer`, if it has one, stands before them."""
+    setup: Mapping[str, SetupStep] = field(default_factory=dict)
+    """Steps of `setup`: one under its own name, an option that runs it alone, and some that belong to another's."""
     routes: Sequence[str] = ()
     """Modules with a FastAPI `router`, and perhaps `serving(app)`, a context manager in which the HTTP door serves."""
     notices: Callable[[Services], Sequence[NoticeSource]] | None = None

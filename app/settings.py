@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langsmith.utils import tracing_is_enabled
-from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, UrlConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode
 
 from agents.errors import ConfigError
@@ -96,20 +96,8 @@ def _numbers(text: str) -> str | list[str]:
     """Read "12345, 67890", or "*" for everybody; nothing at all lets nobody in."""
     words = text.replace(",", " ").split()
     if words != ["*"] and not all(word.isdecimal() for word in words):
-        raise ValueError("write Telegram user ids, separated by commas, or * alone for everybody")
+        raise ValueError("write the numbers of users, separated by commas, or * alone for everybody")
     return "*" if words == ["*"] else words
-
-
-def _phrases(text: str) -> list[str]:
-    """Read "Sue, hey bot"."""
-    return [phrase for part in text.split(",") if (phrase := part.strip())]
-
-
-def _as_telegram_takes_it(value: SecretStr | None) -> SecretStr | None:
-    """Take what Telegram sends back in a header."""
-    if value and not re.fullmatch(r"[\w-]{16,256}", value.get_secret_value(), re.ASCII):
-        raise ValueError("write 16 to 256 letters, digits, _ or -")
-    return value
 
 
 def _as_sqlcipher_takes_it(value: SecretStr | None) -> SecretStr | None:
@@ -168,15 +156,6 @@ class Settings(Extensions):
     silence_times: int = Field(default=1, ge=1, le=10)
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
-    telegram_bot_token: SecretStr | None = None
-    telegram_api_url: str = "https://api.telegram.org"
-    telegram_allowed_users: UserNumbers = frozenset()
-    telegram_proxy: SecretStr | None = None
-    telegram_webhook_url: Annotated[AnyHttpUrl, UrlConstraints(allowed_schemes=["https"])] | None = None
-    telegram_webhook_listen: str = Field(default="127.0.0.1:8443", pattern=r"^.+:\d{1,5}$")
-    telegram_webhook_secret: Annotated[SecretStr | None, AfterValidator(_as_telegram_takes_it)] = None
-    telegram_wake_words: Annotated[frozenset[str], NoDecode, written(_phrases)] = frozenset()
-    ring_telegram_chat: int | None = None
     transcriber_model: str | None = None
     transcriber_base_url: AnyHttpUrl | None = None
     transcriber_api_key: SecretStr | None = None
@@ -200,7 +179,6 @@ class Settings(Extensions):
     help_api_key: SecretStr | None = None
     help_webhook_url: AnyHttpUrl | None = None
     help_webhook_secret: SecretStr | None = None
-    help_operator_chat: int | None = None
 
     @model_validator(mode="after")
     def _may_trace(self) -> Self:
@@ -296,9 +274,14 @@ def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
 def _share(*beginnings: str) -> None:
     """Put what `.env` says beyond our settings into the environment, if its name begins so: libraries look there."""
     env_file = Path(str(Settings.model_config.get("env_file") or ""))
-    for name, value in read_env(env_file).items() if env_file.is_file() else ():
-        if value and name.lower() not in Settings.model_fields and name.startswith(beginnings):
-            os.environ.setdefault(name, value)
+    values = read_env(env_file) if env_file.is_file() else {}
+    wanted = {name: value for name, value in values.items() if value and name.startswith(beginnings)}
+    # A token of a plug-in is no business of a library, nor of the processes that it starts.
+    brought = [plugin.settings for plugin in plugins().values() if plugin.settings] if wanted else []
+    ours = Settings.model_fields.keys() | {name for kind in brought for name in kind.model_fields}
+    for name in wanted:
+        if name.lower() not in ours:
+            os.environ.setdefault(name, wanted[name])
 
 
 def _rules() -> Callable[[], BaseChatModel] | None:

@@ -227,7 +227,8 @@ def _time_and_door(context: Context, lang: str) -> str:
     now = datetime.fromtimestamp(context.now(), context.zone)
     day = {"weekday": table("texts", lang)["weekdays"][now.weekday()], "date": f"{now:%Y-%m-%d}", "zone": f"{now:%Z}"}
     time_line = phrase("now_about", lang, time=f"{now:%H}:{now.minute // 10}0", **day)
-    door = table(context.device, lang).get("door") if context.device.isidentifier() else None
+    files = (context.device, f"{context.device}/phrases") if context.device.isidentifier() else ()
+    door = next((words for file in files if (words := table(file, lang).get("door"))), None)
     return f"{time_line}\n{phrase('written_at', lang, door=door)}" if door else time_line
 
 

@@ -21,7 +21,7 @@ CREATE INDEX notices_due ON notices (at_ms) WHERE told_ms IS NULL;
 ADD = "INSERT INTO notices (user, key, thread, text, lang, at_ms) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 DUE = """
 SELECT user, key, thread, at_ms FROM notices
-WHERE told_ms IS NULL AND at_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread) AND NOT glob(?4, thread)
+WHERE told_ms IS NULL AND at_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread)
 ORDER BY at_ms, key
 """
 STILL_DUE = "SELECT text, lang FROM notices WHERE user = ? AND key = ? AND told_ms IS NULL"
@@ -60,11 +60,8 @@ class NoticeSource(ABC):
         """Set whenever something else may have become due."""
 
     @abstractmethod
-    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
-        """Return what is due until then, earliest first: of one user or of all, in threads of a GLOB pattern.
-
-        Threads of the pattern `without` are left out.
-        """
+    async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
+        """Return what is due until then, earliest first: of one user or of all, in threads of a GLOB pattern."""
 
     @abstractmethod
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
@@ -88,9 +85,9 @@ class Notices(NoticeSource):
         await self._connection.execute(ADD, values)
         self.changed.set()
 
-    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
+    async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the notices that are due until then and were not told."""
-        rows = await self._connection.execute(DUE, (until_ms, user, threads, without))
+        rows = await self._connection.execute(DUE, (until_ms, user, threads))
         return [Due(f"notice-{owner}-{key}", key, owner, thread, at_ms) for owner, key, thread, at_ms in rows]
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:

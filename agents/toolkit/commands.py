@@ -1,9 +1,10 @@
 """The commands that a dialog brings: slash commands of every door, and commands of `python -m app`."""
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Protocol, cast
 
 import typer
@@ -73,6 +74,30 @@ class Installation(Protocol):
 
     def services(self, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
         """Open the database and the services of every dialog; with `reads` the file need not be writable."""
+
+
+class Interview(Protocol):
+    """The operator at `setup`; a plug-in's sentences are those of `prompts/<lang>/<name>/setup.toml`, by their keys."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else is set up."""
+
+    def tell(self, key: str, **variables: object) -> None:
+        """Print a sentence."""
+
+    async def answer(self, key: str, *, is_secret: bool = False, **variables: object) -> str:
+        """Return the answer to a question. Raises EOFError, or UsageError if there is nobody to ask."""
+
+    async def agrees(self, key: str, **variables: object) -> bool:
+        """Ask a question to be answered with yes or no; raises as `answer`."""
+
+    def write(self, values: Mapping[str, str]) -> Path:
+        """Write settings to `.env`, and return where that is. Raises ConfigError: it cannot be written."""
+
+
+SetupStep = Callable[[Interview], Awaitable[bool]]
+"""Sets something up; False if that is not wanted, or cannot be done. Its docstring is the help of its option."""
 
 
 def installation_of(context: typer.Context) -> Installation:

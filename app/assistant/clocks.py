@@ -64,7 +64,7 @@ Deliver = Callable[[Ring], Awaitable[None]]
 class Clock(Beside):
     """Ring the notices that are due: those of one `user` or of all, in the threads of a GLOB pattern.
 
-    Threads of the pattern `without`, and notices that `reaches` does not take, are left to others.
+    Notices that `reaches` does not take are left to others.
     A user who could not be reached is tried again after `away` seconds. Several clocks may ring the same database: each
     notice rings once, since its thread is held meanwhile.
 
@@ -82,14 +82,13 @@ class Clock(Beside):
         *,
         user: str | None = None,
         threads: str = "*",
-        without: str = "",
         reaches: Callable[[Due], bool] = lambda _: True,
         away: float = AWAY_SECONDS,
         speed: float = 1.0,
     ) -> None:
         self._locks, self._now, self._sources = memory.locks, memory.now, sources
         self._deliver, self._away_for, self._speed = deliver, away, speed
-        self._user, self._threads, self._without, self._reaches = user, threads, without, reaches
+        self._user, self._threads, self._reaches = user, threads, reaches
         self._delivery = asyncio.Lock()
         self._ringing: dict[str, asyncio.Task[None]] = {}
         self._delivering: set[str] = set()
@@ -129,7 +128,7 @@ class Clock(Beside):
         """Begin to ring what a source has that is due; return the milliseconds until there may be more."""
         now = self._now() * 1000
         waits: list[float] = [LONGEST_SLEEP_MS]
-        for due in await source.due(int(now) + LONGEST_SLEEP_MS, self._user, self._threads, self._without):
+        for due in await source.due(int(now) + LONGEST_SLEEP_MS, self._user, self._threads):
             if due.at_ms > now:
                 waits.append(due.at_ms - now)
             elif due.id not in self._ringing and self._reaches(due):

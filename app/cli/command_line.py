@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from io import TextIOWrapper
@@ -18,12 +18,12 @@ from typer.main import get_command
 
 from agents.errors import BrokenState, ContractError, DatabaseError, UnusableDatabase
 from agents.language.text.clean import clean, safe_json
+from agents.plugin import Plugin
 from agents.toolkit.commands import CommandResult
 from app.assistant.assistant import STORAGE
 from app.cli import demo, installation, lab, migration, setup, starter, talk, threads, tools
 from app.cli.document_index import application as document_index
-from app.cli.invocation import Invocation, results_alone
-from app.cli.ring import ring
+from app.cli.invocation import Invocation, options_of, results_alone
 from app.cli.worker import worker
 from app.composition import plugins_found
 from app.doors.visit import FAILED, FAULTS, INTERRUPTED, TROUBLE, USAGE
@@ -38,24 +38,10 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     *(talk.chat, talk.ask, talk.resume),
     *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget, threads.import_),
     threads.system_messages,
-    *(demo.demo, setup.setup, installation.notes, ring),
+    *(demo.demo, setup.setup, installation.notes),
     *(installation.graph, installation.calibrate, installation.check),
     *(starter.new, migration.migrate, migration.rekey, migration.compact, worker),
 )
-
-telegram = typer.Typer(name="telegram")
-
-
-@telegram.callback(invoke_without_command=True)
-def telegram_or_pair(context: typer.Context) -> Coroutine[object, object, int] | None:
-    """Answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped."""
-    return None if context.invoked_subcommand else _serve()
-
-
-async def _serve() -> int:
-    # Its library takes half a second to import, which no other command should wait for.
-    return int(await import_module("app.doors.telegram.service").serve(read_settings()))
-
 
 Host = Annotated[str, typer.Option(help="Where it listens; only this machine unless API_KEYS are set.")]
 Port = Annotated[int, typer.Option(min=0, max=65535)]
@@ -64,12 +50,6 @@ Port = Annotated[int, typer.Option(min=0, max=65535)]
 async def serve(*, host: Host = "127.0.0.1", port: Port = 8000) -> int:
     """Answer over HTTP, until stopped."""
     return int(await import_module("app.doors.http.service").serve(read_settings(), host, port))
-
-
-@telegram.command()
-async def pair() -> int:
-    """Print a link that lets its first opener talk to the bot, within an hour."""
-    return int(await import_module("app.doors.telegram.access").pair(read_settings()))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -114,23 +94,23 @@ def application() -> TyperGroup:
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     for command in (*COMMANDS, serve):
         every.command(command.__name__.strip("_").replace("_", "-"))(command)
-    for part in (tools.application, lab.application, document_index, telegram, *_of_plugins()):
+    plug_ins = _of_plugins()
+    brought = [plugin.command_line for plugin in plug_ins.values() if plugin.command_line]
+    for part in (tools.application, lab.application, document_index, *brought):
         every.add_typer(part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
-    json = typer.Typer(add_completion=False)
-    json.command()(_prepared)
-    _finish(group, [option for option in get_command(json).params if option.name != "help"])
+    group.commands["setup"].params += setup.options(plug_ins)
+    _finish(group, options_of(_prepared))
     return group
 
 
-def _of_plugins() -> list[typer.Typer]:
+def _of_plugins() -> Mapping[str, Plugin]:
     try:
-        plug_ins = plugins_found()
+        return plugins_found()
     except (ContractError, PromptError):
         # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
-        return []
-    return [plugin.command_line for plugin in plug_ins.values() if plugin.command_line]
+        return {}
 
 
 def _run(arguments: Sequence[str]) -> int:

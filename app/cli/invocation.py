@@ -1,13 +1,14 @@
 """One use of the command line, as commands and the dialogs' own ones see it: options, settings, standard output."""
 
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, redirect_stdout
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
+from typer.main import get_command
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean
@@ -28,6 +29,8 @@ class Invocation:
 
     command = ""
     """The first word of the command."""
+    only = ""
+    """The one step that `setup` takes, if it was told so."""
     as_json = False
     """Whether stdout is for the result alone, as JSON."""
 
@@ -69,6 +72,13 @@ Lang = Annotated[str | None, typer.Option(callback=language_given, help="Which l
 Model = Annotated[str | None, typer.Option(help="The model to ask (default: LLM_MODEL).")]
 Trace = Annotated[bool, typer.Option("--trace", help="Show on stderr what happens in every turn.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
+
+
+def options_of(prepared: Callable[..., None]) -> list[Any]:
+    """Return the options of a function, as other commands take them."""
+    command = typer.Typer(add_completion=False)
+    command.command()(prepared)
+    return [option for option in get_command(command).params if option.name != "help"]
 
 
 def tell(text: str) -> None:

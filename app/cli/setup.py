@@ -2,14 +2,12 @@
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from prompt_toolkit import PromptSession
@@ -20,13 +18,17 @@ from agents.language.text.clean import clean
 from agents.models import Models
 from agents.models.factory import DEFAULT, KEYS, Parameters
 from agents.models.finish_reason import is_known
+from agents.plugin import Plugin
+from agents.toolkit.commands import SetupStep
+from app.cli.invocation import options_of
 from app.cli.model_servers import PLACES, ModelServer, ModelVerdict, models_of, servers_here, verdict
-from app.composition import discover
+from app.composition import discover, plugins_found
 from app.composition.windows import address_of, facts_of, fitting
 from app.doors.visit import FAILED, TROUBLE
 from app.presentation.texts import say
-from app.process.files import read_env, replace_file, write_env
+from app.process.files import read_env, write_env
 from app.settings import Settings, read_settings
+from prompts import sentence
 
 FILE = Path(".env")
 OPENAI = "openai"
@@ -45,13 +47,8 @@ KEY_OF: Mapping[str, str] = {
 """The variable of each provider's key, for those that need no other setting; empty: it needs none."""
 PARAMETERS, LEARNT = "LLM_PARAMETERS", ("without", "wanted")
 """The setting of the parameters, and those of them that a trial finds out."""
-SECRETS = ("ask_key", "ask_telegram")
-"""The questions whose answers are not shown while they are typed."""
 MOST_LISTED = 30
 """Models of a server that are listed; any other can be named as well."""
-UNIT_NAME = "dialog-supervisor-ring.service"
-TEMPLATE = Path(__file__).parents[2] / "docs" / "deploy" / UNIT_NAME
-PLACEHOLDER = "%h/dialog-supervisor"
 Ask = Callable[[str, bool], Awaitable[str]]
 """Takes a question and whether the answer is a secret."""
 
@@ -62,24 +59,36 @@ class _Interview:
 
     lang: str
     ask: Ask | None
+    sentences: tuple[str, str] = "cli", "setup."
+    """The file of the sentences, and how their keys begin there."""
+    is_alone: bool = False
 
     def text(self, key: str, **variables: object) -> str:
         """Return a sentence of the setup."""
-        return say(f"setup.{key}", self.lang, **variables)
+        file, section = self.sentences
+        return sentence(file, f"{section}{key}", self.lang, **variables)
 
     def tell(self, key: str, **variables: object) -> None:
         """Print a sentence of the setup."""
         _print(self.text(key, **variables))
 
-    async def answer(self, key: str, **variables: object) -> str:
+    async def answer(self, key: str, *, is_secret: bool = False, **variables: object) -> str:
         """Return the answer to a question. Raises UsageError if there is nobody to ask."""
         if self.ask is None:
-            raise UsageError(self.text("cannot_ask"))
-        return (await self.ask(self.text(key, **variables), key in SECRETS)).strip()
+            raise UsageError(say("setup.cannot_ask", self.lang))
+        return (await self.ask(self.text(key, **variables), is_secret)).strip()
 
     async def agrees(self, key: str, **variables: object) -> bool:
         """Ask a question to be answered with yes or no."""
-        return (await self.answer(key, **variables)).lower() in ("y", self.text("yes"))
+        return (await self.answer(key, is_secret=False, **variables)).lower() in ("y", say("setup.yes", self.lang))
+
+    def write(self, values: Mapping[str, str]) -> Path:
+        """Write settings, and return where. Raises ConfigError if they cannot be written."""
+        try:
+            write_env(FILE, values)
+        except OSError as fault:
+            raise ConfigError(f"{FILE}: {fault.strerror or fault}") from None
+        return FILE
 
 
 @dataclass(frozen=True)
@@ -108,16 +117,35 @@ class Choice:
 BaseUrl = Annotated[str, typer.Option(help="An OpenAI-compatible endpoint (default: look for servers here).")]
 ModelName = Annotated[str, typer.Option(help="The model's name there, or <provider>:<name> as LLM_MODEL takes it.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Ask nothing; the key is taken from OPENAI_API_KEY.")]
-OnlyRing = Annotated[bool, typer.Option("--ring", help="Only write a service of yours that rings reminders.")]
 
 
-async def setup(*, base_url: BaseUrl = "", model: ModelName = "", yes: Yes = False, ring: OnlyRing = False) -> int:
+async def setup(context: typer.Context, *, base_url: BaseUrl = "", model: ModelName = "", yes: Yes = False) -> int:
     """Connect a language model and write .env."""
     settings = read_settings()
     ask = _typed if sys.stdin.isatty() else None
-    if ring:
-        return await set_up_ring_alone(settings, ask)
+    if context.obj.only:
+        return await set_up_alone(context.obj.only, settings, ask)
     return await set_up_model(settings, model, base_url, ask, asks_nothing=yes)
+
+
+def options(plug_ins: Mapping[str, Plugin]) -> list[Any]:
+    """Return an option for each plug-in that can be set up alone."""
+    return [_alone(name, plugin.setup[name]) for name, plugin in plug_ins.items() if name in plugin.setup]
+
+
+def _alone(name: str, step: SetupStep) -> Any:
+    def note(context: typer.Context, value: bool) -> None:
+        context.obj.only = name if value else context.obj.only
+
+    option = typer.Option(f"--{name}", callback=note, expose_value=False, help=step.__doc__)
+
+    def prepared(*, alone: Annotated[bool, option] = False) -> None:
+        """Have the option."""
+
+    [made] = options_of(prepared)
+    # Two options of the same name would get each other's values.
+    made.name = name
+    return made
 
 
 async def set_up_model(
@@ -144,11 +172,34 @@ async def set_up_model(
         return FAILED
     if code == 0:
         with suppress(EOFError):
-            if settings.telegram_bot_token is None:
-                await _set_up_telegram(settings, interview)
-            if can_ring() and await interview.agrees("ring_offer"):
-                await _set_up_ring(settings, interview)
+            for name, plugin in plugins_found().items():
+                if name in plugin.setup:
+                    await _set_up(name, interview)
     return code
+
+
+async def set_up_alone(name: str, settings: Settings, ask: Ask | None) -> int:
+    """Set up what a plug-in brings, and nothing else; return 0, or 1 if that is not wanted, or cannot be done.
+
+    Raises:
+        ConfigError: a file cannot be written.
+        UsageError: something has to be asked, and there is nobody to ask.
+    """
+    interview = _Interview(settings.app_lang, ask, is_alone=True)
+    with suppress(EOFError):
+        return 0 if await _set_up(name, interview) else FAILED
+    interview.tell("unchanged")
+    return FAILED
+
+
+async def _set_up(step: str, interview: _Interview) -> bool:
+    """Take a step of `setup`: first that of the plug-in of its name, then what others add to it."""
+    plug_ins = sorted(plugins_found().items(), key=lambda named: named[0] != step)
+    for name, plugin in plug_ins:
+        own = replace(interview, sentences=(f"{name}/setup", ""))
+        if step in plugin.setup and not await plugin.setup[step](own):
+            return False
+    return True
 
 
 async def _try_and_write(choice: Choice, settings: Settings, interview: _Interview) -> int:
@@ -181,7 +232,7 @@ async def _try_and_write(choice: Choice, settings: Settings, interview: _Intervi
     if changed and interview.ask and not await interview.agrees("overwrite", path=FILE, names=", ".join(changed)):
         interview.tell("unchanged")
         return FAILED
-    _write({name: value for name, value in values.items() if value or before.get(name)})
+    interview.write({name: value for name, value in values.items() if value or before.get(name)})
     interview.tell("written", path=FILE)
     stronger = [name for name, value in values.items() if os.environ.get(name, value) != value]
     if stronger:
@@ -242,74 +293,6 @@ async def _for_its_room(
     return {**values, PARAMETERS: json.dumps(kept, ensure_ascii=False) if kept else ""}
 
 
-async def _set_up_telegram(settings: Settings, interview: _Interview) -> None:
-    """Ask for a bot's token until one works or none is given; show the link that lets the operator in."""
-    while token := await interview.answer("ask_telegram"):
-        # Its library takes half a second to import.
-        pairing = import_module("app.doors.telegram.access")
-        try:
-            link = await pairing.new_link(settings, token)
-        except ConfigError as refused:
-            interview.tell("telegram_refused", why=refused)
-            continue
-        _write({"TELEGRAM_BOT_TOKEN": token})
-        interview.tell("telegram_link", path=FILE, link=link)
-        return
-
-
-async def set_up_ring_alone(settings: Settings, ask: Ask | None) -> int:
-    """Write a service that rings reminders; return 0, or 1 where there is no systemd.
-
-    Raises:
-        ConfigError: a file cannot be written.
-        UsageError: a chat has to be named and there is nobody to ask.
-    """
-    interview = _Interview(settings.app_lang, ask)
-    if not can_ring():
-        interview.tell("ring_none")
-        return FAILED
-    try:
-        await _set_up_ring(settings, interview)
-    except EOFError:
-        interview.tell("unchanged")
-        return FAILED
-    return 0
-
-
-def can_ring() -> bool:
-    """Tell whether this machine has a systemd of the user's own, and the application its unit."""
-    return shutil.which("systemctl") is not None and TEMPLATE.is_file()
-
-
-async def _set_up_ring(settings: Settings, interview: _Interview) -> None:
-    """Write the unit, and on wish the Telegram chat to ring in; tell how it is started."""
-    chat = ""
-    while settings.telegram_bot_token is not None:
-        chat = await interview.answer("ring_chat")
-        if not chat or chat.removeprefix("-").isdecimal():
-            break
-        interview.tell("no_such", answer=repr(chat))
-    if chat:
-        _write({"RING_TELEGRAM_CHAT": chat})
-    path = _write_unit()
-    interview.tell("ring_written", path=path, name=UNIT_NAME.removesuffix(".service"))
-
-
-def _write_unit() -> Path:
-    """Write the unit for the application in this folder, run by this interpreter, and return where it stands."""
-    path = Path.home() / ".config" / "systemd" / "user" / UNIT_NAME
-    text = TEMPLATE.read_text("utf-8")
-    # A percent sign begins a placeholder of systemd's own.
-    text = text.replace(f"{PLACEHOLDER}/.venv/bin/python", sys.executable.replace("%", "%%"))
-    text = text.replace(PLACEHOLDER, str(Path.cwd()).replace("%", "%%"))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, text)
-    except OSError as fault:
-        raise ConfigError(f"{path}: {fault.strerror or fault}") from None
-    return path
-
-
 def _preset(model: str, base_url: str, key: str | None) -> Choice:
     """Return what the options say; a model may be named with its provider."""
     provider, _, bare = model.partition(":")
@@ -331,7 +314,7 @@ async def _choose(preset: Choice, interview: _Interview) -> Choice:
     if base_url in KEY_OF:
         model = preset.model or await _model([], interview)
         return Choice(model, "", await _key(base_url, interview), base_url)
-    key = await interview.answer("ask_key") or preset.key
+    key = await interview.answer("ask_key", is_secret=True) or preset.key
     models = await models_of(base_url, key) if base_url and not preset.model else []
     return Choice(preset.model or await _model(models, interview), base_url, key)
 
@@ -339,7 +322,7 @@ async def _choose(preset: Choice, interview: _Interview) -> Choice:
 async def _key(provider: str, interview: _Interview) -> str | None:
     """Return the key of a provider, which may be set already; None if it needs none."""
     variable = KEY_OF.get(provider)
-    return await interview.answer("ask_key") or os.environ.get(variable) if variable else None
+    return await interview.answer("ask_key", is_secret=True) or os.environ.get(variable) if variable else None
 
 
 async def _server_here(interview: _Interview) -> ModelServer | None:
@@ -375,13 +358,6 @@ async def _model(models: Sequence[str], interview: _Interview, *, only: bool = F
         if answer.isdecimal() and 0 < int(answer) <= len(models):
             return models[int(answer) - 1]
         interview.tell("no_such" if answer else "need_answer", answer=repr(answer))
-
-
-def _write(values: Mapping[str, str]) -> None:
-    try:
-        write_env(FILE, values)
-    except OSError as fault:
-        raise ConfigError(f"{FILE}: {fault.strerror or fault}") from None
 
 
 def _print(text: str) -> None:

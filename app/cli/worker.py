@@ -14,7 +14,7 @@ Turns = Annotated[int, typer.Option(min=1, max=1000, help="How many turns it pla
 
 
 async def worker(*, turns: Turns = 32) -> int:
-    """Play the turns that `serve` and `telegram` leave to workers, until stopped; needs WORKERS=yes."""
+    """Play the turns that doors leave to workers, until stopped; needs WORKERS=yes."""
     settings = read_settings()
     log = log_on_stderr(detailed=False, content=settings.log_content, as_json=settings.log_json)
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT):

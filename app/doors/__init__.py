@@ -1,1 +1,1 @@
-"""The doors: Telegram, the terminal, Studio; each knows only the `Assistant`, and what doors share."""
+"""The doors: the terminal, HTTP, Studio; each knows only the `Assistant`, and what doors share."""

@@ -1,15 +1,63 @@
-"""Chats of operators beside those of users, as a plug-in brings them to a door."""
+"""A chat of operators beside those of users: what a door brings from it, and what a plug-in does there."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.assistant import Assistant
+
+
+@dataclass(frozen=True)
+class OperatorWord:
+    """An answer to a post, or a tap on its button."""
+
+    post: int
+    """The number of the post."""
+    door: str
+    user: int | None
+    """The number of who wrote or tapped; None if the door does not tell."""
+    name: str
+    id: str
+    """The same whenever the door brings it."""
+    text: str = ""
+    button: str = ""
+    """What the tapped button sends; empty for an answer."""
+
+
+class PostToOperators(Protocol):
+    """Posts to the chat of the operators."""
+
+    async def __call__(self, text: str, button: str = "", label: str = "") -> int:
+        """Post a text, perhaps with a button; return the number of the post. What keeps it from that is raised."""
+
+
+class OperatorChat(ABC):
+    """What is posted and answered in the chat while the door is open."""
+
+    @abstractmethod
+    async def look(self) -> None:
+        """Post what is new; it is called again and again, also after a failure."""
+
+    @abstractmethod
+    async def thread_of(self, word: OperatorWord) -> str | None:
+        """Return the thread that a word is about; None if the word is about none."""
+
+    @abstractmethod
+    def refusal(self, word: OperatorWord) -> str:
+        """Return what to tell a person who may not act there; empty for everybody else."""
+
+    @abstractmethod
+    async def hear(self, thread: str, word: OperatorWord) -> None:
+        """Do what a word says. It may come again after a crash."""
 
 
 class OperatorChats(ABC):
-    """Whoever posts to a chat of operators; a service that is found by this type."""
+    """Whoever has something to post to a chat of operators; a service that is found by this type."""
+
+    setting: str
+    """The setting that names the chat."""
+    chat: int
 
     @abstractmethod
-    def open(self, door: Any, lang: str) -> Any:
-        """Return what posts and answers there during a block, for the Telegram door, in the operators' language.
-
-        It has `claims(update)`, the thread that an update of the chat is about, and `begin(thread, update, stored)`.
-        """
+    def open(self, assistant: Assistant, post: PostToOperators, lang: str) -> OperatorChat:
+        """Return what speaks there, in the operators' language."""

@@ -48,7 +48,7 @@ class Door(Protocol):
     """Plays the turns of a visit where the user sees them."""
 
     name: str
-    """Decides which commands are offered: "repl", "telegram" or "page"."""
+    """The kind of the door, which decides which commands are offered: "repl", "messenger" or "page"."""
     is_traced: bool
     """Whether the user is shown a trace of every turn."""
     has_pages: bool

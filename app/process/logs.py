@@ -33,9 +33,8 @@ def name_turn(thread: str, turn: int) -> None:
 
 
 class _Line(logging.Formatter):
-    def __init__(self, *, detailed: bool, content: bool, as_json: bool, secret: str) -> None:
+    def __init__(self, *, detailed: bool, content: bool, as_json: bool) -> None:
         super().__init__("%(message)s")
-        self._secret = secret
         self._as_json = as_json
         self._detailed = detailed
         self._content = content
@@ -52,7 +51,9 @@ class _Line(logging.Formatter):
         else:
             kind = record.exc_info[0]
             text = f"{record.getMessage()} ({kind and kind.__name__}; --trace tells where)"
-        text = clean(text).replace(self._secret, "<secret>") if self._secret else clean(text)
+        text = clean(text)
+        for secret in _HIDDEN:
+            text = text.replace(secret, "<secret>")
         if not self._as_json:
             # A text of somebody else never begins a line.
             return f"{record.levelname} {text}".replace("\n", "\n  ")
@@ -78,16 +79,29 @@ class HeldLog(MemoryHandler):
         self.flush()
 
 
+_HIDDEN: list[str] = []
+
+
+@contextmanager
+def hidden(secret: str) -> Iterator[None]:
+    """Keep a secret, such as a token in an address, out of the log during the block."""
+    _HIDDEN.append(secret)
+    try:
+        yield
+    finally:
+        _HIDDEN.remove(secret)
+
+
 @contextmanager
 def log_on_stderr(
-    *, detailed: bool, content: bool = False, held: bool = False, as_json: bool = False, secret: str = ""
+    *, detailed: bool, content: bool = False, held: bool = False, as_json: bool = False
 ) -> Iterator[HeldLog]:
     """Send the log to stderr during the block: at once, or if `held` after each turn; lines or JSON objects.
 
-    Without `content` the words of exceptions are left out of tracebacks. The `secret` never appears.
+    Without `content` the words of exceptions are left out of tracebacks.
     """
     target = logging.StreamHandler(sys.stderr)
-    target.setFormatter(_Line(detailed=detailed, content=content, as_json=as_json, secret=secret))
+    target.setFormatter(_Line(detailed=detailed, content=content, as_json=as_json))
     log = HeldLog(MOST_HELD_RECORDS, flushLevel=ABOVE_EVERY_LEVEL if held else logging.NOTSET, target=target)
     root = logging.getLogger()
     level = root.level

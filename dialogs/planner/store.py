@@ -46,7 +46,7 @@ STILL_DUE = f"{SELECT} WHERE id = ? AND due_ms = ?"
 LIVE = f"{SELECT} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
 DUE = """
 SELECT id, user, thread, due_ms FROM reminders
-WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread) AND NOT glob(?4, thread) ORDER BY due_ms, id
+WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread) ORDER BY due_ms, id
 """
 ADD = f"INSERT INTO reminders ({', '.join(WRITTEN)}) VALUES ({', '.join(f':{name}' for name in WRITTEN)}) RETURNING id"
 SAVE = f"UPDATE reminders SET {', '.join(f'{name} = :{name}' for name in WRITTEN)} WHERE id = :id"
@@ -147,9 +147,9 @@ class Reminders(NoticeSource):
 
         await self._write(put)
 
-    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
+    async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the reminders that are due until then."""
-        values = until_ms, user, threads, without
+        values = until_ms, user, threads
         rows = await self._database.read(lambda connection: connection.execute(DUE, values).fetchall())
         return [Due(f"{RING}-{id}-{due_ms}", str(id), owner, thread, due_ms) for id, owner, thread, due_ms in rows]
 

@@ -83,8 +83,8 @@ async def _act(assistant: Assistant) -> None:
     await memory.updates.settle("t", "1")
     await memory.updates.open("telegram 1")
     for source in assistant.sources:
-        await source.due(10**15, None, "telegram-*", "")
-        await source.due(10**15, "ann", "*", "")
+        await source.due(10**15, None, "telegram-*")
+        await source.due(10**15, "ann", "*")
     for what in ("zone", "profile.experience"):
         await forgetting.forget("ann", what)
     await forgetting.learnt("ann")

@@ -10,7 +10,6 @@ import httpx
 import psycopg
 import pytest
 
-from tests.support import webhook_chaos
 from tests.support.chaos import Plan
 from tests.support.http_door import events_of, streamed
 from tests.support.odd_provider import Provider, words
@@ -143,18 +142,6 @@ async def test_nobody_notices_what_befalls_workers() -> None:
     }
     assert outcome.unanswered == outcome.doubled == outcome.out_of_order == []
     assert outcome.wrong_effects == outcome.wedged == outcome.wrongly_told == []
-
-
-async def test_nobody_in_telegram_notices_either() -> None:
-    """Telegram posts updates, some of them twice, while workers are killed: each is answered once, and in its order."""
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed")
-    outcome = await asyncio.to_thread(
-        webhook_chaos.befall, Plan(threads=8, turns=4, kills=6, server_kills=0, freezes=0)
-    )
-    assert outcome.faults == {"kill": 6}
-    assert outcome.doubled == outcome.out_of_order == outcome.wrongly_told == []
-    assert outcome.wrong_effects == outcome.wedged == []
 
 
 def is_empty(url: str) -> bool:

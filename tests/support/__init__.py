@@ -13,13 +13,13 @@ Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `errands`; the forms
 
 Servers on this machine: `http_service`, `http_door`, `loopback`, `webhook_server`,
     `search_servers`, `notification_server`, `pdf_file`, `postgres_server`, `chaos`, `killable_worker`, `worker_chaos`,
-    `webhook_chaos`, `worker_fleet`, `trace_receiver`.
+    `worker_fleet`, `trace_receiver`.
 
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
-    `telegram_limits`, `telegram_flood`, `telegram_pacing`, `telegram_chats`, `telegram_people`, `busy_chats`.
+    `telegram_limits`, `telegram_flood`, `telegram_chats`.
 
-Processes, time and the terminal: `killable_process`, `kills`, `killable_writes`,
-    `killable_bot`, `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
+Processes, time and the terminal: `killable_process`, `killable_writes`,
+    `killable_door`, `killable_server`, `command_line`, `tools_command`, `warm_python`, `simulated_time`, `until`,
     `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`, `chromium`.
 
 The repository itself: `pages`, `places`, `parts`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,

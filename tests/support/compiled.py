@@ -14,6 +14,7 @@ import prompts
 from agents.conversation.gate import Gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
+from agents.plugin import Plugin
 from agents.toolkit.speaker import Silence, Speaker, Speakers
 from app.composition import discover, plugins_found
 from observers import Observer
@@ -143,12 +144,12 @@ def nodes_once(tool_node: MakeNode) -> MakeNode:
     return node
 
 
-def commands_once(application: Callable[[], T], of_dialogs: Callable[[], Sequence[object]]) -> Callable[[], T]:
-    """Return a replacement for `application` that puts the commands of the same dialogs together once."""
+def commands_once(application: Callable[[], T], brought: Callable[[], Mapping[str, Plugin]]) -> Callable[[], T]:
+    """Return a replacement for `application` that puts the commands of the same plug-ins together once."""
     made: dict[tuple[int, ...], tuple[T, Sequence[object]]] = {}
 
     def commands() -> T:
-        parts = of_dialogs()
+        parts = [plugin.command_line for plugin in brought().values()]
         key = tuple(map(id, parts))
         if key not in made:
             made[key] = application(), parts

@@ -1,6 +1,6 @@
 """The HTTP door as a process that can be killed and started again in a moment.
 
-`python -m tests.support.killable_server` takes the lines that `killable_bot` takes; their address is where it serves.
+`python -m tests.support.killable_server` takes the lines that `killable_door` takes; their address is where it serves.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from app.assistant import Turn
 from app.doors.http.server import make_server
 from app.doors.http.service import make_app
 from app.process.tasks import cancelled_by
-from tests.support.killable_bot import Bot, main, talker
+from tests.support.killable_door import KillableDoor, main, talker
 from tests.support.scripted_assistant import stage
 
 
-class KillableServer(Bot):
+class KillableServer(KillableDoor):
     """Start the server's process, and kill it."""
 
     module = "tests.support.killable_server"

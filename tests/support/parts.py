@@ -2,12 +2,16 @@
 
 EVERY_DIALOG = ("orders", "planner", "player", "profile", "recall", "research")
 EVERY_PLUGIN = (
+    "a2a",
     "agent_files",
     "agent_graphs",
+    "agui",
     "audit",
     "remote_tools",
+    "ring",
     "seat",
     "standin",
+    "telegram",
     "telemetry",
     "usage",
 )

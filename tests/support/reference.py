@@ -135,7 +135,7 @@ until the user says otherwise. Every field of a dialog's form has a default; one
 | `question`, `examples` there | how it is asked for, and how people tell it unasked |
 | `values.<choice> = […]` there | words that also mean a permitted value |"""
 SETTINGS = """In the environment, or in `.env`. [.env.example](../.env.example) explains each, with its default;
-a dialog's own stand in `dialogs/<name>/.env.example`."""
+those of a dialog or a plug-in stand in `.env.example` of its folder."""
 COMMANDS = "The table is in the [README](../README.md#commands); `python -m app --help` lists them all."
 EVENTS = """Each is one JSON object with `v`, `seq`, `thread`, `turn`, `type`, and the fields below; one with `?` may be
 missing. `seq` counts within a turn, `turn` within the thread, both from 1.

@@ -25,10 +25,11 @@ from app.testing.script import Asked, Call, Line, Script
 from app.testing.untrained_gate import untrained_gate
 from tests.support.compiled import compiled, discovered, specialists
 from tests.support.settings_cache import without_file
-from tests.support.user_words import bare
+from tests.support.user_words import bare, user_words
 
 THREAD = "t"
 ROLES = ("supervisor", "profile", "planner", "observer")
+PLAN = Call("plan_things", {"brief": "to-dos"})
 
 
 @asynccontextmanager
@@ -89,6 +90,15 @@ async def script_lines(assistant: Assistant, thread: str = THREAD) -> list[str]:
     return [_worded(line) for line in await assistant.history(thread)]
 
 
+class Echo(Script):
+    """A supervisor that repeats what it heard."""
+
+    def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
+        """Return the last message, or a greeting where there is none."""
+        words = user_words(messages)
+        return (words and words[-1]) or "Hello, who are you?"
+
+
 class Planner(Script):
     """Models that add to the to-dos what begins with "put"; they do not know words from another `life`."""
 
@@ -120,6 +130,17 @@ class Gate(asyncio.Event):
         """Wait unless there is a pass left."""
         self._passes -= 1
         return True if self._passes >= 0 else await super().wait()
+
+
+class Holding(Gate):
+    """A gate that tells when it has let all its pieces through."""
+
+    holds = False
+
+    async def wait(self) -> Literal[True]:
+        """Wait unless there is a pass left."""
+        self.holds = self._passes <= 0
+        return await super().wait()
 
 
 def _worded(line: inbox.TranscriptLine) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Header, HTTPException, Path, Query, Request, params
+from fastapi.routing import APIRoute
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from app.assistant import Assistant
@@ -65,6 +66,10 @@ class HttpRefusal(HTTPException):
     def __init__(self, status: int, message: str, code: str, param: str | None = None) -> None:
         super().__init__(status, message)
         self.code, self.param = code, param
+
+
+class FrontEndRoute(APIRoute):
+    """A path for front ends: pages of ALLOWED_ORIGINS may call it, and what they send may be a whole history."""
 
 
 class Body(BaseModel):
@@ -191,7 +196,6 @@ CODES: Mapping[int, tuple[str, str]] = {
     422: ("invalid", "The body is not as it should be."),
     429: ("too_many", "Too many messages were sent."),
     500: ("internal", "Something went wrong here."),
-    501: ("not_installed", "It is an extra, which is not installed."),
     503: ("busy", "Too much is being done at the moment, or the database cannot be used."),
 }
 """What a fault is called, and what it means, by the status of its answer."""

@@ -31,7 +31,7 @@ from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader, plugins_found
 from app.composition.workers import open_for_door
-from app.doors.http import agui, completions, event_paths, events, exchange, peers, responses, threads, turns
+from app.doors.http import completions, event_paths, events, exchange, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.lab import router as lab
@@ -82,10 +82,18 @@ class Gate:
     """Stands before all paths: bounds bodies, numbers requests, measures them, and turns pages of other sites away."""
 
     def __init__(
-        self, app: ASGIApp, measures: CollectorRegistry, *, most: int, is_local: bool, origins: Collection[str]
+        self,
+        app: ASGIApp,
+        measures: CollectorRegistry,
+        *,
+        most: int,
+        is_local: bool,
+        front_ends: Collection[str],
+        origins: Collection[str],
     ) -> None:
-        self._app, self._is_local, self._origins = app, is_local, origins
-        self._most = {UPLOADS: MOST_UPLOADED, "/v1/": most, agui.PATH: most}
+        """`front_ends` are the paths that pages of the `origins` may call."""
+        self._app, self._is_local, self._front_ends, self._origins = app, is_local, front_ends, origins
+        self._most = {UPLOADS: MOST_UPLOADED, **dict.fromkeys(("/v1/", *front_ends), most)}
         self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
@@ -134,7 +142,7 @@ class Gate:
     def _allowed(self, path: str, headers: Headers) -> dict[str, str]:
         """Return the headers that let a page of one of the allowed origins read an answer; none for any other."""
         origin = headers.get("origin")
-        if path != agui.PATH or origin not in self._origins:
+        if path not in self._front_ends or origin not in self._origins:
             return {}
         return {
             "Access-Control-Allow-Origin": str(origin),
@@ -296,22 +304,26 @@ def make_app(
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
     app.state.measures, app.state.closing = measures, [answers]
-    for router in (turns.router, threads.router, completions.router, responses.router, agui.router):
+    for router in (turns.router, threads.router, completions.router, responses.router):
         app.include_router(router, dependencies=[exchange.allowed("talk")])
-    app.include_router(peers.make_router(assistant, answers, exchange.allowed("talk")))
     for router in (event_paths.router, page.router, operations):
         app.include_router(router)
     app.state.plugins = [import_module(name) for plugin in plugins_found().values() for name in plugin.routes]
-    for module in app.state.plugins:
-        if hasattr(module, "router"):
-            app.include_router(module.router)
+    brought = [module.router for module in app.state.plugins if hasattr(module, "router")]
+    for router in brought:
+        app.include_router(router)
     app.state.links = [("operate", module.link) for module in app.state.plugins if hasattr(module, "link")]
     app.state.front_ends = settings.front_ends if settings else {}
     if settings:
         lab.add_to(app, settings)
     most = settings.history_bytes if settings else MOST_UPLOADED
     app.add_middleware(
-        Gate, measures=measures, most=most, is_local=not keys, origins=settings.allowed_origins if settings else ()
+        Gate,
+        measures=measures,
+        most=most,
+        is_local=not keys,
+        front_ends=[way.path for each in brought for way in each.routes if isinstance(way, exchange.FrontEndRoute)],
+        origins=settings.allowed_origins if settings else (),
     )
     return app
 

@@ -23,7 +23,9 @@ Picks = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
 Scope = Literal["private", "group", "group_admin", "operator"]
 """Whose menu shows a command: in private chats, in groups, of a group's administrators, of the bot's."""
 PRIVATE: tuple[Scope, ...] = ("private",)
-SMALL = ("repl", "telegram")
+REPL, MESSENGER, PAGE = "repl", "messenger", "page"
+"""The kinds of doors: the terminal, a chat in a messenger, the page."""
+SMALL = (REPL, MESSENGER)
 """The doors that hand out what a page shows anyway."""
 
 
@@ -33,7 +35,7 @@ class Command:
 
     name: str
     run: Handler
-    doors: tuple[str, ...] = ("repl", "telegram", "page")
+    doors: tuple[str, ...] = (REPL, MESSENGER, PAGE)
     scopes: tuple[Scope, ...] = ("private", "group")
     """The menus that show it, at a door that has several."""
     begins_turn: bool = False
@@ -128,7 +130,7 @@ def _for_operators(name: str) -> Command:
     async def deny(visit: Visit, argument: str, lang: str) -> str:
         return say("reply.unknown_command", lang, name=name)
 
-    return Command(name, deny, doors=("telegram",), scopes=("operator",), is_at_once=True)
+    return Command(name, deny, doors=(MESSENGER,), scopes=("operator",), is_at_once=True)
 
 
 async def _trace(visit: Visit, argument: str, lang: str) -> str:
@@ -142,12 +144,12 @@ async def _quit(visit: Visit, argument: str, lang: str) -> str:
 
 
 FIRST = (
-    Command("start", talk.start, begins_turn=True, doors=("telegram",), scopes=PRIVATE),
+    Command("start", talk.start, begins_turn=True, doors=(MESSENGER,), scopes=PRIVATE),
     Command("help", _help, is_at_once=True),
     Command(
         "new", talk.new, begins_turn=True, scopes=(*PRIVATE, "group_admin"), concerns_all="", choices=talk.any_thread
     ),
-    Command("stop", talk.stop, doors=("telegram",), is_at_once=True),
+    Command("stop", talk.stop, doors=(MESSENGER,), is_at_once=True),
     Command("retry", talk.retry, begins_turn=True),
     Command("undo", talk.undo, begins_turn=True),
     Command("go", talk.go, begins_turn=True, choices=talk.any_dialog),
@@ -160,14 +162,14 @@ LAST = (
     Command("threads", talk.threads, is_at_once=True, picks=talk.thread_picks),
     Command("export", own_data.export, doors=SMALL, is_at_once=True),
     Command("lang", own_data.lang, picks=own_data.lang_picks, choices=own_data.any_language),
-    Command("busy", own_data.busy, doors=("telegram",), is_at_once=True, picks=own_data.busy_picks),
+    Command("busy", own_data.busy, doors=(MESSENGER,), is_at_once=True, picks=own_data.busy_picks),
     Command("privacy", own_data.privacy, is_at_once=True),
     Command("forget", own_data.forget, concerns_all="all", picks=own_data.forget_picks, choices=own_data.anything_kept),
     _for_operators("stats"),
     _for_operators("prompt"),
-    Command("attach", talk.attach, doors=("repl",)),
-    Command("trace", _trace, doors=("repl",)),
-    Command("quit", _quit, doors=("repl",)),
+    Command("attach", talk.attach, doors=(REPL,)),
+    Command("trace", _trace, doors=(REPL,)),
+    Command("quit", _quit, doors=(REPL,)),
 )
 
 

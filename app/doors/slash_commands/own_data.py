@@ -14,7 +14,7 @@ from app.doors.slash_commands.personal_data import as_json, as_markdown, persona
 from app.doors.visit import Visit
 from app.presentation.listing import history_lines, state_of_talk
 from app.presentation.texts import say, shortened
-from prompts import language, languages, phrase, sentence, title_of
+from prompts import language, languages, phrase, title_of
 
 YES = "yes"
 KEEP = "-"
@@ -97,7 +97,7 @@ async def forget_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, s
     if words[-1:] == [YES] or (words and " ".join(words) not in await anything_kept(visit)):
         return {}
     confirmed = " ".join(["/forget", *words, YES])
-    return {confirmed: sentence("telegram", "yes", lang), KEEP: sentence("telegram", "no", lang)}
+    return {confirmed: say("reply.yes_do_it", lang), KEEP: say("reply.no", lang)}
 
 
 async def anything_kept(visit: Visit) -> Mapping[str, str]:

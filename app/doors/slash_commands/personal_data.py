@@ -10,14 +10,13 @@ from agents.memory.store import namespace_of
 from agents.plugin import Section
 from app.assistant import Assistant
 from app.assistant.short_term_memory import contents
+from app.extensions import plugins
 from app.presentation.listing import labelled_values, markdown_lines, moment
 from app.presentation.texts import say
 from prompts import language, table
 
 MOST_ITEMS = 10_000
 """Items that are looked up of a person."""
-OF_DOORS = ("telegram",)
-"""Kinds of items that doors keep for themselves while a turn runs."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,8 @@ async def personal_data(assistant: Assistant, user: str, lang: str) -> PersonalD
     """Look up all that is kept of a person; the dialogs tell theirs in a language."""
     exports = [dialog.export for dialog in assistant.specialists if dialog.export]
     sections = [section for export in exports for section in await export(assistant.services, user, lang)]
-    kinds_elsewhere = {*OF_DOORS, *(section.key for section in sections)}
+    # What a plug-in keeps for itself while a turn runs is under its name.
+    kinds_elsewhere = {*plugins(), *(section.key for section in sections)}
     items: dict[str, dict[str, Mapping[str, object]]] = {}
     place = namespace_of(user)
     for item in await assistant.memory.store.asearch(place, limit=MOST_ITEMS):

@@ -16,10 +16,9 @@ from agents.memory.notices import NoticeSource
 from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
 from agents.toolkit.commands import CommandCall, SlashCommand
 from agents.toolkit.services import Services
-from app.doors.operators import OperatorChats
 from app.plugins.seat.command import seat
+from app.plugins.seat.operator_chat import SeatChats
 from app.plugins.seat.seats import TABLES, Seats
-from app.plugins.seat.telegram import SeatChat
 from app.plugins.seat.tool import call_a_person
 from app.settings import UserNumbers
 from prompts import sentence
@@ -43,10 +42,8 @@ async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
     """Offer the seats, and the chat of the operators if there is one."""
     settings = services.get(SeatSettings)
     seats = Seats(services.get(Memory), wait=settings.seat_wait, away=settings.seat_away)
-    chat: list[OperatorChats] = []
-    if settings.operator_chat is not None:
-        chat = [SeatChat(settings.operator_chat, settings.operator_users)]
-    yield [seats, *chat]
+    chat = settings.operator_chat
+    yield [seats] if chat is None else [seats, SeatChats(chat, settings.operator_users)]
 
 
 def tools(settings: SeatSettings) -> Sequence[BaseTool]:

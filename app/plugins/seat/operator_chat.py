@@ -2,19 +2,12 @@
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from functools import partial
-
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup, Message, Update, User
+from typing import Literal
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean
-from agents.memory.updates import StoredUpdate
-from app.doors.telegram.access import Allowed
-from app.doors.telegram.delivery.posting import Posting
-from app.doors.telegram.delivery.sender import TextRefused
-from app.doors.telegram.door import TelegramDoor
-from app.doors.telegram.place import TelegramPlace
-from app.doors.telegram.updates.taps import answer, settle
+from app.assistant import Assistant
+from app.doors.operators import OperatorChat, OperatorChats, OperatorWord, PostToOperators
 from app.plugins.seat.place import Operator, Seat
 from app.plugins.seat.posts import Posts, SeatWatch
 from app.plugins.seat.seats import Seats, take_seat
@@ -22,8 +15,6 @@ from app.presentation.listing import history_lines
 from app.security.audit import Action, deed
 from prompts import sentence
 
-LOOK = 2.0
-"""Seconds between two looks for calls and messages, because other processes store some, too."""
 SHOWN_BEFORE = 6
 """Lines of a conversation that are posted with a call."""
 LONGEST = 3_500
@@ -34,25 +25,35 @@ HAND_BACK = "/back"
 """Begins an answer that hands the conversation back; a note for the assistant may follow."""
 
 
-class OperatorChat(Posting):
-    """Post what concerns operators to their chat, and do what they tap and answer there; `people` may."""
+class SeatChats(OperatorChats):
+    """Posts calls for a person to a chat; `people` may take over there."""
 
     setting = "OPERATOR_CHAT"
 
-    def __init__(self, door: TelegramDoor, chat: int, people: Allowed, lang: str) -> None:
-        self._door, self._to, self._people, self._lang = door, TelegramPlace(chat), people, lang
-        self._assistant, self._seats = door.assistant, door.assistant.services.get(Seats)
-        self._posts = Posts(door.assistant.memory.database, chat)
+    def __init__(self, chat: int, people: frozenset[int] | Literal["*"]) -> None:
+        self.chat, self.people = chat, people
+
+    def open(self, assistant: Assistant, post: PostToOperators, lang: str) -> "SeatChat":
+        """See `OperatorChats`."""
+        return SeatChat(self, assistant, post, lang)
+
+
+class SeatChat(OperatorChat):
+    """Post what concerns operators to their chat, and do what they tap and answer there."""
+
+    def __init__(self, chats: SeatChats, assistant: Assistant, post: PostToOperators, lang: str) -> None:
+        self._assistant, self._people, self._send, self._lang = assistant, chats.people, post, lang
+        self._seats = assistant.services.get(Seats)
+        self._posts = Posts(assistant.memory.database, chats.chat)
         self._hands = asyncio.Lock()
         """Keeps a look away from a take-over that is not yet noted."""
 
-    async def post(self) -> None:
+    async def look(self) -> None:
         """Post what is new."""
         async with self._hands:
-            await self.look()
-        await asyncio.sleep(LOOK)
+            await self._look()
 
-    async def look(self) -> None:
+    async def _look(self) -> None:
         """Post calls, messages to members who hold a thread, and what has ended elsewhere; each once."""
         seats = {seat.thread: seat for seat in await self._seats.all()}
         watches = await self._posts.watched()
@@ -69,44 +70,35 @@ class OperatorChat(Posting):
             elif watch and watch.holder and watch.holder == seat.holder_id:
                 await self._post_news(seat, watch)
 
-    async def claims(self, update: Update) -> str | None:
-        """Return the thread that an update of this chat is about; None if it is no answer or tap of an operator."""
-        query, message = update.callback_query, update.message
-        about = query.message if query else message.reply_to_message if message else None
-        is_tap = query is None or query.data in (TAKE, FORCE, BACK)
-        if about is None or about.chat.id != self._door.names.now(self._to.chat) or not is_tap:
-            return None
-        return await self._posts.thread_of(about.message_id)
+    async def thread_of(self, word: OperatorWord) -> str | None:
+        """Return the thread that a post is about; None if it is none of ours, or the button is another one's."""
+        return await self._posts.thread_of(word.post) if word.button in ("", TAKE, FORCE, BACK) else None
 
-    def begin(self, thread: str, update: Update, stored: StoredUpdate) -> None:
-        """Do what an update says after what was said of its thread before, and close its row."""
-        self._door.chats.add(f"operators {thread}", partial(self._do, thread, update, stored))
+    def refusal(self, word: OperatorWord) -> str:
+        """Return what to tell a person who may not take over."""
+        may = word.user is not None and (self._people == "*" or word.user in self._people)
+        return "" if may else self._say("not_allowed")
 
-    async def _do(self, thread: str, update: Update, stored: StoredUpdate) -> None:
-        query, message, user = update.callback_query, update.message, update.effective_user
-        if user is None or not self._may(user):
-            if query:
-                await answer(query, self._say("not_allowed"))
-        elif query:
-            await settle(query)
+    async def hear(self, thread: str, word: OperatorWord) -> None:
+        """Take over, hand back, or tell the user what an operator says."""
+        if word.button:
             async with self._hands:
-                await self._tap(thread, user, query.data or "")
-        elif message:
-            await self._answer(thread, user, message)
-        await self._door.updates.close(stored.id)
+                await self._tap(thread, word)
+        else:
+            await self._answer(thread, word)
 
-    def _deed(self, user: User, what: Action, thread: str) -> AbstractAsyncContextManager[None]:
-        return deed(self._assistant.services, f"telegram:{user.id}", what, thread, user.full_name)
+    def _deed(self, word: OperatorWord, what: Action, thread: str) -> AbstractAsyncContextManager[None]:
+        return deed(self._assistant.services, f"{word.door}:{word.user}", what, thread, word.name)
 
-    async def _tap(self, thread: str, user: User, data: str) -> None:
-        person = _person(user)
+    async def _tap(self, thread: str, word: OperatorWord) -> None:
+        person = _person(word)
         try:
-            if data == BACK:
-                async with self._deed(user, "seat_left", thread):
+            if word.button == BACK:
+                async with self._deed(word, "seat_left", thread):
                     await self._seats.hand_back(thread, person)
             else:
-                async with self._deed(user, "seat_taken", thread):
-                    seat = await take_seat(self._assistant, thread, person, force=data == FORCE)
+                async with self._deed(word, "seat_taken", thread):
+                    seat = await take_seat(self._assistant, thread, person, force=word.button == FORCE)
                 await self._watch(seat)
                 await self._post(thread, seat.user, "taken_here", BACK, name=person.name)
         except UsageError:
@@ -121,17 +113,16 @@ class OperatorChat(Posting):
             places = [number for number, line in enumerate(lines, 1) if line.text == notice]
             await self._posts.watch(seat, seat.holder_id, places[-1] if places else len(lines))
 
-    async def _answer(self, thread: str, user: User, message: Message) -> None:
-        person = _person(user)
-        text = (message.text or message.caption or "").strip()
-        command, _, note = text.partition(" ")
+    async def _answer(self, thread: str, word: OperatorWord) -> None:
+        person = _person(word)
+        command, _, note = word.text.partition(" ")
         try:
             if command == HAND_BACK:
-                async with self._deed(user, "seat_left", thread):
+                async with self._deed(word, "seat_left", thread):
                     await self._seats.hand_back(thread, person, note)
-            elif text:
-                async with self._deed(user, "seat_said", thread):
-                    await self._seats.say(thread, person, text, f"{message.chat.id}-{message.message_id}")
+            elif word.text:
+                async with self._deed(word, "seat_said", thread):
+                    await self._seats.say(thread, person, word.text, word.id)
             else:
                 await self._post(thread, "", "only_text")
         except UsageError:
@@ -164,22 +155,13 @@ class OperatorChat(Posting):
         """Post a sentence on a thread, with a button; answers to it are for the thread's user."""
         text = clean(self._say(key, thread=thread, **about))[:LONGEST]
         label = self._say(f"button_{button.partition(' ')[2]}") if button else ""
-        keyboard = (
-            InlineKeyboardMarkup.from_button(InlineKeyboardButton(label, callback_data=button)) if button else None
-        )
-        send = partial(self._door.sender.bot.send_message, text=text, reply_markup=keyboard)
-        number = await self._door.sender.deliver(self._to, send)
-        if number is None:
-            raise TextRefused
+        number = await self._send(text, button, label)
         if user:
             await self._posts.note(number, thread, user)
 
     def _say(self, key: str, **about: object) -> str:
         return sentence("seat/phrases", f"chat.{key}", self._lang, **about)
 
-    def _may(self, user: User) -> bool:
-        return self._people == "*" or user.id in self._people
 
-
-def _person(user: User) -> Operator:
-    return Operator(user.full_name, f"telegram {user.id}")
+def _person(word: OperatorWord) -> Operator:
+    return Operator(word.name, f"{word.door} {word.user}")

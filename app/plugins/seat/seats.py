@@ -57,13 +57,13 @@ QUEUE = "INSERT INTO seat_words (thread, id, user, at_ms) VALUES (?, ?, ?, ?) ON
 FORGET_OLD = "DELETE FROM seat_words WHERE at_ms < ?"
 IS_SAID = "SELECT 1 FROM transcript WHERE thread = ? AND message_id = ?"
 SHOWN = "DELETE FROM seat_words WHERE thread = ? AND id = ?"
-IN_PLACE = "(?2 IS NULL OR user = ?2) AND glob(?3, thread) AND NOT glob(?4, thread)"
+IN_PLACE = "(?2 IS NULL OR user = ?2) AND glob(?3, thread)"
 DUE = f"SELECT thread, id, user, at_ms FROM seat_words WHERE at_ms <= ?1 AND {IN_PLACE} ORDER BY number"
 # A message becomes late twice: first the user is told that it waits, then the person's part ends.
 LATE = f"""
 SELECT thread, user, late_ms FROM (
-    SELECT thread, user, CASE WHEN holder = '' THEN since_ms + ?5
-        WHEN reminded_ms IS NULL THEN waits_ms + ?6 ELSE waits_ms + ?7 END AS late_ms FROM seats) AS seats
+    SELECT thread, user, CASE WHEN holder = '' THEN since_ms + ?4
+        WHEN reminded_ms IS NULL THEN waits_ms + ?5 ELSE waits_ms + ?6 END AS late_ms FROM seats) AS seats
 WHERE late_ms <= ?1 AND {IN_PLACE} ORDER BY late_ms
 """
 NOTE = "INSERT INTO seat_notes (thread, user, holder, text) VALUES (?, ?, ?, ?)"
@@ -253,9 +253,9 @@ class Seats(NoticeSource, Takeover):
             place = storable(thread), storable(user)
             await self._memory.database.execute(f"DELETE FROM {table} WHERE thread = ? AND user = ?", place)
 
-    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
+    async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the words that no door has shown yet, in their order."""
-        rows = await self._memory.database.execute(DUE, (until_ms, user, threads, without))
+        rows = await self._memory.database.execute(DUE, (until_ms, user, threads))
         return [Due(id, id, owner, thread, at_ms) for thread, id, owner, at_ms in rows]
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
@@ -279,12 +279,11 @@ class Seats(NoticeSource, Takeover):
             await self.rang(due)
         return [text for text in texts if text]
 
-    async def late(self, until_ms: int, user: str | None, threads: str, without: str) -> Sequence[Due]:
+    async def late(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the threads in which something waits too long then, earliest first."""
         wait, away = self._ms(self.wait), self._ms(self.away)
-        rows = await self._memory.database.execute(
-            LATE, (until_ms, user, threads, without, wait, min(wait, away), away)
-        )
+        values = until_ms, user, threads, wait, min(wait, away), away
+        rows = await self._memory.database.execute(LATE, values)
         return [Due(f"late-{thread}", "", owner, thread, late_ms) for thread, owner, late_ms in rows]
 
     async def end_late(self, thread: str) -> None:
@@ -365,9 +364,9 @@ class Late(NoticeSource):
         super().__init__(seats.now)
         self._seats = seats
 
-    async def due(self, until_ms: int, user: str | None, threads: str, without: str = "") -> Sequence[Due]:
+    async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the threads in which something waits too long then."""
-        return await self._seats.late(until_ms, user, threads, without)
+        return await self._seats.late(until_ms, user, threads)
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
         """End what waits in the thread; there is nothing to deliver."""

@@ -11,9 +11,7 @@ import pytest
 from app.assistant import Assistant
 from app.testing import Chat
 from tests.dialogs.planner.room import Room
-from tests.doors.telegram.conftest import door, world
 
-__all__ = ["door", "world"]
 NOW = datetime(2026, 11, 20, 9, tzinfo=ZoneInfo("UTC"))
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import httpx
+import pytest
 
 from agents.models import Model, Models
 from dialogs.planner.store import Reminders
@@ -13,6 +14,7 @@ from tests.support.scripted_assistant import stage
 TURNS = "/threads/ann/turns"
 
 
+@pytest.mark.needs("agui")
 async def test_nothing_is_promised_where_nothing_rings(tmp_path: Path) -> None:
     """Over the OpenAI form and AG-UI a reminder is refused beforehand; over HTTP it is set, and shown everywhere."""
     text = "remind me of the tea in 20 minutes"

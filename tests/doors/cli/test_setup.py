@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import pytest
@@ -17,8 +17,9 @@ from pydantic_settings import BaseSettings
 
 from agents.errors import ConfigError, ContractError, UsageError
 from agents.models.factory import FORMS
+from agents.plugin import Plugin
 from app.cli.command_line import main
-from app.cli.setup import set_up_model, set_up_ring_alone
+from app.cli.setup import set_up_model
 from app.composition import dialogs_of
 from app.process.files import read_env, write_env
 from app.settings import Settings, read, read_settings
@@ -28,7 +29,6 @@ from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, Chunk, Provider, call, refuse, words
 from tests.support.refusing_server import refusing
 from tests.support.small_window import SmallServer
-from tests.support.telegram_server import TOKEN, BotApi
 from tests.support.wire_forms import deepseek
 
 Captured = pytest.CaptureFixture[str]
@@ -77,16 +77,13 @@ class Server:
 class Person:
     """Gives prepared answers, and remembers what was asked, and what in secret."""
 
-    def __init__(self, *answers: str, tokens: Sequence[str] = ()) -> None:
-        self.answers, self.tokens = list(answers), list(tokens)
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
         self.asked: list[str] = []
         self.secret: list[str] = []
 
     async def __call__(self, question: str, secret: bool) -> str:
-        """Answer a question; that for a bot's token with the next token, or none."""
-        if "@BotFather" in question:
-            assert secret
-            return self.tokens.pop(0) if self.tokens else ""
+        """Answer a question."""
         (self.secret if secret else self.asked).append(question)
         return self.answers.pop(0)
 
@@ -104,16 +101,16 @@ async def run(
     person: Person | None = None,
     places: Sequence[Server] = (),
     *,
-    can_ring: bool = False,
+    brought: Mapping[str, Plugin] = MappingProxyType({}),
     model: str = "",
     base_url: str = "",
     yes: bool = False,
 ) -> int:
-    """Run the command, with these servers on this machine."""
+    """Run the command, with these servers on this machine, and plug-ins that bring steps."""
     with pytest.MonkeyPatch.context() as patch:
         known = [(f"Server {number}", server.port) for number, server in enumerate(places, 1)]
         patch.setattr("app.cli.model_servers.PLACES", known)
-        patch.setattr("app.cli.setup.can_ring", lambda: can_ring)
+        patch.setattr("app.cli.setup.plugins_found", lambda: brought)
         return await set_up_model(Settings(), model, base_url, person, asks_nothing=yes)
 
 
@@ -145,33 +142,6 @@ async def test_the_models_of_an_address_are_listed(home: Path, capsys: Captured)
     assert "Its name is needed" in told
     assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:preview"
     assert server.keys[0] == "sk-secret"
-
-
-async def test_a_service_for_reminders_is_offered(
-    home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a yes the unit stands where systemd looks for it, with these paths; a no writes none."""
-    monkeypatch.setenv("HOME", str(home / "ann"))
-    unit = home / "ann" / ".config" / "systemd" / "user" / "dialog-supervisor-ring.service"
-    async with Server().open() as server:
-        assert await run(Person("", ""), can_ring=True, model="tiny", base_url=server.url) == 0
-        assert not unit.exists()
-        assert await run(Person("", "y"), can_ring=True, model="tiny", base_url=server.url) == 0
-    lines = unit.read_text().splitlines()
-    assert f"WorkingDirectory={home}" in lines
-    assert f'ExecStart="{sys.executable}" -m app ring' in lines
-    assert "systemctl --user enable --now dialog-supervisor-ring" in capsys.readouterr().out
-
-
-async def test_reminders_may_ring_in_a_chat(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a bot the chat is asked for; a model is not needed for that."""
-    monkeypatch.setenv("HOME", str(home / "ann"))
-    monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "1:a")
-    monkeypatch.setattr("app.cli.setup.can_ring", lambda: True)
-    assert await set_up_ring_alone(Settings(), Person("mine", "12")) == 0
-    assert dotenv_values(home / ".env") == {"RING_TELEGRAM_CHAT": "12"}
-    monkeypatch.setattr("app.cli.setup.can_ring", lambda: False)
-    assert await set_up_ring_alone(Settings(), None) == 1
 
 
 async def test_another_provider_is_asked_for(home: Path, capsys: Captured) -> None:
@@ -482,17 +452,3 @@ async def test_a_missing_package_is_named(home: Path) -> None:
     with pytest.raises(ConfigError, match="pip install langchain langchain-groq"):
         await run(model="groq:m", yes=True)
     assert not (home / ".env").exists()
-
-
-async def test_a_bot_is_connected(home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token that Telegram refuses is asked for again; one that works is written, and the link is shown."""
-    api = BotApi()
-    async with Server().open() as server, api.serving():
-        monkeypatch.setenv("TELEGRAM_API_URL", api.url)
-        person = Person("", "tiny", tokens=["1:wrong", TOKEN])
-        assert await run(person, base_url=server.url) == 0
-    told = capsys.readouterr().out
-    assert "Telegram does not accept it" in told
-    assert "https://t.me/sue_bot?start=" in told
-    assert TOKEN not in told
-    assert dotenv_values(home / ".env")["TELEGRAM_BOT_TOKEN"] == TOKEN

@@ -14,9 +14,8 @@ from app.assistant import Turn
 from app.cli import command_line
 from tests.doors.cli.conftest import Captured, Stage
 from tests.support.fake_assistant import line
-from tests.support.scripted_assistant import ROLES
+from tests.support.scripted_assistant import ROLES, Echo
 from tests.support.scripted_assistant import stage as stage_of
-from tests.support.telegram_people import Echo
 
 
 def test_listings_are_for_eyes_or_for_scripts(stage: Stage, capsys: Captured) -> None:

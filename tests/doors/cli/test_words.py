@@ -17,8 +17,7 @@ from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import Visit
 from app.presentation.listing import state_of_talk
 from tests.doors.cli.conftest import Captured, Feed
-from tests.support.scripted_assistant import ROLES, stage
-from tests.support.telegram_people import Echo
+from tests.support.scripted_assistant import ROLES, Echo, stage
 
 pytestmark = pytest.mark.needs("profile")
 

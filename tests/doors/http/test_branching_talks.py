@@ -136,6 +136,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> DatabaseSteps:
     return counted
 
 
+@pytest.mark.needs("agui")
 async def test_the_work_follows_what_is_new(tmp_path: Path, steps: DatabaseSteps) -> None:
     """A next message costs the same behind any history, and a branch at most in proportion to what was said."""
     costs = dict[str, list[int]]()

@@ -10,7 +10,6 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from app.assistant import Assistant
 from app.testing.script import Call, Script
-from tests.doors.http.test_agui import asked, run_of
 from tests.support.http_door import served
 
 MODEL = "dialog-supervisor"
@@ -160,25 +159,6 @@ async def test_responses(sdk: AsyncOpenAI, script: Script, *, stream: bool, rese
         before = None if resends else response.id
     assert outputs == [["message", "function_call"], ["function_call"], ["message"]]
     assert results(script) == ["sun", "sun"]
-
-
-async def test_agui(client: httpx.AsyncClient, script: Script) -> None:
-    """A call without a result is the front end's; its message has the result, and the next run goes on."""
-    script.add(supervisor=[["I look.", ROME], "Sunny."])
-    tools = [{"name": "weather", "description": "Tells the weather.", "parameters": ABOUT}]
-    events = await run_of(client, asked("r1", "weather?", tools=tools))
-    [call] = [event for event in events if event.type == "TOOL_CALL_START"]
-    assert "TOOL_CALL_RESULT" not in [event.type for event in events]
-    function = {"name": "weather", "arguments": "{}"}
-    said = [
-        *asked("r1", "weather?")["messages"],
-        {"id": "a", "role": "assistant", "content": "I look."},
-        {"id": "b", "role": "assistant", "toolCalls": [{"id": call.tool_call_id, "function": function}]},
-        {"id": "c", "role": "tool", "toolCallId": call.tool_call_id, "content": "sun"},
-    ]
-    events = await run_of(client, {**asked("r2"), "messages": said, "tools": tools})
-    assert [event.delta for event in events if event.type == "TEXT_MESSAGE_CONTENT"] == ["Sunny."]
-    assert (results(script), [event for event in events if event.type.startswith("TOOL_CALL")]) == (["sun"], [])
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ async def test_the_examples_of_the_page(tmp_path: Path) -> None:
 
 @needs_node
 @pytest.mark.slow
+@pytest.mark.needs("agui")
 async def test_the_examples_in_javascript(tmp_path: Path) -> None:
     """An answer is read by `fetch` alone, a run by the client of AG-UI, and what comes unasked as in a browser."""
     models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))

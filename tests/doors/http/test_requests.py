@@ -156,7 +156,7 @@ def run(thread: str, user: str) -> tuple[str, object, dict[str, str]]:
     return "/agui", {**body, "state": {}, "tools": [], "context": [], "forwardedProps": {}}, {"X-User-Id": user}
 
 
-@pytest.mark.parametrize("form", [turn, completion, chore, run])
+@pytest.mark.parametrize("form", [turn, completion, chore, pytest.param(run, marks=pytest.mark.needs("agui"))])
 async def test_new_names_escape_no_limit_of_a_key(assistant: Assistant, script: Script, form: Any) -> None:
     """New users and threads each time, and a thread that is forgotten between, count for their key; others go on."""
     script.add(supervisor=["Hello."] * 5)

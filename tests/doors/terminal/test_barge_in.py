@@ -13,7 +13,7 @@ from app.assistant.short_term_memory import contents
 from app.doors.terminal.screens import JsonLines, LiveMarkdown, PlainText
 from app.testing import Chat
 from app.testing.script import Call
-from tests.support.telegram_people import PLAN, Holding
+from tests.support.scripted_assistant import PLAN, Holding
 from tests.support.terminal_visit import visit_to
 from tests.support.until import until
 

@@ -8,7 +8,6 @@ from rich.console import Console
 
 from agents.events import Interrupt
 from agents.events.views import CardList, Document, Entry, Link, Notice, Player, Table, View
-from app.doors.telegram.delivery.pages import pages
 from app.doors.terminal.views import asked, drawn, markdown
 
 EVIL = "\x1b[2J\x9b31m\x07[red]x[/red]"
@@ -116,4 +115,3 @@ def test_a_list_with_gaps_keeps_its_numbers() -> None:
     Console(file=out, width=40).print(markdown(text))
 
     assert "3. bread" in out.getvalue()
-    assert [page.text for page in pages(text, is_markdown=True)] == [text]

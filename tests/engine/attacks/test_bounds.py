@@ -272,24 +272,6 @@ def test_every_limit_is_a_setting(name: str, monkeypatch: pytest.MonkeyPatch) ->
             Settings(_env_file=None)
 
 
-CLOSED = ["", " ", ",", ", ,", "\t"]
-
-
-@pytest.mark.parametrize("text", CLOSED)
-def test_blanks_let_nobody_in(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list without anybody on it is not everybody."""
-    monkeypatch.setenv("TELEGRAM_ALLOWED_USERS", text)
-    assert Settings(_env_file=None).telegram_allowed_users == frozenset()
-
-
-@pytest.mark.parametrize("text", ["*, 5", "5 *", "**", "all", "-5", "5;6", "5.5", "@ann"])
-def test_a_wrong_list_stops_the_start(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A star counts alone, and a name is no id."""
-    monkeypatch.setenv("TELEGRAM_ALLOWED_USERS", text)
-    with pytest.raises(ValidationError, match="everybody"):
-        Settings(_env_file=None)
-
-
 async def test_notes_are_counted_by_user(chat: Chat) -> None:
     """Other threads, and a thread that was forgotten, give no more notes."""
     async with chat.assistant() as assistant:

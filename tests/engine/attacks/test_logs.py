@@ -9,7 +9,7 @@ from io import StringIO
 
 import pytest
 
-from app.process.logs import log_on_stderr
+from app.process.logs import hidden, log_on_stderr
 
 LOG = logging.getLogger("attacked")
 SAID = "my card is 4111 1111"
@@ -93,7 +93,7 @@ async def test_a_task_that_nobody_awaits_says_nothing(as_json: bool, capsys: pyt
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_secret_is_in_no_log(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither in a message nor in an exception's words, also where the operator asks for these."""
-    with log_on_stderr(detailed=True, content=True, as_json=as_json, secret=TOKEN):
+    with hidden(TOKEN), log_on_stderr(detailed=True, content=True, as_json=as_json):
         LOG.error("no answer from https://api.telegram.org/bot%s/getMe", TOKEN)
         try:
             raise ConnectionError(f"bot{TOKEN} is not reached")

@@ -10,7 +10,6 @@ from agents.events import Message
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from app.assistant.short_term_memory import contents
-from app.doors.telegram.delivery.pages import pages
 from app.doors.terminal.screens import JsonLines, PlainText
 from app.presentation.listing import conversation_markdown
 
@@ -120,7 +119,7 @@ def test_what_is_cleaned_steers_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_no_door_lets_it_out(text: str) -> None:
-    """The lines of a pipe, JSON, an export and a chat have none of it; in JSON it can be read back."""
+    """The lines of a pipe, JSON and an export have none of it; in JSON it can be read back."""
     answers, remarks, objects = io.StringIO(), io.StringIO(), io.StringIO()
     event = Message(speaker="supervisor", text=text)
     PlainText(answers, remarks, "en").show(event)
@@ -128,8 +127,7 @@ def test_no_door_lets_it_out(text: str) -> None:
     line = TranscriptLine("user", "", text, 1, "m", 0, {})
     exported = conversation_markdown("t", [line], {"profile": {"skills": [text]}}, "en")
     document = safe_json({"contents": contents([line])}, indent=2)
-    chat = "".join(page.text for page in [*pages(text), *pages(text, is_markdown=False)])
-    for where in (answers.getvalue(), objects.getvalue(), exported, document, chat):
+    for where in (answers.getvalue(), objects.getvalue(), exported, document):
         assert steers(where) == []
     assert json.loads(objects.getvalue())["text"] == text
     assert json.loads(document)["contents"][0]["content"] == text

@@ -1,0 +1,83 @@
+"""The Telegram bot: `python -m app telegram`. What others ring can come to its chats as well."""
+
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from agents.errors import ConfigError
+from agents.plugin import Plugin
+from agents.toolkit.services import Services
+from app.assistant import Assistant
+from app.doors.ringing import OpenRinging, RingingDoor
+from app.plugins.telegram.phrases import say
+from app.plugins.telegram.settings import TelegramSettings
+from app.plugins.telegram.setup import set_up_bot, set_up_ringing
+from app.settings import read, read_settings
+
+THREADS = "telegram-", "telegram@"
+"""How the threads of its chats begin."""
+
+
+class TelegramRinging(RingingDoor):
+    """Rings the chats of the bot, and in one of them what is due elsewhere."""
+
+    title = "Telegram"
+
+    def __init__(self, settings: TelegramSettings) -> None:
+        self._settings = settings
+
+    def owns(self, thread: str) -> bool:
+        """See `RingingDoor`."""
+        return thread.startswith(THREADS)
+
+    def can_ring(self, lang: str) -> bool:
+        """See `RingingDoor`."""
+        if self._settings.ring_telegram_chat is not None and not self._settings.token:
+            raise ConfigError(say("no_token", lang))
+        return bool(self._settings.token)
+
+    def open(self, assistant: Assistant, lang: str) -> AbstractAsyncContextManager[OpenRinging]:
+        """See `RingingDoor`."""
+        opened: AbstractAsyncContextManager[OpenRinging] = _service().ringing(assistant, self._settings, lang)
+        return opened
+
+
+@asynccontextmanager
+async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
+    """Offer what rings."""
+    yield [TelegramRinging(services.get(TelegramSettings))]
+
+
+commands = typer.Typer(name="telegram")
+
+
+@commands.callback(invoke_without_command=True)
+def telegram_or_pair(context: typer.Context) -> Coroutine[object, object, int] | None:
+    """Answer in Telegram, as the bot of TELEGRAM_BOT_TOKEN, until stopped."""
+    return None if context.invoked_subcommand else _serve()
+
+
+async def _serve() -> int:
+    return int(await _service().serve(read_settings(), read(TelegramSettings)))
+
+
+@commands.command()
+async def pair() -> int:
+    """Print a link that lets its first opener talk to the bot, within an hour."""
+    return int(await import_module("app.plugins.telegram.access").pair(read_settings(), read(TelegramSettings)))
+
+
+def _service() -> Any:
+    # Its library takes half a second to import, which nobody should wait for who does not use it.
+    return import_module("app.plugins.telegram.service")
+
+
+plugin = Plugin(
+    settings=TelegramSettings,
+    services=opened,
+    command_line=commands,
+    setup={"telegram": set_up_bot, "ring": set_up_ringing},
+)

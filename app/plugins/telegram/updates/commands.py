@@ -1,0 +1,152 @@
+"""Slash commands in a chat: each run as a visit that lasts for one command; and the menus of them."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
+
+from telegram import (
+    BotCommand,
+    BotCommandScope,
+    BotCommandScopeAllChatAdministrators,
+    BotCommandScopeAllGroupChats,
+    BotCommandScopeAllPrivateChats,
+    BotCommandScopeChat,
+)
+from telegram.error import InvalidToken, TelegramError
+
+from agents.events import Event
+from app.assistant import Turn
+from app.assistant.system_messages import hand_down
+from app.doors import slash_commands
+from app.doors.slash_commands import MESSENGER, Command, Scope, offered
+from app.doors.visit import Visit, stop_when_begun
+from app.plugins.telegram.delivery.buttons import OF
+from app.plugins.telegram.door import TelegramDoor
+from app.plugins.telegram.phrases import say
+from app.plugins.telegram.place import TelegramPlace, go_to_conversation
+from app.plugins.telegram.updates.row import ReplyWithButtons, UpdateRow
+from prompts import languages, phrase
+
+LOG = logging.getLogger(__name__)
+
+
+class CommandDoor:
+    """A chat as the door of a visit that lasts for one command."""
+
+    name = MESSENGER
+    is_traced, has_pages = False, True
+
+    def __init__(self, row: UpdateRow, is_over: Callable[[], bool]) -> None:
+        self._row, self._door, self._place, self._is_over = row, row.door, row.place, is_over
+        self.handed: tuple[str, str] | None = None
+        self.has_played = False
+
+    async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
+        """Store a turn as the turn of the command's message, and have it played in the order of its chat."""
+        self.has_played = True
+        # A message that failed is played again under its own id, unless that is being done.
+        is_running = any(answer.turn.id == turn.id for answer in self._door.answers.values())
+        failed = None if is_running else await self._door.assistant.message(turn.thread, turn.id)
+        is_new = await self._door.assistant.state(turn.thread, turn.owner) is None
+        id = failed.message_id if failed else ""
+        own = self._place.turn(turn.text, id=id, source=turn.source, quoted=turn.quoted)
+        own = replace(own, lang=self._place.lang if is_new else None)
+        await self._row.at(self._place).receive(own)
+        return True
+
+    async def stop(self, thread: str) -> bool:
+        """Stop the answer that was being made, or waited, when the command came; False if there was none."""
+        return await stop_when_begun(self._door.assistant, thread, self._is_over, self._place.owner)
+
+    async def begin(self, visit: Visit, name: str) -> str:
+        """Go to another conversation of the chat."""
+        store, names, before = self._door.assistant.memory.store, self._door.names, self._place.thread
+        self._place = await go_to_conversation(store, names, self._place, name, self._row.stored.id)
+        await hand_down(store, before, self._place.thread)
+        return self._place.thread
+
+    def named(self, thread: str) -> str:
+        """Return the number of a conversation of this chat."""
+        return self._door.names.number(thread, self._place.chat, self._place.topic)
+
+    def here(self, thread: str, lang: str) -> str:
+        """Say that the chat holds another conversation now; one that has begun has greeted."""
+        return "" if self.has_played else say("conversation", lang, number=self.named(thread))
+
+    async def whisper(self, text: str, lang: str) -> str:
+        """Answer, or in a group send it to the user's own chat."""
+        if not self._place.is_group or not text:
+            return text
+        self.handed = "", text
+        return phrase("shown_privately", lang)
+
+    async def hand(self, name: str, content: str, lang: str) -> str:
+        """Send a document with the answer; in a group to the user's own chat."""
+        self.handed = name, content
+        return say("document_privately" if self._place.is_group else "document", lang)
+
+
+def is_for_administrators(command: Command, argument: str, place: TelegramPlace) -> bool:
+    """Tell whether only an administrator of the group may give a command."""
+    concerns_all = command.concerns_all
+    return place.is_group and concerns_all is not None and argument.lower().startswith(concerns_all)
+
+
+async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bool]) -> ReplyWithButtons | None:
+    """Run a command and return its answer, None if a turn brings it; `row` is the update that asks for it.
+
+    `is_over` tells whether all is over that was asked before it.
+    """
+    door, place = row.door, row.place
+    command = slash_commands.commands().get(name)
+    if command and is_for_administrators(command, argument, place) and not await door.administers(place):
+        return ReplyWithButtons(say("for_administrators", await door.lang(place)))
+    here = CommandDoor(row, is_over)
+    visit = Visit(door.assistant, here, place.thread, place.user, is_shared=place.is_group)
+    await visit.state()
+    lang = await door.lang(place)
+    answer = await slash_commands.run(name, argument, visit, lang)
+    if here.has_played:
+        return None
+    offers = await slash_commands.picks(name, argument, visit, visit.lang or lang)
+    buttons = tuple((label, f"{sent}{OF}{place.owner}") for sent, label in offers.items())
+    return ReplyWithButtons(answer, buttons, here.handed)
+
+
+async def offer_menus(door: TelegramDoor) -> None:
+    """Show the commands in the menus of private chats, groups, their administrators and the bot's, in each language."""
+    scopes: list[tuple[Scope, BotCommandScope]] = [
+        ("private", BotCommandScopeAllPrivateChats()),
+        ("group", BotCommandScopeAllGroupChats()),
+        ("group_admin", BotCommandScopeAllChatAdministrators()),
+        *(("operator", BotCommandScopeChat(chat)) for chat in sorted(door.access.administrators)),
+    ]
+    default = door.default_lang
+    for (name, scope), code in product(scopes, [None, *(lang for lang in languages() if lang != default)]):
+        menu = [BotCommand(command.name, command.description(code or default)) for command in offered(MESSENGER, name)]
+        # An administrator who has left the bot has no menu.
+        with _noting("a menu of commands"):
+            await door.sender.bot.set_my_commands(menu, scope=scope, language_code=code)
+
+
+async def describe(door: TelegramDoor) -> None:
+    """Say in each language what the bot is, where nobody else has: people read it before they begin."""
+    bot, default = door.sender.bot, door.default_lang
+    with _noting("the bot's description"):
+        # In a language without a description Telegram returns the one for all.
+        for code in (*(lang for lang in languages() if lang != default), None):
+            if not (await bot.get_my_description(code)).description:
+                await bot.set_my_description(say("description", code or default), language_code=code)
+
+
+@contextmanager
+def _noting(what: str) -> Iterator[None]:
+    """Log what Telegram refuses; at a token that it does not accept, the request for updates ends the command."""
+    try:
+        yield
+    except InvalidToken:
+        raise
+    except TelegramError as failure:
+        LOG.warning("%s could not be set (%s)", what, type(failure).__name__)

@@ -1,0 +1,1 @@
+"""What operators did is written down."""

@@ -1,0 +1,235 @@
+"""Questions in Telegram: buttons that answer once, for the right one, also after a restart."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from langchain_core.tools import tool
+
+from agents.toolkit.result import Answer, Option, choice
+from agents.toolkit.speaker import Speakers
+from agents.toolkit.traits import traits
+from app.testing.script import Call, Script
+from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, labels, until_noted
+from tests.support.scripted_assistant import script_lines
+from tests.support.shop_tools import BEGIN
+from tests.support.telegram_server import BotApi
+
+pytestmark = pytest.mark.needs("planner")
+
+QUESTION = "Which order?\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR\n3. Green coat — 140 EUR"
+WAYS_OUT = ["✍️ Something else", "✖ Cancel"]
+TOO_LATE = "That question is no longer open."
+
+
+def toasts(world: BotApi) -> list[str]:
+    """Return what was answered to taps in words."""
+    return [call["text"] for method, call in world.calls if method == "answerCallbackQuery" and "text" in call]
+
+
+def with_hats(*options: Option) -> Callable[[Speakers], Speakers]:
+    """Return what gives the planner a tool that lets the user choose of these."""
+
+    @traits(kind="selector")
+    @tool(response_format="content_and_artifact")
+    async def pick() -> Answer:
+        """Let the user pick a hat."""
+        return choice("Which hat?", options)
+
+    def change(speakers: Speakers) -> Speakers:
+        planner = replace(speakers.dialogs["planner"], tools=[pick])
+        return replace(speakers, dialogs={**speakers.dialogs, "planner": planner})
+
+    return change
+
+
+async def test_a_tap_chooses(shop: Open, world: BotApi, script: Script) -> None:
+    """Each option has a button; a tap is acknowledged, takes the buttons away and stands in the transcript in words."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    async with shop() as telegram:
+        world.says(ANN, "I want to return something")
+        assert await world.until_sent(ANN, 1) == [QUESTION]
+        assert labels(world.sent[0]) == [["1. Blue shoes"], ["2. Red hat"], ["3. Green coat"], WAYS_OUT]
+        world.taps(world.sent[0], "2. Red hat")
+        assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
+        await world.until(lambda: "editMessageReplyMarkup" in world.methods())
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert (await script_lines(telegram.assistant, f"telegram-{ANN}"))[2:] == [
+            "user: Red hat",
+            "planner: Sent back.",
+        ]
+    assert "answerCallbackQuery" in world.methods()
+
+
+async def test_a_tap_chooses_one_of_equals(door: Open, world: BotApi, script: Script) -> None:
+    """Two options may have the same label; each has its button."""
+
+    hats = with_hats(Option("Red hat", "the old one"), Option("Red hat", "the new one"))
+    script.add(supervisor=BEGIN, planner=[Call("pick"), "That one."])
+    async with door(change=hats):
+        world.says(ANN, "I want a hat")
+        await world.until_sent(ANN, 1)
+        world.taps(world.sent[0], "2. Red hat")
+        assert (await world.until_sent(ANN, 2))[1:] == ["That one."]
+    assert "the new one" in [message.text.partition("\n")[0] for message in script.asked[-1].messages]
+
+
+async def test_two_taps_answer_once(shop: Open, world: BotApi, script: Script) -> None:
+    """The first of two quick taps counts, also when they are on different buttons."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    async with shop() as telegram:
+        world.says(ANN, "I want to return something")
+        await world.until_sent(ANN, 1)
+        for label in ("2. Red hat", "2. Red hat", "1. Blue shoes"):
+            world.taps(world.sent[0], label)
+        await world.until_sent(ANN, 2)
+        await world.until(lambda: world.methods().count("answerCallbackQuery") == 3)
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert [line for line in await script_lines(telegram.assistant, f"telegram-{ANN}") if "user: " in line] == [
+            "user: I want to return something",
+            "user: Red hat",
+        ]
+    assert world.texts(ANN) == [QUESTION, "Sent back."]
+
+
+async def test_a_tap_after_a_restart_chooses(shop: Open, world: BotApi, script: Script) -> None:
+    """Between the question and the tap the process may end; nothing is sent or run twice."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    async with shop():
+        world.says(ANN, "I want to return something")
+        await world.until_sent(ANN, 1)
+    async with shop():
+        world.taps(world.sent[0], "3. Green coat")
+        assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
+    assert [asked.role for asked in script.asked] == ["supervisor", "planner", "planner"]
+
+
+async def test_a_question_that_was_not_stored_is_sent_once(
+    shop: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that ends between sending a question and storing its turn leaves no second copy of it."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+
+    async def never(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async with shop(is_killed=True) as telegram:
+        monkeypatch.setattr(telegram.assistant.memory.transcript, "close", never)
+        world.says(ANN, "I want to return something")
+        await world.until_sent(ANN, 1)
+        await until_noted(telegram, f"telegram-{ANN}")
+    async with shop():
+        world.taps(world.sent[0], "1. Blue shoes")
+        assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
+
+
+async def test_a_stale_tap_gets_a_remark(shop: Open, world: BotApi, script: Script) -> None:
+    """A button of a question that was answered in words, or left, changes nothing, and goes."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back.", Call("choose_order"), "Sent, too."])
+    script.add(observer=["stay"])
+    async with shop() as telegram:
+        world.says(ANN, "I want to return something")
+        await world.until_sent(ANN, 1)
+        world.says(ANN, "the second one")
+        await world.until_sent(ANN, 2)
+        world.says(ANN, "and now one more of all those orders")
+        await world.until_sent(ANN, 3)
+        world.taps(world.sent[0], "1. Blue shoes")
+        await world.until(lambda: toasts(world) == [TOO_LATE])
+        await world.until(lambda: "editMessageReplyMarkup" in world.methods())
+        assert (await telegram.assistant.state(f"telegram-{ANN}"))["pending"]
+        world.taps(world.sent[2], "1. Blue shoes")
+        assert (await world.until_sent(ANN, 4))[3] == "Sent, too."
+
+
+async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world: BotApi, script: Script) -> None:
+    """What was typed first answers; the tap that came meanwhile does not answer the question that followed."""
+    script.add(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")], "Both sent back."])
+    script.delays["planner"] = 0.05
+    async with shop() as telegram:
+        world.says(ANN, "I want to return something")
+        await world.until_sent(ANN, 1)
+        world.says(ANN, "2")
+        world.taps(world.sent[0], "1. Blue shoes")
+        await world.until_sent(ANN, 2)
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert len((await telegram.assistant.state(f"telegram-{ANN}"))["pending"]) == 1
+        world.taps(world.sent[1], "3. Green coat")
+        await world.until(lambda: "Both sent back." in world.texts(ANN))
+
+
+async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) -> None:
+    """Who is not on the list, or was not asked in a group, changes nothing by a tap."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    async with shop(allowed=[ANN, BOB]) as telegram:
+        world.says(GROUP, "@sue_bot I want to return something", user=ANN)
+        await world.until_sent(GROUP, 1)
+        world.taps(world.sent[0], "1. Blue shoes", user=BOB)
+        await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
+        world.taps(world.sent[0], "1. Blue shoes", user=33)
+        await world.until(lambda: len(world.texts(GROUP)) == 2)
+        assert "33" in world.texts(GROUP)[1]
+        assert (await telegram.assistant.state(f"telegram-{GROUP}"))["pending"]
+        assert "editMessageReplyMarkup" not in world.methods()
+        world.taps(world.sent[0], "2. Red hat", user=ANN)
+        await world.until(lambda: "Sent back." in world.texts(GROUP))
+
+
+@pytest.mark.parametrize("chat", [pytest.param(ANN, marks=pytest.mark.slow), GROUP])
+async def test_many_options_are_shown_in_pages(door: Open, world: BotApi, script: Script, chat: int) -> None:
+    """Only who was asked turns them, also after a restart; an option of any page answers, and labels are cut."""
+    hats = with_hats(*(Option(f"Hat {number} " + "x" * 60, f"hat-{number}") for number in range(1, 20)))
+    script.add(supervisor=BEGIN, planner=[Call("pick"), "That one."])
+    async with door(change=hats):
+        world.says(chat, "@sue_bot I want a hat", user=ANN)
+        await world.until_sent(chat, 1)
+        assert "19. Hat 19 " + "x" * 60 in world.texts(chat)[0]
+        *options, turning, ways_out = labels(world.sent[0])
+        assert (len(options), turning, ways_out) == (8, ["9–16 ›"], WAYS_OUT)
+        assert options[0] == ["1. Hat 1 " + "x" * 30 + "…"]
+        world.taps(world.sent[0], "9–16 ›", user=BOB)
+        await world.until(lambda: toasts(world) or chat == ANN)
+        world.taps(world.sent[0], "9–16 ›", user=ANN)
+        await world.until(lambda: ["‹ 1–8", "17–19 ›"] in labels(world.sent[0]))
+    async with door(change=hats):
+        world.taps(world.sent[0], "17–19 ›", user=ANN)
+        await world.until(lambda: ["‹ 9–16"] in labels(world.sent[0]))
+        world.taps(world.sent[0], labels(world.sent[0])[1][0], user=ANN)
+        assert (await world.until_sent(chat, 2))[1].endswith("That one.")
+    assert "hat-18" in [message.text.partition("\n")[0] for message in script.asked[-1].messages]
+
+
+@pytest.mark.parametrize("chat", [pytest.param(ANN, marks=pytest.mark.slow), GROUP])
+async def test_something_else_is_said_in_words(shop: Open, world: BotApi, script: Script, chat: int) -> None:
+    """The button says how, and the question stays open; in a group an answer to the message is heard."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
+    async with shop():
+        world.says(chat, "@sue_bot I want to return something", user=ANN)
+        await world.until_sent(chat, 1)
+        world.taps(world.sent[0], "✍️ Something else", user=ANN)
+        await world.until(lambda: toasts(world))
+        assert "what you want instead" in toasts(world)[0]
+        assert labels(world.sent[0])[-1] == WAYS_OUT
+        world.says(chat, "the red one", user=ANN, answers=world.sent[0])
+        assert (await world.until_sent(chat, 2))[1] == "Sent back."
+
+
+@pytest.mark.parametrize("chat", [pytest.param(ANN, marks=pytest.mark.slow), GROUP])
+async def test_a_choice_is_left_by_a_button(shop: Open, world: BotApi, script: Script, chat: int) -> None:
+    """Only by who was asked and once; the tool is told that nothing was chosen, the model what the user says."""
+    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "As you like."], observer=["stay"])
+    async with shop() as telegram:
+        world.says(chat, "@sue_bot I want to return something", user=ANN)
+        await world.until_sent(chat, 1)
+        if chat == GROUP:
+            world.taps(world.sent[0], "✖ Cancel", user=BOB)
+            await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
+        for _ in range(2):
+            world.taps(world.sent[0], "✖ Cancel", user=ANN)
+        assert (await world.until_sent(chat, 2))[1].endswith("As you like.")
+        await world.until(lambda: not telegram.chats.busy)
+        thread = f"telegram-{chat}"
+        assert [line.text for line in await telegram.assistant.history(thread)][-2:] == ["Never mind", "As you like."]
+        assert not (await telegram.assistant.state(thread, f"telegram-{ANN}"))["pending"]
+    assert "reply_markup" not in world.sent[0]

@@ -1,0 +1,168 @@
+"""Slash commands in Telegram: their menu, their buttons, and /stop, which overtakes."""
+
+import pytest
+
+from app.plugins.telegram.access import link
+from app.testing.script import Line, Script
+from prompts import language, languages
+from tests.plugins.telegram.people import ANN, Open, labels
+from tests.support.scripted_assistant import ROLES, Echo, Holding
+from tests.support.telegram_server import TOKEN, BotApi
+
+NAMES = [language(lang).names[0].capitalize() for lang in languages()]
+SCOPES = ("all_private_chats", "all_group_chats", "all_chat_administrators", "chat 11")
+ASKED = {
+    *("start", "help", "new", "stop", "retry", "undo", "history", "threads", "export", "lang", "busy", "privacy"),
+    "forget",
+}
+
+
+async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, script: Script) -> None:
+    """/stop overtakes what waits, shows how far the answer came, and the next message is answered."""
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["One two three", "Fine."])
+    async with door() as telegram:
+        world.says(ANN, "count")
+        await world.until(lambda: gate.holds)
+        world.says(ANN, "and now?")
+        world.says(ANN, "/stop")
+        texts = await world.until_sent(ANN, 2)
+        assert texts == ["One two", "⏹ stopped"]
+        gate.set()
+        assert (await world.until_sent(ANN, 3))[2] == "Fine."
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        world.says(ANN, "/stop")
+        assert "Nothing is being answered" in (await world.until_sent(ANN, 4))[3]
+
+
+@pytest.mark.parametrize(
+    ("command", "heard"), [("/go planner", "planner"), ("/go", None), ("/undo", "undo"), ("/retry", "count")]
+)
+@pytest.mark.needs("planner")
+async def test_a_text_is_answered_behind_the_command_before_it(
+    door: Open, world: BotApi, script: Script, command: str, heard: str | None
+) -> None:
+    """While an answer runs, a command and then a text are done in this order, and each is shown once."""
+    script.gates["supervisor"] = gate = Holding(1)
+    answers: list[Line] = ["Now then." if command != "/undo" else "Hello.", "Hello."]
+    script.add(supervisor=["One two", *answers], planner=answers, observer=["stay"])
+    async with door() as telegram:
+        world.says(ANN, "count")
+        await world.until(lambda: gate.holds)
+        world.says(ANN, command)
+        last = world.says(ANN, "say hello")
+        await world.until(lambda: world.offset > last["message_id"])
+        script.gates.clear()
+        gate.set()
+        texts = await world.until_sent(ANN, 3)
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        lines = await telegram.assistant.history(f"telegram-{ANN}")
+        assert await telegram.assistant.memory.updates.open(telegram.name) == []
+    assert (texts[0], texts[2:]) == ("One two", ["Hello."])
+    assert world.texts(ANN) == texts
+    user_texts = [line.text for line in lines if line.role == "user"]
+    assert user_texts == ["count", *([heard] if heard else []), "say hello"]
+
+
+async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) -> None:
+    """/forget asks; "no" keeps everything, "yes" leaves nothing, and the buttons go."""
+    async with door(Echo().models(ROLES)) as telegram:
+        world.says(ANN, "remember me")
+        await world.until_sent(ANN, 1)
+        world.says(ANN, "/forget")
+        await world.until_sent(ANN, 2)
+        world.taps(world.sent[-1], "No")
+        await world.until(lambda: "editMessageReplyMarkup" in world.methods())
+        assert await telegram.assistant.history(f"telegram-{ANN}")
+        world.taps(world.sent[-1], "Yes, do it")
+        assert (await world.until_sent(ANN, 3))[2].startswith(
+            "This conversation and all that was kept about you is deleted."
+        )
+        assert await telegram.assistant.history(f"telegram-{ANN}") == []
+        assert await telegram.assistant.state(f"telegram-{ANN}") is None
+    assert world.methods().count("answerCallbackQuery") == 2
+
+
+@pytest.mark.usefixtures("menus")
+async def test_commands_have_a_menu_for_each_kind_of_chat(door: Open, world: BotApi) -> None:
+    """Private chats, groups, their administrators and the bot's have menus, in the languages there are."""
+    async with door() as telegram:
+        code = link("sue_bot", TOKEN).partition("=")[2]
+        assert await telegram.access.enter(ANN, code) == "let_in_admin"
+    further = languages()[1:]
+    before = 3 * (1 + len(further))
+    assert world.methods().count("setMyCommands") == before
+    async with door():
+        pass
+    assert world.methods().count("setMyCommands") == before + 4 * (1 + len(further))
+    menus = world.chats.menus
+    assert {lang for _, lang in menus} == {"", *further}
+    private, group, admins, operator = (set(menus[scope, ""]) for scope in SCOPES)
+    assert private >= ASKED
+    assert not {"stats", "prompt"} & (private | admins)
+    assert operator == private | {"stats", "prompt"}
+    assert admins == group | {"new"}
+    assert not group & {"new", "start", "today", "quit", "trace"}
+    assert menus["all_private_chats", "ru"]["privacy"].startswith("что хранится")
+
+
+@pytest.mark.usefixtures("menus")
+async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open, world: BotApi) -> None:
+    """The chat of who opens the first link gets its own menu at once."""
+    async with door(allowed=[]):
+        opened = link("sue_bot", TOKEN)
+        world.says(ANN, f"/start {opened.partition('=')[2]}")
+        await world.until(lambda: ("chat 11", "") in world.chats.menus)
+    assert "stats" in world.chats.menus["chat 11", ""]
+
+
+@pytest.mark.usefixtures("menus")
+async def test_only_what_is_offered_can_be_run(door: Open, world: BotApi) -> None:
+    """The help names what the menu has; what is for the terminal is unknown here."""
+    async with door():
+        world.says(ANN, "/HELP@SUE_bot")
+        world.says(ANN, "/trace")
+        texts = await world.until_sent(ANN, 2)
+    assert [f"/{name}" for name in world.chats.menus["all_private_chats", ""]] == [
+        line.split()[0] for line in texts[0].split("\n")
+    ]
+    assert "There is no /trace" in texts[1]
+
+
+async def test_reading_commands_overtake_the_answer(door: Open, world: BotApi, script: Script) -> None:
+    """Help, history and the like are answered while a turn runs; what changes something waits for it."""
+    script.gates["supervisor"] = gate = Holding(1)
+    script.add(supervisor=["One two three"])
+    async with door():
+        world.says(ANN, "count")
+        await world.until(lambda: gate.holds)
+        for command in ("/lang ru", "/help", "/history", "/threads", "/privacy", "/state", "/dialogs", "/busy"):
+            world.says(ANN, command)
+        assert len(await world.until_sent(ANN, 7)) == 7
+        assert not any("Русский" in text for text in world.texts(ANN))
+        gate.set()
+        assert (await world.until_sent(ANN, 9))[7:] == ["One two three", f"Язык: Русский. Есть: {', '.join(NAMES)}."]
+
+
+@pytest.mark.needs("profile")
+async def test_a_language_is_called_by_its_name(door: Open, world: BotApi) -> None:
+    """In any of its names; dialogs are told of in it from then on."""
+    async with door():
+        for number, typed in enumerate(("русский", "English", "Russian", "en", "по-русски"), 1):
+            world.says(ANN, f"/lang {typed}")
+            text = (await world.until_sent(ANN, number))[-1]
+            assert text.startswith("The language is English." if typed[0] in "Ee" else "Язык: Русский.")
+        world.says(ANN, "/dialogs")
+        assert "/go profile – познакомиться с вами" in (await world.until_sent(ANN, 6))[5]
+
+
+async def test_a_language_is_chosen_by_a_button(door: Open, world: BotApi) -> None:
+    """Without a name there are buttons; a name that no language has is refused."""
+    async with door():
+        world.says(ANN, "/lang")
+        await world.until_sent(ANN, 1)
+        assert labels(world.sent[0]) == [NAMES]
+        world.taps(world.sent[0], "Русский")
+        assert (await world.until_sent(ANN, 2))[1].startswith("Язык: Русский.")
+        world.says(ANN, "/lang klingon")
+        assert "klingon" in (await world.until_sent(ANN, 3))[2]

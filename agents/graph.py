@@ -3,15 +3,14 @@
 Every speaker is two nodes, `<name>` and `<name>.tools`; every observer one node for each of its checks.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.types import Checkpointer, Command
+from langgraph.types import Checkpointer
 
 from agents.conversation.gate import Gate, trained_gate
 from agents.conversation.prompt import Prompting
@@ -22,17 +21,17 @@ from agents.nodes.route import Router
 from agents.nodes.settle import FinishTurn
 from agents.nodes.shortcut import ShortcutNode
 from agents.nodes.speaker import AgentNode
+from agents.nodes.step import GraphBuilder
 from agents.nodes.summary import sum_up, summary_due
 from agents.nodes.tools import ToolCalls
 from agents.nodes.undo import UndoNode
-from agents.state import SUPERVISOR, State, holder_of, messages_of, updated
+from agents.state import SUPERVISOR, State, holder_of, messages_of
 from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
-Node = Callable[[State, Runtime[Context]], Awaitable[Mapping[str, object]]]
 
 
 class Edges:
@@ -123,24 +122,6 @@ class Edges:
         return [f"{name}.post_check" for name, when in tests.items() if when is None or when(scene)]
 
 
-class GraphBuilder:
-    """The nodes in the making; each chooses the next ones itself."""
-
-    def __init__(self) -> None:
-        self.graph = StateGraph(State, context_schema=Context)
-        self.graph.add_edge(START, "route")
-
-    def add(self, name: str, node: Node, choose: Callable[[State], list[str]], targets: Sequence[str]) -> None:
-        """Add a node, and the function that chooses among the targets by the state that the node leaves."""
-
-        # For LangGraph an edge would be a task of its own, which reads the whole state once more.
-        async def step(state: State, runtime: Runtime[Context]) -> Command[str]:
-            update = await node(state, runtime)
-            return Command(update=update, goto=choose(updated(state, update)))
-
-        self.graph.add_node(name, step, destinations=(*targets,))
-
-
 def build_graph(
     speakers: Speakers,
     observers: Mapping[str, Observer],
@@ -163,9 +144,12 @@ def build_graph(
     pre_checks = [f"{name}.pre_check" for name in watchers]
     aside = ["ask", "settle", "shortcut", "undo"]
     builder = GraphBuilder()
-    builder.add("route", router, edges.after_route, [END, *aside, *everyone, *hands, *pre_checks])
-    builder.add("verdict", VerdictNode(speakers, direct=direct_switch), edges.to_listener, everyone)
-    builder.add("settle", finish_turn, edges.to_listener, [END, *everyone])
+    # A speaker that begins in their step leads on from there.
+    spoken = ["settle", "summary", *hands, *(f"{name}.post_check" for name, it in observers.items() if it.post_check)]
+    begun = [END, *everyone, *spoken]
+    builder.add("route", router, edges.after_route, [*begun, *aside, *pre_checks], decides=True)
+    builder.add("verdict", VerdictNode(speakers, direct=direct_switch), edges.to_listener, begun, decides=True)
+    builder.add("settle", finish_turn, edges.to_listener, begun, decides=True)
     builder.add("ask", InterruptNode(speakers), edges.after_asking, ["ask", *everyone, *hands])
     builder.add("undo", UndoNode(speakers), edges.to_listener, [END, *everyone])
     builder.add("shortcut", shortcut, edges.after_shortcut, [END, "ask", *everyone])
@@ -187,6 +171,8 @@ def _add_speaker(builder: GraphBuilder, edges: Edges, asked: AgentNode, calls: T
     checks = [f"{check}.post_check" for check in speaker.observers if edges.observers[check].post_check]
     after = [END, tools, "settle", "summary", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
-    builder.add(name, asked, edges.after_speaking(speaker), after)
+    step = builder.add(name, asked, edges.after_speaking(speaker), after)
+    # An agent graph has a journal, which goes on where it was.
+    builder.listeners |= {name: step} if speaker.agent is None else {}
     leads_to = [it.name for it in edges.speakers] if speaker.is_supervisor else [name, SUPERVISOR]
     builder.add(tools, calls, edges.after_tools, [END, "ask", "settle", "undo", *leads_to])

@@ -19,7 +19,7 @@ from pydantic_settings import BaseSettings
 from agents.conversation.changes import Update
 from agents.errors import ConfigError, ContractError
 from agents.events import Event
-from agents.memory import Memory
+from agents.memory.backend import Backend
 from agents.memory.connection import Tables
 from agents.memory.inbox import InboxEntry
 from agents.memory.notices import NoticeSource
@@ -100,11 +100,17 @@ class Plugin:
     commands: Sequence[SlashCommand] = ()
     """Its slash commands, offered in every door."""
     command_line: typer.Typer | None = None
-    """Its commands of `python -m app`; the name of the `Typer`, if it has one, stands before them."""
+    """Its commands of `python -m app`; the name of the `Typer`, if it has one, stands before them.
+
+    One takes the place of a command of the application with its name.
+    """
     setup: Mapping[str, SetupStep] = field(default_factory=dict)
     """Steps of `setup`: one under its own name, an option that runs it alone, and some that belong to another's."""
     routes: Sequence[str] = ()
-    """Modules with a FastAPI `router`, and perhaps `serving(app)`, a context manager in which the HTTP door serves."""
+    """Modules with a FastAPI `router`, and perhaps `serving(app)`, a context manager in which the HTTP door serves.
+
+    `link(lang)` and `thread_link(thread, lang)` may return an address and its name, for keys with the module's `SCOPE`.
+    """
     notices: Callable[[Services], Sequence[NoticeSource]] | None = None
     """Returns the sources of what it tells users later, unless they are among its services."""
     help: Mapping[str, Callable[[Services], HelpLink]] = field(default_factory=dict)
@@ -113,8 +119,10 @@ class Plugin:
     """Makes chat models from its settings, by the names that LLM_MODEL takes, such as "local:rules"."""
     agent_runner: Callable[[Services], AgentGraphs] | None = None
     """Makes what answers for the dialogs that have an `agent`, from the services that exist."""
-    storage: Mapping[str, Callable[..., AbstractAsyncContextManager[Memory]]] = field(default_factory=dict)
-    """Databases, by the scheme of DATABASE_URL, such as "postgresql"."""
+    storage: Mapping[str, Callable[[Any, str], Backend]] = field(default_factory=dict)
+    """Returns what opens a database, from its settings and DATABASE_URL, by the scheme, such as "postgresql"."""
+    door: Callable[[Any, Any], AbstractAsyncContextManager[Any] | None] | None = None
+    """Opens the `Assistant` of a door in place of the usual one, from its settings and the application's."""
     greeting: Callable[[Services, str, str], Awaitable[str]] | None = None
     """Returns the first words to a returning user, in a language; empty if there is nothing to say."""
     forget: Callable[[Services, str, Collection[str]], Awaitable[None]] | None = None

@@ -61,7 +61,6 @@ class Extensions(BaseSettings):
     extensions: Annotated[tuple[Path, ...], NoDecode, written(_folders)] = ()
     shipped_dialogs: Annotated[Chosen, NoDecode, written(_chosen)] = "all"
     plugins: Annotated[Chosen, NoDecode, written(_chosen)] = "all"
-    lab_folder: Path = Path("var/lab")
 
 
 def shipped(kind: str) -> list[str]:

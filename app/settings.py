@@ -26,7 +26,6 @@ from app.extensions import Extensions, plugins, use, written
 from app.prices import Price, read_prices
 from app.process.files import read_env
 from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
-from app.security.encryption import read_key
 from prompts import FALLBACK, languages
 
 Kind = TypeVar("Kind", bound=BaseSettings)
@@ -100,11 +99,6 @@ def _numbers(text: str) -> str | list[str]:
     return "*" if words == ["*"] else words
 
 
-def _as_sqlcipher_takes_it(value: SecretStr | None) -> SecretStr | None:
-    """Take the 32 bytes of a key, in hexadecimal digits."""
-    return read_key(value.get_secret_value()) if value else value
-
-
 def _links(text: str) -> list[str]:
     """Read "pages, webhook, person"."""
     links = text.replace(",", " ").split()
@@ -137,8 +131,6 @@ class Settings(Extensions):
     reply_seconds: float = Field(default=600, gt=0)
     reply_repeats: int = Field(default=100, ge=0)
     database_url: str = "sqlite:///var/dialogs.db"
-    database_key: Annotated[SecretStr | None, AfterValidator(_as_sqlcipher_takes_it)] = None
-    workers: bool = False
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
     app_lang: Annotated[str, AfterValidator(_language)] = FALLBACK
     api_keys: Annotated[tuple[Key, ...], NoDecode, written(read_keys)] = ()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from app.assistant import Assistant, Turn
-from app.composition.workers import open_for_door
+from app.composition.doors import open_for_door
 from app.settings import Settings
 from benchmarks.processes import command, cpu_seconds
 from benchmarks.report import Row
@@ -24,13 +24,14 @@ Say = Callable[[str, str], Awaitable[None]]
 @asynccontextmanager
 async def our_application(url: str, model: str, workers: int, people: int) -> AsyncIterator[tuple[Say, Sequence[int]]]:
     """Open a door in this process, and workers; give the way in and the processes of the workers."""
+    # The door of this process reads it as a worker does.
+    os.environ["WORKERS"] = "yes" if workers else "no"
     settings = Settings(
         _env_file=None,
         llm_model="openai:slow",
         openai_base_url=model,
         openai_api_key="key",
         database_url=url,
-        workers=workers > 0,
         turns_per_hour=0,
         # Nobody is turned away.
         turns_at_once=people,

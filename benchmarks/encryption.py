@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from app.security.encryption import driver_of
+from app.plugins.encryption.encrypted_file import driver_of
 from benchmarks.conversation import ROUND, TURNS, script
 from benchmarks.pair import ROUNDS
 from benchmarks.performing import Player, perform, stage

@@ -46,7 +46,7 @@ from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_copy import copied_prompts
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import read_once
-from tests.support.training import BrieflyTrained, made_once, ranker, shortcuts, trained_once
+from tests.support.training import made_once, ranker, shortcuts, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
@@ -123,7 +123,6 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr("agents.language.tool_ranker.ranker.features", cache(features))
         patch.setattr("agents.toolkit.shelf.ranker_of", made_once(ranker))
         patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
-        patch.setattr("app.lab.cards.ToolRanker", made_once(BrieflyTrained))
         yield
 
 
@@ -230,7 +229,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     is_chosen = metafunc.module.__name__.startswith("tests.engine.unit.memory.") or metafunc.module.__name__ in TRACES
     is_chosen = is_chosen or metafunc.definition.get_closest_marker("both")
     needs_file = "path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
-    if is_chosen and "database" in metafunc.fixturenames and not needs_file:
+    if is_chosen and "database" in metafunc.fixturenames and not needs_file and "postgres" in specialists():
         kinds = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
         metafunc.parametrize("database", kinds, indirect=True)
 

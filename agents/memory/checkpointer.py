@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -36,6 +35,8 @@ ROUNDS = 4
 """Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
 WITHIN = "\x1f"
 """Follows a thread's name in the names of the threads that are part of it."""
+READ = "read"
+"""In the configuration of a run, the latest checkpoint: whoever holds the thread has read it, and nobody writes."""
 BEGUN = {START, "branch:to:route"}
 """The channels of which one has a value until `route` is over; a turn makes again from its input what came so far."""
 
@@ -158,8 +159,6 @@ class Saver(BaseCheckpointSaver[int]):
         """The place and id of each checkpoint whose next checkpoint is being written."""
         self._unsaved = dict[tuple[str, str], tuple[str, Callable[[], Iterator[Step]]]]()
         """By place, the id of a checkpoint at the beginning of a turn, and what saves it: only an error needs it."""
-        self._unpacked = deque[tuple[Stored, CheckpointTuple]](maxlen=1)
-        """The checkpoint that was read last: each turn reads it twice, the second time by a copy of this saver."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint of a thread with its pending writes: that of the id in `config`, or the latest.
@@ -168,6 +167,10 @@ class Saver(BaseCheckpointSaver[int]):
             BrokenState: what is stored there cannot be read.
         """
         place, id = _place(config), get_checkpoint_id(config)
+        read: CheckpointTuple | None = config["configurable"].get(READ)
+        if read and not id and _place(read.config) == place:
+            # LangGraph changes the versions of a checkpoint.
+            return read._replace(checkpoint=copy_checkpoint(read.checkpoint))
 
         def select(database: Session) -> tuple[Stored, list[Block | bytes]] | None:
             row = database.execute(NAMED if id else LATEST, (*place, id) if id else place).fetchone()
@@ -179,12 +182,7 @@ class Saver(BaseCheckpointSaver[int]):
         if selected is None:
             return None
         stored, blocks = selected
-        if self._unpacked and self._unpacked[0][0] == stored:
-            return self._unpacked.pop()[1]
-        unpacked = self._unpack(*stored, blocks)
-        # LangGraph changes the versions of a checkpoint.
-        self._unpacked.append((stored, unpacked._replace(checkpoint=copy_checkpoint(unpacked.checkpoint))))
-        return unpacked
+        return self._unpack(*stored, blocks)
 
     async def alist(
         self,

@@ -1,13 +1,15 @@
 """Histories in checkpoints: each full block of messages is stored once, and the checkpoints of its thread refer to it.
 
 A history only grows until it is cut. So a checkpoint holds the last messages of each history, and the rest is the same
-blocks as before, whose packed bytes are remembered.
+blocks as before. The packed bytes of blocks and of single messages are remembered: a message is packed when it is new.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, cast
 
 import ormsgpack
@@ -15,12 +17,12 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from agents.memory.packing import Packing
+from agents.memory.packing import Packing, inflated
 
-BLOCK, MOST_BLOCKS = 12, 1_000
-"""Messages of a block, and blocks that are remembered."""
-BLOCKS = "blocks "
-"""What stands before the kind of a packed checkpoint that refers to blocks."""
+BLOCK, MOST_BLOCKS = 12, 4_000
+"""Messages of a full block, and blocks that are remembered; a single message is one, too."""
+BLOCKS, SINGLES = "blocks ", "singles "
+"""What stands before the kind of a packed checkpoint that refers to blocks, or has single messages beside it."""
 DIGEST = 12
 """Bytes by which a checkpoint refers to a block."""
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -46,19 +48,28 @@ class HistoryBlocks:
 
     def pack(self, checkpoint: Checkpoint, serde: SerializerProtocol) -> tuple[str, bytes, list[Block]]:
         """Return the kind and the bytes of a checkpoint, and the blocks that it refers to."""
-        blocks: list[Block] = []
-        kind, data = serde.dumps_typed(_in_histories(checkpoint, lambda talk: self._without_blocks(talk, blocks)))
+        blocks, singles = list[Block](), list[Block]()
+        shortened = _in_histories(checkpoint, lambda talk: self._taken_out(talk, blocks, singles))
+        kind, data = serde.dumps_typed(shortened)
+        if singles:
+            bundle = zlib.compress(ormsgpack.packb([single.packed for single in singles]), 1)
+            kind, data = SINGLES + kind, ormsgpack.packb([bundle, data])
         if blocks:
             kind, data = BLOCKS + kind, ormsgpack.packb([*(block.digest for block in blocks), data])
         return kind, data, blocks
 
     def unpack(self, kind: str, data: bytes, blocks: Sequence[Block | bytes], serde: SerializerProtocol) -> Checkpoint:
         """Return the checkpoint; `blocks` are those that it refers to. Raises any error if bytes are broken."""
-        if not kind.startswith(BLOCKS):
-            return cast(Checkpoint, serde.loads_typed((kind, data)))
-        checkpoint = serde.loads_typed((kind.removeprefix(BLOCKS), ormsgpack.unpackb(data)[-1]))
-        unpacked = [block if isinstance(block, Block) else self._unpacked(block) for block in blocks]
-        return _in_histories(cast(Checkpoint, checkpoint), lambda talk: _with_blocks(talk, unpacked))
+        if kind.startswith(BLOCKS):
+            kind, data = kind.removeprefix(BLOCKS), ormsgpack.unpackb(data)[-1]
+        singles: Sequence[bytes] = ()
+        if kind.startswith(SINGLES):
+            bundle, data = ormsgpack.unpackb(data)
+            kind, singles = kind.removeprefix(SINGLES), ormsgpack.unpackb(inflated(bundle))
+        checkpoint = cast(Checkpoint, serde.loads_typed((kind, data)))
+        earlier = [block if isinstance(block, Block) else self._unpacked(block) for block in blocks]
+        last = [self.remembered(_digest(single)) or self._unpacked(single) for single in singles]
+        return _in_histories(checkpoint, lambda talk: _put_back(talk, earlier, last)) if earlier or last else checkpoint
 
     def remembered(self, digest: bytes) -> Block | None:
         """Return a block that was used lately; any thread of the process may ask."""
@@ -69,14 +80,16 @@ class HistoryBlocks:
         messages = cast(Sequence[AnyMessage], self._serde.loads_typed((kind.decode(), data)))
         return self._remember(Block(messages, packed, _digest(packed)))
 
-    def _without_blocks(self, talk: Mapping[str, Any], blocks: list[Block]) -> Mapping[str, Any]:
-        """Put the full blocks of a history among the blocks, and their places into the talk."""
+    def _taken_out(self, talk: Mapping[str, Any], blocks: list[Block], singles: list[Block]) -> Mapping[str, Any]:
+        """Put the messages of a history among the blocks and the single ones, and their places into the talk."""
         messages: Sequence[AnyMessage] = talk.get("messages", ())
-        whole, first = len(messages) // BLOCK * BLOCK, len(blocks)
-        if not whole:
+        if not messages:
             return talk
+        whole, first, first_single = len(messages) // BLOCK * BLOCK, len(blocks), len(singles)
         blocks += (self._block_of(messages[start : start + BLOCK]) for start in range(0, whole, BLOCK))
-        return {**talk, "messages": messages[whole:], "blocks": [first, len(blocks)]}
+        singles += (self._block_of([message]) for message in messages[whole:])
+        places = {"blocks": [first, len(blocks)], "singles": [first_single, len(singles)]}
+        return {**talk, "messages": [], **places}
 
     def _block_of(self, messages: Sequence[AnyMessage]) -> Block:
         if block := self._by_messages.get(tuple(map(id, messages))):
@@ -124,12 +137,17 @@ def references(kind: str, data: bytes) -> Sequence[bytes]:
     return ()
 
 
-def _with_blocks(talk: Mapping[str, Any], blocks: Sequence[Block]) -> Mapping[str, Any]:
+def _put_back(talk: Mapping[str, Any], blocks: Sequence[Block], singles: Sequence[Block]) -> Mapping[str, Any]:
     if "blocks" not in talk:
         return talk
     talk = {**talk}
-    earlier = [message for block in blocks[slice(*talk.pop("blocks"))] for message in block.messages]
-    return {**talk, "messages": [*earlier, *talk["messages"]]}
+    earlier, last = blocks[slice(*talk.pop("blocks"))], singles[slice(*talk.pop("singles", (0, 0)))]
+    # Older files have the last messages in the talk.
+    return {**talk, "messages": [*_messages(earlier), *talk["messages"], *_messages(last)]}
+
+
+def _messages(blocks: Sequence[Block]) -> Iterator[AnyMessage]:
+    return chain.from_iterable(block.messages for block in blocks)
 
 
 def _in_histories(checkpoint: Checkpoint, change: Change) -> Checkpoint:

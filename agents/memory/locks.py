@@ -55,11 +55,16 @@ class ThreadLocks:
             if self._file.descriptor is None:
                 yield
                 return
-            await _acquire(self._file.descriptor, number_of(thread))
+            descriptor, offset = self._file.descriptor, number_of(thread)
+            try:
+                # Another process hardly ever has it, and a retry is costly even without a second try.
+                _lock(descriptor, offset)
+            except (BlockingIOError, PermissionError):
+                await _acquire(descriptor, offset)
             try:
                 yield
             finally:
-                fcntl.lockf(self._file.descriptor, fcntl.LOCK_UN, 1, number_of(thread))
+                fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, offset)
 
 
 def _is_refused(attempts: RetryCallState) -> bool:
@@ -75,6 +80,10 @@ def _is_refused(attempts: RetryCallState) -> bool:
     reraise=True,
 )
 async def _acquire(descriptor: int, offset: int) -> None:
+    _lock(descriptor, offset)
+
+
+def _lock(descriptor: int, offset: int) -> None:
     fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
 
 

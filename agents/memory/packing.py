@@ -40,8 +40,13 @@ class Packing(JsonPlusSerializer):
             return [No(it) if place in noes else it for place, it in enumerate(answers)]
         if not kind.startswith(PACKED):
             return super().loads_typed(data)
-        stream = zlib.decompressobj()
-        plain = stream.decompress(packed, LONGEST_VALUE)
-        if not stream.eof:
-            raise ValueError("a value that is cut off, or too long")
-        return self.loads_typed((kind.removeprefix(PACKED), plain))
+        return self.loads_typed((kind.removeprefix(PACKED), inflated(packed)))
+
+
+def inflated(packed: bytes) -> bytes:
+    """Return what zlib has packed. Raises zlib.error or ValueError if it is broken."""
+    stream = zlib.decompressobj()
+    plain = stream.decompress(packed, LONGEST_VALUE)
+    if not stream.eof:
+        raise ValueError("a value that is cut off, or too long")
+    return plain

@@ -141,6 +141,10 @@ class Context:
     """Stops the turn before a speaker's model is asked."""
     held: list[CitedText] = field(default_factory=list)
     """The draft that is held back; transcripts keep it if the turn is stopped meanwhile."""
+    decided: dict[str, object] = field(default_factory=dict)
+    """What the present step has decided before its speaker was asked; a stop keeps it."""
+    failures: list[Exception] = field(default_factory=list)
+    """What that speaker has met; it is raised once the decision is stored."""
     notes: NoteStore | None = None
     """Notes for a person; None if nobody reads notes."""
     contents: Contents = field(default_factory=Contents)

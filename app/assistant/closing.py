@@ -19,7 +19,7 @@ from agents.memory import Memory
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.nodes.route import FRESH, PASSING
-from agents.state import SUPERVISOR, State, holder_of
+from agents.state import SUPERVISOR, State, holder_of, updated
 from agents.state.history import dangling, mend, set_before, waiting_calls
 from agents.state.message_notes import UNDO, notes_of
 from agents.state.talk import merge_talks
@@ -109,12 +109,9 @@ class Closing:
         self, run: Run, entry: InboxEntry, message_update: Update, shown: str, *, keeps_questions: bool = False
     ) -> str:
         """Write the state as if the answer had ended with what was shown of it; return whose answer it is."""
-        state = await self._stored(run)
-        begun = state.get("heard", {}).get("id") == entry.message_id
-        missed = message_update.get("talks", {})
-        if not begun:
-            talks = merge_talks(state.get("talks", {}), missed)
-            state = cast(State, {**state, **message_update, "talks": talks})
+        stored, decided = await self._stored(run), {**run.context.decided}
+        is_new = stored.get("heard", {}).get("id") != entry.message_id
+        state = updated(updated(stored, message_update if is_new else {}), decided)
         own = turn_to(state, entry.user)
         state = cast(State, {**state, **own})
         speaker = run.speaker or state.get("dialog") or SUPERVISOR
@@ -132,7 +129,7 @@ class Closing:
         additions: list[AnyMessage] = [*([heard] if heard else []), *([AIMessage(shown)] if shown.strip() else [])]
         # Nothing but its answer may follow a call that waits for the user.
         messages = set_before(messages, additions) if dangling(messages) else [*messages, *additions]
-        anew: dict[str, object] = {} if begun else {**FRESH, **PASSING, "said": Overwrite([])}
+        anew: dict[str, object] = {} if decided or not is_new else {**FRESH, **PASSING, "said": Overwrite([])}
         over: dict[str, object] = {
             **anew,
             "listener": None,
@@ -142,11 +139,8 @@ class Closing:
             "views": [],
             "turn": run.turn,
         }
-        caught_up = {name: {"messages": state["talks"][name]["messages"]} for name in missed}
-        talks_update: object = {**caught_up, speaker: {"messages": messages}}
-        if "talks" in own:
-            talks_update = Overwrite(merge_talks(state["talks"], {speaker: {"messages": messages}}))
-        update = {**message_update, **own, **over, **change.update, "talks": talks_update}
+        talks_update = Overwrite(merge_talks(state.get("talks", {}), {speaker: {"messages": messages}}))
+        update = {**message_update, **decided, **own, **over, **change.update, "talks": talks_update}
         await self.graph.aupdate_state(run.config, update, as_node="settle")
         return speaker
 

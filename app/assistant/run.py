@@ -12,6 +12,7 @@ from agents import events
 from agents.conversation.changes import Update
 from agents.events.views import Notice
 from agents.graph import Graph
+from agents.memory.checkpointer import READ
 from agents.memory.gate_log import GateOutcome, Logged
 from agents.memory.inbox import now_ms
 from agents.state import State
@@ -53,7 +54,7 @@ class Run:
     def __init__(self, graph: Graph, context: Context, snapshot: StateSnapshot, *, is_resumed: bool) -> None:
         self._events: asyncio.Queue[events.Event | Literal["stored"] | None] = asyncio.Queue()
         self.graph, self.context = graph, replace(context, sink=self._events.put_nowait)
-        self.state = cast(State, snapshot.values)
+        self.state, self._read = cast(State, snapshot.values), snapshot.config["configurable"].get(READ)
         self.turn: int = self.state.get("turn", 0) + (0 if is_resumed else 1)
         lines = self.state.get("said", []) if is_resumed else []
         self.messages = [
@@ -177,9 +178,10 @@ class Run:
 
     async def _drive(self, update: Update | None) -> None:
         name_turn(self.context.thread, self.turn)
+        place = {**self.config["configurable"], READ: self._read}
         stream = self.graph.astream(
             update,
-            {**self.config, "recursion_limit": self.context.limits.steps},
+            {"configurable": place, "recursion_limit": self.context.limits.steps},
             context=self.context,
             stream_mode="values",
             durability="sync",
@@ -187,6 +189,7 @@ class Run:
         async for values in stream:
             self.state = cast(State, {name: value for name, value in values.items() if name != INTERRUPT})
             # LangGraph yields the values of a step when its checkpoint is written, before the next step begins.
+            self.context.decided.clear()
             self._events.put_nowait(STORED)
         self.ended = True
 

@@ -22,7 +22,7 @@ from agents.events.views import Notice
 from agents.graph import Graph
 from agents.hooks import around
 from agents.memory import Memory
-from agents.memory.checkpointer import Saver
+from agents.memory.checkpointer import READ, Saver
 from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.memory.preferences import Preferences, machine_zone
 from agents.models import FREE, Models
@@ -270,10 +270,13 @@ class TurnPlayer(Equipment):
         """
         config = config_of(thread)
         stored = await self.memory.saver.aget_tuple(config)
-        values = stored.checkpoint["channel_values"] if stored else {}
-        if stored is None or stored.pending_writes or values.keys() - State.__annotations__:
+        if stored is None:
+            return StateSnapshot({}, (), config, None, None, None, (), ())
+        values = stored.checkpoint["channel_values"]
+        if stored.pending_writes or values.keys() - State.__annotations__:
             return await self.graph.aget_state(config)
-        return StateSnapshot(values, (), stored.config, stored.metadata, None, stored.parent_config, (), ())
+        place = {**config["configurable"], READ: stored}
+        return StateSnapshot(values, (), {"configurable": place}, stored.metadata, None, stored.parent_config, (), ())
 
     async def _repeated(self, entry: InboxEntry, state: State) -> list[Event]:
         """Return the events of a message that was answered before: what was asked, said, and is still open."""

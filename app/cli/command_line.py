@@ -21,10 +21,9 @@ from agents.language.text.clean import clean, safe_json
 from agents.plugin import Plugin
 from agents.toolkit.commands import CommandResult
 from app.assistant.assistant import STORAGE
-from app.cli import demo, installation, lab, migration, setup, starter, talk, threads, tools
+from app.cli import demo, installation, migration, setup, starter, talk, threads, tools
 from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation, options_of, results_alone
-from app.cli.worker import worker
 from app.composition import plugins_found
 from app.doors.visit import FAILED, FAULTS, INTERRUPTED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
@@ -40,7 +39,7 @@ COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
     threads.system_messages,
     *(demo.demo, setup.setup, installation.notes),
     *(installation.graph, installation.calibrate, installation.check),
-    *(starter.new, migration.migrate, migration.rekey, migration.compact, worker),
+    *(starter.new, migration.migrate, migration.compact),
 )
 
 Host = Annotated[str, typer.Option(help="Where it listens; only this machine unless API_KEYS are set.")]
@@ -96,7 +95,7 @@ def application() -> TyperGroup:
         every.command(command.__name__.strip("_").replace("_", "-"))(command)
     plug_ins = _of_plugins()
     brought = [plugin.command_line for plugin in plug_ins.values() if plugin.command_line]
-    for part in (tools.application, lab.application, document_index, *brought):
+    for part in (tools.application, document_index, *brought):
         every.add_typer(part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)

@@ -17,7 +17,7 @@ from agents.sources.documents.index import remove as remove_folder
 from agents.toolkit.commands import CommandResult
 from app.cli.invocation import tell
 from app.cli.progress import progress_bar
-from app.composition.databases import files_of
+from app.composition.databases import backend_of
 from app.doors.visit import FAILED
 from app.presentation.texts import say
 from app.settings import Settings, read_settings
@@ -100,4 +100,4 @@ def _state(path: Path) -> frozenset[tuple[str, int, int]]:
 
 
 def _opened(settings: Settings) -> closing[DocumentIndex]:
-    return closing(DocumentIndex(index_file(files_of(settings.database_url))))
+    return closing(DocumentIndex(index_file(backend_of(settings.database_url).path)))

@@ -1,10 +1,9 @@
 """Commands on the installation: `check`, `graph`, `notes`, and `calibrate`, which fits the gate to what was logged."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +26,7 @@ from app.composition import (
     tables_of,
     unanswered,
 )
-from app.composition.databases import check_database, open_database
+from app.composition.databases import backend_of
 from app.composition.help_chain import check_help
 from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
@@ -61,7 +60,7 @@ async def check() -> CommandResult:
     result = report(settings)
     if not result["faults"]:
         with _noting(result["faults"]):
-            await check_database(settings.database_url, tables_of(plugins_found()), settings.database_key)
+            await backend_of(settings.database_url).check(tables_of(plugins_found()))
     if not result["faults"]:
         left_out: list[ConfigError] = []
         broken_files: list[str] = []
@@ -82,7 +81,7 @@ Reset = Annotated[bool, typer.Option("--reset", help="Go back to the thresholds 
 async def calibrate(*, reset: Reset = False) -> CommandResult:
     """Fit the gate to the verdicts this installation has logged."""
     settings, model = read_settings(), weights()
-    async with open_database(settings.database_url, key=settings.database_key) as memory:
+    async with backend_of(settings.database_url).open() as memory:
         used = await load_thresholds(memory.store) or model.thresholds
         if reset:
             await memory.store.adelete(*THRESHOLDS_ITEM)
@@ -116,12 +115,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         chosen = settings.models()
         models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
-    # Nothing is opened before the block of a `with`; a key that cannot be used is refused now.
-    opening = partial(open_database, settings.database_url, key=settings.database_key)
-    checks: list[Callable[[], object]] = [partial(check_help, settings), opening]
-    for passes in checks:
-        with _noting(problems):
-            passes()
+    with _noting(problems):
+        check_help(settings)
     try:
         discovered, observers = discover()
         kinds = [plugin.settings for plugin in plugins_found().values() if plugin.settings]

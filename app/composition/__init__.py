@@ -18,6 +18,7 @@ from agents.errors import ConfigError, ContractError
 from agents.graph import build_graph
 from agents.hooks import around
 from agents.memory import Memory
+from agents.memory.backend import Backend
 from agents.memory.connection import Tables
 from agents.models import AskModel, ModelRequest, Models
 from agents.plugin import AroundTurn, Plugin
@@ -32,7 +33,7 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import Equipment, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
 from app.composition.history_search import search_history
@@ -69,13 +70,15 @@ async def open_assistant(
     remote: bool = True,
     reads: bool = False,
     speakers: Speakers | None = None,
+    backend: Backend | None = None,
     make: Callable[[TurnPlayer, Speakers], Assistant] = Assistant,
 ) -> AsyncIterator[Assistant]:
     """Open the parts of an installation, as `open_parts` does, and build its graph; `make` makes the assistant.
 
     Raises as `open_parts`.
     """
-    async with open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers) as parts:
+    opening = open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers, backend=backend)
+    async with opening as parts:
         memory = parts.memory
         for changed in await note_changes(memory.store, parts.speakers) if remote else ():
             LOG.warning("%s", changed)
@@ -107,12 +110,13 @@ async def open_parts(
     remote: bool = True,
     reads: bool = False,
     speakers: Speakers | None = None,
+    backend: Backend | None = None,
 ) -> AsyncIterator[Parts]:
     """Open the database and what needs it.
 
     Without `remote` no remote tool is opened: enough for commands that only look at the database. A command that only
-    `reads` works on a database that cannot be written to. `models` and `speakers` take the place of those
-    of the settings and files.
+    `reads` works on a database that cannot be written to. `models`, `speakers` and `backend` take
+    the place of those of the settings and files.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -124,15 +128,10 @@ async def open_parts(
     unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
     if unknown_roles:
         raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
+    backend = backend or backend_of(settings.database_url)
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
-            open_database(
-                settings.database_url,
-                keep=settings.keep_turns,
-                reads=reads,
-                tables=tables_of(plugins_found()),
-                key=settings.database_key,
-            )
+            backend.open(keep=settings.keep_turns, reads=reads, tables=tables_of(plugins_found()))
         )
         keep_beside(memory.storage.path)
         if remote and speakers is None:

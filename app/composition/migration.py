@@ -1,22 +1,18 @@
 """Copies an installation from one database to another: table by table, resumable, and counted at the end."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-from pydantic import SecretStr
-
 from agents.errors import UsageError
-from agents.memory import TABLES, database_path
+from agents.memory import TABLES
+from agents.memory.backend import Backend, SqliteBackend
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import Connection, Row, Session, Tables, migrate
 from agents.memory.digests import KEYED, key_beside
 from app.composition import plugins_found, tables_of
-from app.composition.databases import connected, is_postgres, open_database
-from app.postgres import handed_turns
-from app.postgres.dialect import RENUMBER
 
 AT_ONCE = 200
 """Rows that are copied in one transaction."""
@@ -59,35 +55,26 @@ class CopiedTable:
         session.executemany(f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({marks})", rows)
 
 
-async def copy(
-    source: str,
-    target: str,
-    others: Sequence[Tables],
-    tell: Tell,
-    *,
-    key: SecretStr | None = None,
-    target_key: SecretStr | None = None,
-) -> Mapping[str, int]:
-    """Copy all that is at one address to another one, and go on where a former copy was cut off.
+async def copy(source: Backend, target: Backend, others: Sequence[Tables], tell: Tell) -> Mapping[str, int]:
+    """Copy all that is in one database to another one, and go on where a former copy was cut off.
 
     The source is only read. Nothing else may use either of them meanwhile. `others` are tables of neither the engine
-    nor a dialog; the keys are those of encrypted files. Returns the number of rows by table.
+    nor a dialog. Returns the number of rows by table.
 
     Raises:
         UsageError: both are the same, the source is of another version of this program or holds tables that it does
-            not know, the target holds conversations of its own, turns wait for a worker, or something was changed
-            during the copy.
+            not know, the target holds conversations of its own, or something was changed during the copy.
         ConfigError: one of them cannot be used.
     """
-    if source == target:
+    if source.url == target.url:
         raise UsageError("--to names the database that DATABASE_URL names; name another one.")
-    if not (is_postgres(source) or is_postgres(target)):
-        key_beside(database_path(target), key_beside(database_path(source)))
+    if isinstance(source, SqliteBackend) and isinstance(target, SqliteBackend):
+        key_beside(target.path, key_beside(source.path))
     added = [*tables_of(plugins_found()), *others]
-    opening = open_database(target, tables=added, key=target_key)
-    async with connected(source, key) as old, opening as memory, memory.locks.hold("\0migration"):
-        new = memory.database
-        tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, KEYED, *added]))
+    opening = target.open(tables=added)
+    async with source.connect() as old, opening as memory, memory.locks.hold("\0migration"):
+        new, left = memory.database, await source.owners_left(old)
+        tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, KEYED, *added], left))
         await _begin(new, tables)
         counts = {table.name: await _count(old, table) for table in tables}
         done, total = 0, sum(counts.values())
@@ -95,8 +82,8 @@ async def copy(
             async for copied in _copied(table, old, new):
                 done += copied
                 tell(done, total, table.name)
-            if table.is_numbered and is_postgres(target):
-                await new.execute(RENUMBER.format(table=table.name, column=table.key[0]))
+            if table.is_numbered:
+                await target.filled(new, table.name, table.key[0])
         differing = [table.name for table in tables if await _count(new, table) != await _count(old, table)]
         if differing:
             raise UsageError(f"Something writes to {', '.join(differing)}; stop it and run this again.")
@@ -104,13 +91,11 @@ async def copy(
     return counts
 
 
-async def _owners_there(old: Connection, owners: Sequence[Tables]) -> list[Tables]:
-    """Return the owners whose tables the source has. Raises UsageError where the versions differ."""
+async def _owners_there(old: Connection, owners: Sequence[Tables], left: Collection[str]) -> list[Tables]:
+    """Return the owners whose tables the source has, but those that are left. Raises UsageError: a version differs."""
     tables_by_owner = {tables.owner: tables for tables in owners}
-    versions: dict[str, int] = dict(await old.execute(VERSIONS))
-    versions.pop(BEGUN, None)
-    if versions.pop(handed_turns.TABLES.owner, None) and await old.execute("SELECT 1 FROM worker_turns LIMIT 1"):
-        raise UsageError("Turns wait for a worker; stop the doors and let workers play them first.")
+    rows: list[tuple[str, int]] = await old.execute(VERSIONS)
+    versions = {owner: version for owner, version in rows if owner not in (BEGUN, *left)}
     if strangers := sorted(versions.keys() - tables_by_owner.keys()):
         raise UsageError(f"The database holds tables of {', '.join(strangers)}, which this program does not have.")
     behind = sorted(owner for owner, version in versions.items() if version != len(tables_by_owner[owner].steps))

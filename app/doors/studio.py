@@ -45,7 +45,7 @@ from app.assistant.run import INTERRUPT
 from app.assistant.turn import Languages, metadata_of
 from app.composition import Parts, open_parts, plugins_found
 from app.composition.conversation import build_conversation, conversation_of
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 from app.composition.served_tools import openers
 from app.doors.client_answers import MARK, text_of
 from app.process.tasks import cancel
@@ -111,7 +111,7 @@ async def make_checkpointer() -> AsyncIterator[Saver]:
     """
     settings = read_settings()
     await asyncio.to_thread(conversation_of, settings)
-    async with open_database(settings.database_url, keep="all", key=settings.database_key) as memory:
+    async with backend_of(settings.database_url).open(keep="all") as memory:
         # The server counts the versions of channels in texts, which sort like numbers.
         memory.saver.version_types = (str, int)
         yield memory.saver

@@ -13,16 +13,16 @@ from agents.state import SUPERVISOR
 from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
-from app.assistant import Assistant
+from app.assistant import Assistant, Turn
 from app.assistant.recording import Answer, Answered, Record, RecordedReply, answers_of, with_answers, with_strangers
 from app.composition import discover
 from app.presentation.texts import say
 from app.process.logs import silence
-from app.replay import stage
-from app.replay.stage import THREAD, staged
+from app.replay.stage import staged
 from app.settings import Settings
 from app.testing.script import Call, Line, Script
 
+THREAD = "rehearsal"
 THROWN_AWAY = "(a draft that was thrown away)"
 
 
@@ -109,7 +109,10 @@ async def _perform(play: Play) -> list[Record]:
     with silence():
         async with staged(settings, speakers, models) as assistant:
             for turn in play.turns:
-                await stage.play(assistant, turn.text, lang=turn.lang, **{"device": "", **play.who})
+                user, device = play.who.get("user"), play.who.get("device", "")
+                said = Turn(thread=THREAD, text=turn.text, lang=turn.lang, user=user, device=device)
+                async for _ in assistant.play(said):
+                    pass
             return await assistant.records(THREAD)
 
 

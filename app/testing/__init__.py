@@ -22,7 +22,7 @@ from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover, hooked, open_services, plugins_found, tables_of, tool_hooks, turn_hooks
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 from app.composition.help_chain import make_help
 from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
@@ -89,7 +89,9 @@ class Chat:
     async def assistant(self) -> AsyncIterator[Assistant]:
         """Open the database anew, as a fresh process would."""
         async with (
-            open_database(self.url or f"sqlite:///{self.path}", self.now, tables=tables_of(plugins_found())) as memory,
+            backend_of(self.url or f"sqlite:///{self.path}").open(
+                self.now, tables=tables_of(plugins_found())
+            ) as memory,
             open_services(plugins_found(), memory, self.settings, *self.services) as services,
         ):
             help = await make_help(self.settings, memory)

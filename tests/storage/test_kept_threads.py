@@ -16,11 +16,10 @@ from app.assistant import Assistant, Turn
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.cli.command_line import main
 from app.composition import open_assistant, plugins_found, tables_of
-from app.composition.databases import check_database, connected, open_database
+from app.composition.databases import backend_of
 from app.settings import Settings
 from app.testing import Chat
 from tests.doors.cli.conftest import Captured
-from tests.support.postgres_server import PostgresServer
 from tests.support.settings_cache import without_file
 
 KEPT = {path.stem: path.read_text("utf-8") for path in (Path(__file__).parent / "kept").glob("*.sql")}
@@ -68,7 +67,7 @@ async def test_check_opens_what_an_opening_would(tmp_path: Path, release: str) -
         with closing(sqlite3.connect(path)) as database, database:
             database.executescript(wrong)
             before = list(database.iterdump())
-        for opening in (check_database(settings.database_url, tables), opened(settings, tables)):
+        for opening in (backend_of(settings.database_url).check(tables), opened(settings, tables)):
             with pytest.raises(ConfigError, match=words) if words else nullcontext():
                 await opening
             with closing(sqlite3.connect(path)) as database:
@@ -77,23 +76,8 @@ async def test_check_opens_what_an_opening_would(tmp_path: Path, release: str) -
 
 async def opened(settings: Settings, tables: Sequence[Tables]) -> None:
     """Open and close a database."""
-    async with open_database(settings.database_url, tables=tables):
+    async with backend_of(settings.database_url).open(tables=tables):
         pass
-
-
-@pytest.mark.slow
-async def test_check_opens_a_database_of_a_server(postgres_server: PostgresServer) -> None:
-    """A new one is no fault; one that a newer version has made is refused as an opening refuses it."""
-    tables = tables_of(plugins_found())
-    settings = without_file(Settings).model_copy(update={"database_url": postgres_server.fresh()})
-    await check_database(settings.database_url, tables)
-    await opened(settings, tables)
-    await check_database(settings.database_url, tables)
-    async with connected(settings.database_url) as connection:
-        await connection.execute("UPDATE owners SET version = 99 WHERE owner = 'checkpoints'")
-    for opening in (check_database(settings.database_url, tables), opened(settings, tables)):
-        with pytest.raises(ConfigError, match="newer than this program"):
-            await opening
 
 
 async def test_an_export_is_a_thread_again(chat: Chat, tmp_path: Path) -> None:

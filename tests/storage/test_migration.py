@@ -5,6 +5,7 @@ import os
 import signal
 import sqlite3
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,8 @@ from agents.errors import UsageError
 from agents.memory import Memory, open_memory
 from agents.memory.connection import Tables
 from app.composition import plugins_found, tables_of
-from app.composition.databases import open_database
-from app.composition.migration import copy
+from app.composition.databases import backend_of
+from app.composition.migration import Tell, copy
 from app.doors.http.callbacks import TABLES
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer
@@ -32,6 +33,11 @@ WAITS = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = %s::regclass"
 
 def untold(done: int, total: int, name: str) -> None:
     """Take no notice of how far it is."""
+
+
+async def copied(old: str, new: str, *others: Tables, tell: Tell = untold) -> Mapping[str, int]:
+    """Copy a database to another address."""
+    return await copy(backend_of(old), backend_of(new), others, tell)
 
 
 async def filled(memory: Memory, threads: int = THREADS) -> None:
@@ -69,9 +75,8 @@ async def source(tmp_path: Path) -> Path:
 async def test_from_file_to_file(source: Path, tmp_path: Path) -> None:
     """Every row is there; the bar is told of each."""
     steps: list[tuple[int, int]] = []
-    counts = await copy(
-        f"sqlite:///{source}", f"sqlite:///{tmp_path}/new.db", [TABLES], lambda *step: steps.append(step[:2])
-    )
+    old, new = f"sqlite:///{source}", f"sqlite:///{tmp_path}/new.db"
+    counts = await copied(old, new, TABLES, tell=lambda *step: steps.append(step[:2]))
     assert content(tmp_path / "new.db") == content(source)
     assert counts["transcript"] == 4 * THREADS
     assert steps[-1] == (sum(counts.values()), sum(counts.values()))
@@ -83,9 +88,9 @@ async def test_a_target_with_conversations_is_refused(source: Path, tmp_path: Pa
     async with open_memory(other) as memory:
         await memory.transcript.accept(letter())
     with pytest.raises(UsageError, match="already"):
-        await copy(f"sqlite:///{source}", other, [TABLES], untold)
+        await copied(f"sqlite:///{source}", other, TABLES)
     with pytest.raises(UsageError, match="another one"):
-        await copy(other, other, [TABLES], untold)
+        await copied(other, other, TABLES)
 
 
 async def test_unknown_and_older_tables_are_refused(tmp_path: Path) -> None:
@@ -95,18 +100,19 @@ async def test_unknown_and_older_tables_are_refused(tmp_path: Path) -> None:
     async with open_memory(old, tables=[garden]):
         pass
     with pytest.raises(UsageError, match="garden"):
-        await copy(old, new, [], untold)
+        await copied(old, new)
     newer = Tables("garden", [*garden.steps, "ALTER TABLE plants ADD COLUMN height INTEGER"])
     with pytest.raises(UsageError, match="older version"):
-        await copy(old, new, [newer], untold)
+        await copied(old, new, newer)
 
 
 @pytest.mark.slow
+@pytest.mark.needs("postgres")
 async def test_to_a_server_and_back(source: Path, tmp_path: Path, postgres_server: PostgresServer) -> None:
     """There and back nothing has changed; new rows get new numbers on the server."""
     before, url = content(source), postgres_server.fresh()
-    await copy(f"sqlite:///{source}", url, [TABLES], untold)
-    await copy(url, f"sqlite:///{tmp_path}/back.db", [TABLES], untold)
+    await copied(f"sqlite:///{source}", url, TABLES)
+    await copied(url, f"sqlite:///{tmp_path}/back.db", TABLES)
     assert content(source) == before
     assert content(tmp_path / "back.db") == before
     with psycopg.connect(url) as connection:
@@ -116,12 +122,13 @@ async def test_to_a_server_and_back(source: Path, tmp_path: Path, postgres_serve
 
 
 @pytest.mark.slow
+@pytest.mark.needs("postgres")
 async def test_a_move_that_was_killed_twice_is_whole(
     source: Path, postgres_server: PostgresServer, tmp_path: Path
 ) -> None:
     """The command goes on with the rows that are missing, and says how many of each table there are."""
     url = postgres_server.fresh()
-    async with open_database(url, tables=[*tables_of(plugins_found()), TABLES]):
+    async with backend_of(url).open(tables=[*tables_of(plugins_found()), TABLES]):
         pass
     for table in ("inbox", "store"):
         with psycopg.connect(url) as connection:
@@ -137,7 +144,7 @@ async def test_a_move_that_was_killed_twice_is_whole(
     process = await migrating(source, url)
     _, faults = await process.communicate()
     assert (process.returncode, faults.count(b"\n")) == (2, 1)
-    await copy(url, f"sqlite:///{tmp_path}/back.db", [TABLES], untold)
+    await copied(url, f"sqlite:///{tmp_path}/back.db", TABLES)
     assert content(tmp_path / "back.db") == content(source)
 
 

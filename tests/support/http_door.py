@@ -31,7 +31,7 @@ async def served(
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> AsyncIterator[str]:
-    """Serve on a free port during the block, with the lab if there are settings; give the address."""
+    """Serve on a free port during the block; give the address."""
     held: tuple[Key, ...] = read_keys(keys)
     app = service.make_app(assistant, held, callbacks, settings=settings, reader=reader)
     server = make_server(app, "127.0.0.1", 0, patience=1)

@@ -30,11 +30,10 @@ from app.assistant import Assistant
 from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader, plugins_found
-from app.composition.workers import open_for_door
+from app.composition.doors import open_for_door
 from app.doors.http import completions, event_paths, events, exchange, responses, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
 from app.doors.http.callbacks import Callbacks
-from app.doors.http.lab import router as lab
 from app.doors.http.measures import Measures
 from app.doors.http.openai_form import error_of
 from app.doors.http.page import router as page
@@ -292,7 +291,7 @@ def make_app(
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> FastAPI:
-    """Return the application, with the lab if it is given the settings; it works within `serving`."""
+    """Return the application; it works within `serving`."""
     answers = Answers(assistant, [key.name for key in keys if key.allows("operate")])
     (measures := CollectorRegistry()).register(Measures(assistant, answers))
     app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
@@ -303,7 +302,7 @@ def make_app(
     app.state.wrong_keys = HourlyCount(MOST_WRONG_KEYS)
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
-    app.state.measures, app.state.closing = measures, [answers]
+    app.state.measures = measures
     for router in (turns.router, threads.router, completions.router, responses.router):
         app.include_router(router, dependencies=[exchange.allowed("talk")])
     for router in (event_paths.router, page.router, operations):
@@ -312,10 +311,7 @@ def make_app(
     brought = [module.router for module in app.state.plugins if hasattr(module, "router")]
     for router in brought:
         app.include_router(router)
-    app.state.links = [("operate", module.link) for module in app.state.plugins if hasattr(module, "link")]
     app.state.front_ends = settings.front_ends if settings else {}
-    if settings:
-        lab.add_to(app, settings)
     most = settings.history_bytes if settings else MOST_UPLOADED
     app.add_middleware(
         Gate,
@@ -333,8 +329,7 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
     """Let an application work; at the end answers that run get some seconds to end."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.state.streams)
-        for part in app.state.closing:
-            stack.push_async_callback(part.close)
+        stack.push_async_callback(app.state.answers.close)
         for module in app.state.plugins:
             if hasattr(module, "serving"):
                 await stack.enter_async_context(module.serving(app))

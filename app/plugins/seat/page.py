@@ -12,11 +12,10 @@ from markupsafe import Markup
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
-from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, having
-from app.doors.http.lab.threads import address_of as address_in_lab
+from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, caller, having
 from app.doors.http.page.conversations import MOST_SEARCHED as MOST_LISTED
 from app.doors.http.page.drawing import Drawing
-from app.doors.http.page.guard import LASTS, Language, PageRoute, Visiting, new_router
+from app.doors.http.page.guard import LASTS, Language, PageRoute, Visiting, links, new_router
 from app.doors.http.page.markup import draw as draw_of_page
 from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION, NewId, Sent
@@ -25,12 +24,12 @@ from app.plugins.seat.place import Operator as Person
 from app.plugins.seat.place import Seat
 from app.plugins.seat.seats import LONGEST_NAME, Seats, named, take_seat
 from app.presentation.listing import first_line
-from app.security.api_keys import Key
 from prompts import sentence, table
 
 MOST_LINES = 200
 """Lines of a conversation that are shown."""
 SEAT = "/seat"
+SCOPE = "operate"
 NAME = "dialogs_operator"
 """The cookie with the name by which users see whoever sits at this browser."""
 NEWS = {"HX-Trigger": "seat-news"}
@@ -91,9 +90,9 @@ Here = Annotated[str, Query(max_length=400)]
 
 
 @router.get("")
-async def seat(operator: Operator, visitor: Visiting, lang: Language, assistant: Served) -> str:
+async def seat(request: Request, operator: Operator, lang: Language, assistant: Served) -> str:
     """Return the page with the calls and the latest conversations."""
-    return await _page(assistant, lang, operator, visitor)
+    return await _page(request, assistant, lang, operator)
 
 
 @router.get("/list")
@@ -121,9 +120,9 @@ async def rename(
 
 
 @router.get("/talk/{thread}")
-async def talk(thread: PathName, operator: Operator, visitor: Visiting, lang: Language, assistant: Served) -> str:
+async def talk(thread: PathName, request: Request, operator: Operator, lang: Language, assistant: Served) -> str:
     """Return the page with one conversation."""
-    return await _page(assistant, lang, operator, visitor, thread)
+    return await _page(request, assistant, lang, operator, thread)
 
 
 @router.get("/talk/{thread}/log")
@@ -168,7 +167,7 @@ async def back(thread: PathName, operator: Operator, form: Sent, lang: Language,
     return HTMLResponse(await _foot(assistant, thread, operator, lang), headers=NEWS)
 
 
-async def _page(assistant: Assistant, lang: str, operator: Person, visitor: Key, thread: str = "") -> Markup:
+async def _page(request: Request, assistant: Assistant, lang: str, operator: Person, thread: str = "") -> Markup:
     lines = await assistant.memory.transcript.lines(thread, limit=MOST_LINES) if thread else []
     if thread and not lines:
         raise HTTPException(404)
@@ -178,7 +177,7 @@ async def _page(assistant: Assistant, lang: str, operator: Person, visitor: Key,
         facts["title"] = next((line.text for line in lines if line.role == "user"), thread)
         facts |= {"said": _said(lines, lang), "news": _news(thread, lines, lang)}
         facts["foot"] = await _foot(assistant, thread, operator, lang)
-        facts["lab"] = address_in_lab(thread) if visitor.allows("lab") else ""
+        facts["links"] = links(request, caller(request), "thread_link", thread, lang)
     return draw("seat", lang, **facts)
 
 

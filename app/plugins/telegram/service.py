@@ -18,7 +18,7 @@ from agents.memory.notes import Note, NoteStore
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, SilenceClock
 from app.composition import make_file_reader
-from app.composition.workers import open_for_door
+from app.composition.doors import open_for_door
 from app.doors.operators import OperatorChats
 from app.doors.ringing import OpenRinging
 from app.plugins.telegram.access import link

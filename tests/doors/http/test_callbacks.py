@@ -14,7 +14,7 @@ from agents.language.text.clean import safe_json
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry
 from app.assistant import Assistant
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 from app.doors.http import callbacks as module
 from app.doors.http.callbacks import Callbacks
 from app.testing.script import Script
@@ -138,8 +138,8 @@ async def test_two_processes_push_once(database: str) -> None:
     threads = [f"thread {number}" for number in range(20)]
     async with (
         Service.open(Answer({}, pace=0.01)) as receiver,
-        open_database(database) as first,
-        open_database(database) as second,
+        backend_of(database).open() as first,
+        backend_of(database).open() as second,
     ):
         processes = [Callbacks(memory, receiver.url, None) for memory in (first, second)]
         for process in processes:

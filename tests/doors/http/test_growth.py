@@ -105,7 +105,7 @@ def patterns() -> dict[str, re.Pattern[str]]:
     modules = [
         importlib.import_module(found.name)
         for found in pkgutil.walk_packages(app.doors.http.__path__, "app.doors.http.")
-        if ".lab" not in found.name and ".page.markup" not in found.name
+        if ".page.markup" not in found.name
     ]
     named = {
         f"{it.__name__}.{name}": own for it in modules for name, own in vars(it).items() if isinstance(own, re.Pattern)

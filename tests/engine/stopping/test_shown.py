@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from langchain_core.messages import ToolMessage
 
-from agents.events import Message, ToolEnd, ToolStart, TurnStart
+from agents.events import Error, Message, Observed, ToolEnd, ToolStart, TurnStart
 from agents.events.views import Notice
 from app.assistant import Assistant, Turn
 from app.testing.script import Call, Script
@@ -82,6 +82,47 @@ async def test_a_dialog_that_is_stopped_keeps_the_conversation(assistant: Assist
     assert messages(events) == [("planner", "Noted.", False)]
     heard = spoken(script.asked[-1].messages)
     assert heard[-2:] == ["What shall", "milk please"]
+
+
+@pytest.mark.needs("planner")
+async def test_a_dialog_that_is_stopped_in_its_first_step_has_begun(assistant: Assistant, script: Script) -> None:
+    """What had given it the message is kept as if that step had come to its end: the next message is the dialog's."""
+    script.gates["planner"] = Gate(1)
+    script.add(planner=["What shall I put down?", "Noted."], observer=["stay"])
+    await play_until(assistant, "Start a to-do list", word("shall"))
+    state = await values(assistant)
+    assert (state["dialog"], state["is_active"], state["turn"]) == ("planner", False, 1)
+    assert [message.text for message in state["talks"]["planner"]["messages"][1:]] == [
+        "Start a to-do list",
+        "What shall",
+    ]
+    assert await open_calls(assistant) == []
+    del script.gates["planner"]
+    assert messages(await play(assistant, "milk please")) == [("planner", "Noted.", False)]
+    assert (await values(assistant))["turn"] == 2
+
+
+@pytest.mark.needs("planner")
+async def test_a_dialog_that_fails_in_its_first_step_has_begun(assistant: Assistant, script: Script) -> None:
+    """The same message tries again from the dialog; the turn has its number, and nothing is decided anew."""
+    events = await play(assistant, "Start a to-do list", "m")
+    assert [event.code for event in events if isinstance(event, Error)] == ["internal"]
+    state = await values(assistant)
+    assert (state["dialog"], state["turn"]) == ("planner", 1)
+    script.add(planner=["What shall I put down?"])
+    events = await play(assistant, "Start a to-do list", "m")
+    assert messages(events) == [("planner", "What shall I put down?", False)]
+    assert [event for event in events if isinstance(event, Observed)] == []
+    assert [line.turn for line in await assistant.history(THREAD)] == [1, 1, 1]
+
+
+async def test_an_ordinary_turn_is_one_checkpoint(assistant: Assistant, script: Script) -> None:
+    """A kill makes a turn again from the inbox until its first answer of a model, so nothing is stored before that."""
+    script.add(supervisor=["Hello.", "Gladly."])
+    for number, text in enumerate(("hello", "well, well"), 1):
+        await play(assistant, text)
+        stored = [checkpoint async for checkpoint in assistant.memory.saver.alist(None)]
+        assert len(stored) == number
 
 
 @pytest.mark.needs("planner")

@@ -7,11 +7,13 @@ import pytest
 import yaml
 
 from agents.errors import ContractError
+from agents.events import trace
 from app.agent_file import SHARED
+from app.assistant import Turn
 from app.cli import command_line
 from app.composition import discover, discover_checked, make_models, open_assistant
-from app.replay.stage import play
-from app.settings import Settings
+from app.plugins.agent_files import AgentFilesSettings
+from app.settings import Settings, read
 from dialogs import STEPS
 
 pytestmark = pytest.mark.needs("planner")
@@ -41,9 +43,9 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return Settings(_env_file=None)
 
 
-def share(settings: Settings, name: str, **changes: object) -> Path:
+def share(name: str, **changes: object) -> Path:
     """Put an agent where everybody has it, and return its file."""
-    path = settings.lab_folder / SHARED / f"{name}.yaml"
+    path = read(AgentFilesSettings).lab_folder / SHARED / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump({**CLERK, **changes}), "utf-8")
     return path
@@ -52,15 +54,16 @@ def share(settings: Settings, name: str, **changes: object) -> Path:
 @pytest.mark.needs("standin")
 async def test_a_shared_agent_is_a_dialog(settings: Settings) -> None:
     """From the next start on everybody has it, with its own model and parameters; taken back it is gone."""
-    file = share(settings, "depot_clerk", model="local:rules", parameters={"max_tokens": 99})
+    file = share("depot_clerk", model="local:rules", parameters={"max_tokens": 99})
     speakers, _ = discover_checked(settings)
     tools = [tool.name for tool in speakers.dialogs["depot_clerk"].tools]
     assert tools[:3] == ["current_time", "list_todos", "depot_weather"]
     assert make_models(settings, speakers).roles["depot_clerk"].name == "local:rules"
     async with open_assistant(settings) as assistant:
         assert "You help with depots. $5" in assistant.prompt("depot_clerk", "ru")
-        turn = await play(assistant, "how cold is it at the depot")
-        assert 'depot_weather() = {"degrees":-3}' in turn.trace
+        turn = Turn(thread="t", text="how cold is it at the depot")
+        events = [event async for event in assistant.play(turn)]
+        assert 'depot_weather() = {"degrees":-3}' in trace(events)
     file.unlink()
     assert "depot_clerk" not in discover()[0].dialogs
 
@@ -71,7 +74,7 @@ def test_every_door_takes_the_model_of_a_shared_agent(
 ) -> None:
     """The terminal and `check` make it, too: where its key is missing they say so. `--model` takes its place."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    share(settings, "depot_clerk", model="openai:gpt-5-mini")
+    share("depot_clerk", model="openai:gpt-5-mini")
     for command in (["ask", "hello"], ["check"]):
         assert command_line.main(command) == 2
         assert "OPENAI_API_KEY" in "".join(capsys.readouterr())
@@ -86,6 +89,6 @@ def test_every_door_takes_the_model_of_a_shared_agent(
 )
 def test_a_name_that_is_taken_is_not_loaded(settings: Settings, name: str) -> None:
     """A file by the name of a role, a node, a dialog or a plug-in would stand in its place: the start names it."""
-    share(settings, name)
+    share(name)
     with pytest.raises(ContractError, match=f"{name}' cannot be the name of an agent"):
         discover_checked(settings)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 from app.plugins.audit.log import DAY_MS, TABLES, Audit
 
 pytestmark = pytest.mark.both
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.both
 
 async def test_a_deed_is_written_before_it_is_done(database: str) -> None:
     """Whoever looks meanwhile sees that it began; an exception is a failure."""
-    async with open_database(database, lambda: 1.0, tables=[TABLES]) as memory:
+    async with backend_of(database).open(lambda: 1.0, tables=[TABLES]) as memory:
         audit = Audit(memory.database, memory.now)
         async with audit.deed("http:ops", "forget", "t\ud800", "ann"):
             assert await audit.deeds(1) == [(1000, "http:ops", "forget", "t\ufffd", "ann", "begun")]
@@ -23,7 +23,7 @@ async def test_a_deed_is_written_before_it_is_done(database: str) -> None:
 async def test_time_alone_deletes(database: str) -> None:
     """What is older than the days that are kept goes with the next deed; what is forgotten stays written down."""
     now = [0.0]
-    async with open_database(database, lambda: now[0], tables=[TABLES]) as memory:
+    async with backend_of(database).open(lambda: now[0], tables=[TABLES]) as memory:
         audit = Audit(memory.database, memory.now, days=2)
         for now[0] in (0.0, DAY_MS / 1000, 2.5 * DAY_MS / 1000):
             async with audit.deed("http:ops", "forget", "t", ""):

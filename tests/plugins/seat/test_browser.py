@@ -1,14 +1,12 @@
 """The operator's seat in Debian's Chromium. `make pictures` takes the pictures of docs anew."""
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
 from app.assistant import Assistant
 from app.plugins.seat.seats import Seats
-from app.settings import Settings
 from app.testing.script import Script
 from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, picture, say, too_small
 
@@ -18,23 +16,16 @@ RING = """() => { window.Notification = class extends EventTarget {
     static permission = "granted"; static requestPermission = async () => "granted"; }; }"""
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Return settings with a lab, to which the seat leads."""
-    return Settings(_env_file=None).model_copy(update={"lab_folder": tmp_path / "lab"})
-
-
-async def test_over_answer_and_back(assistant: Assistant, script: Script, settings: Settings) -> None:
+async def test_over_answer_and_back(assistant: Assistant, script: Script) -> None:
     """One tab is the user's, one the operator's: over, silence, an answer that comes by itself, back with a note."""
     script.add(supervisor=["Hello.", "On Monday."])
     assistant.services.get(Seats).wait = 600
-    async with browsing(assistant, DESKTOP, "en-US", settings=settings) as seat:
+    async with browsing(assistant, DESKTOP) as seat:
         page = await seat.context.new_page()
-        await page.goto(re.sub("/lab.*", "/", seat.url))
+        await page.goto(re.sub("/talk.*", "/", seat.url))
         await say(page, "hi, my lamp is broken")
         await expect(page.locator("#log")).to_contain_text("Hello.")
         await seat.goto(page.url)
-        await expect(seat.get_by_role("link", name="Lab")).to_have_attribute("href", "/lab")
         await seat.get_by_role("link", name="Operator's seat").click()
         await seat.get_by_label("Your name").fill("Anna")
         await seat.get_by_label("Your name").press("Enter")
@@ -78,17 +69,15 @@ async def test_over_answer_and_back(assistant: Assistant, script: Script, settin
         await expect(page.locator("#log")).to_contain_text("The assistant is back.")
         await say(page, "when exactly?")
         await expect(page.locator("#log")).to_contain_text("On Monday.")
-        await seat.get_by_role("link", name="In the lab").click()
-        await expect(seat.locator(".turns")).to_contain_text("hi, my lamp is broken")
     assert "a lamp on Monday" in script.asked[-1].messages[-1].text
 
 
-async def test_on_a_phone_in_russian(assistant: Assistant, script: Script, settings: Settings) -> None:
+async def test_on_a_phone_in_russian(assistant: Assistant, script: Script) -> None:
     """The list and a conversation fit a small dark screen, and a finger finds everything."""
     script.add(supervisor=["Здравствуйте."])
     assistant.services.get(Seats).wait = 600
-    async with browsing(assistant, PHONE, "ru-RU", is_dark=True, settings=settings) as page:
-        await page.goto(re.sub("/lab.*", "/", page.url))
+    async with browsing(assistant, PHONE, "ru-RU", is_dark=True) as page:
+        await page.goto(re.sub("/talk.*", "/", page.url))
         await say(page, "лампа не горит")
         await expect(page.locator("#log")).to_contain_text("Здравствуйте.")
         await say(page, "/person лампа")

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from tests.plugins.postgres.chaos import Plan
 from tests.plugins.telegram import webhook_chaos
-from tests.support.chaos import Plan
 from tests.support.postgres_server import programs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("postgres")]
 
 
 async def test_nobody_in_telegram_notices_either() -> None:

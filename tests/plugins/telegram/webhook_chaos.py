@@ -17,16 +17,16 @@ import pytest
 from agents.memory import Memory
 from agents.memory.store import namespace_of
 from app.assistant import Assistant
-from app.composition.workers import open_for_door
+from app.plugins.postgres.playing import open_handing
 from app.plugins.telegram import flood_control, service
 from app.plugins.telegram.bot import ServiceBot
 from app.plugins.telegram.place import door_of
 from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates import incoming
-from tests.support.chaos import FORK, Plan, main
+from tests.plugins.postgres.chaos import FORK, Plan, main
+from tests.plugins.postgres.worker_chaos import DoorOutcome, WorkerChaos, settings_of
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.telegram_server import BOT, TOKEN, BotApi
-from tests.support.worker_chaos import DoorOutcome, WorkerChaos, settings_of
 
 SECRET, HOOK = "a-secret-of-ours-0", "/hooks/sue"
 AGAIN = 0.2
@@ -64,7 +64,7 @@ class WebhookChaos(WorkerChaos):
             for paced in ("BOT", "PRIVATE", "GROUP"):
                 patch.setattr(flood_control, paced, (1000.0, 1000.0))
             patch.setattr(incoming, "WINDOW", 0)
-            async with self._world.serving(), open_for_door(settings) as assistant:
+            async with self._world.serving(), open_handing(settings) as assistant:
                 for user in self._names:
                     await assistant.memory.store.aput(namespace_of(user, "settings"), "busy", {"mode": "queue"})
                 bot = ServiceBot(TOKEN, self._world.url)
@@ -131,7 +131,7 @@ class WebhookChaos(WorkerChaos):
 
 def befall(plan: Plan) -> DoorOutcome:
     """Start a server and have a plan befall it. Raises FileNotFoundError if PostgreSQL is not installed."""
-    FORK.set_forkserver_preload(["tests.support.worker_chaos"])
+    FORK.set_forkserver_preload(["tests.plugins.postgres.worker_chaos"])
 
     async def run(server: PostgresServer) -> DoorOutcome:
         chaos = WebhookChaos(plan, server)

@@ -10,7 +10,7 @@ import pytest
 from agents.errors import ConfigError, ModelUnavailable
 from agents.events import ModelEnd, ModelStart
 from agents.toolkit.services import Services
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 from app.plugins.usage import opened
 from app.plugins.usage.counts import TABLES, Usage, UsageSettings
 from app.prices import Price, Tokens, read_prices
@@ -32,8 +32,8 @@ async def test_two_processes_count_the_same_day(database: str) -> None:
     """What one process adds counts in the other one; at the same time nothing is lost."""
     limits = limited(user_tokens_per_day=100)
     async with (
-        open_database(database, lambda: 0.0, tables=[TABLES]) as here,
-        open_database(database, lambda: 0.0, tables=[TABLES]) as there,
+        backend_of(database).open(lambda: 0.0, tables=[TABLES]) as here,
+        backend_of(database).open(lambda: 0.0, tables=[TABLES]) as there,
     ):
         processes = [Usage(memory, limits) for memory in (here, there)]
         await asyncio.gather(*(each.add("ann", {"m": Tokens(1, 4, 2, 1)}, 5) for each in processes for _ in range(10)))
@@ -50,7 +50,7 @@ async def test_two_processes_count_the_same_day(database: str) -> None:
 
 async def test_a_day_of_a_large_installation(database: str) -> None:
     """Its sums do not fit into 32 bits: in millionths, a day of 3,000 dollars does not."""
-    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
         usage = Usage(memory, limited(money_per_day=3000), {"m": Price(1, 1, 1)})
         await usage.add("ann", {"m": Tokens(1, 3_000_000_000, 0, 0)}, 5)
         with pytest.raises(ModelUnavailable, match="money"):
@@ -60,7 +60,7 @@ async def test_a_day_of_a_large_installation(database: str) -> None:
 async def test_no_number_of_a_provider_is_too_large(database: str) -> None:
     """Nonsense is bounded, so that neither this turn nor the next ones of the day fail by what is counted."""
     limits = limited(tokens_per_day=1)
-    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
         usage = Usage(memory, limits, {"m": Price(900_000, 0, 0)})
         for _ in range(3):
             await usage.add("ann", {"m": Tokens(1, 10**30, 0, -5)}, 10**30)
@@ -72,7 +72,7 @@ async def test_no_number_of_a_provider_is_too_large(database: str) -> None:
 
 async def test_a_count_that_cannot_be_written_ends_no_turn(database: str) -> None:
     """Whatever is wrong with the table: the count waits for the next time, and nothing is raised."""
-    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
         budget = await (usage := Usage(memory, limited())).budget("ann", ZONE)
         budget.note(ModelEnd(speaker="planner", model="m", input_tokens=7, output_tokens=0, ms=1, ok=True))
         await memory.database.execute("ALTER TABLE usage RENAME TO hidden")
@@ -85,7 +85,7 @@ async def test_a_count_that_cannot_be_written_ends_no_turn(database: str) -> Non
 async def test_old_days_go(database: str) -> None:
     """The sums of all users stay for so many days, those of one user for today and yesterday."""
     now = [0.0]
-    async with open_database(database, lambda: now[0], tables=[TABLES]) as memory:
+    async with backend_of(database).open(lambda: now[0], tables=[TABLES]) as memory:
         usage = Usage(memory, limited(usage_days=3))
         for now[0] in (0.0, DAY, 2 * DAY, 4 * DAY):
             await usage.add("ann", {"m": Tokens(1, 1, 0, 1)}, 2)
@@ -95,7 +95,7 @@ async def test_old_days_go(database: str) -> None:
 
 async def test_a_turn_is_written_down_once(database: str) -> None:
     """Storing again adds nothing; the largest turn is remembered, and shown with its day."""
-    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
         usage = Usage(memory, limited(), {"m": Price(1, 0.1, 8)})
         budget = await usage.budget("ann", ZONE)
         for tokens in (60, 40):
@@ -117,7 +117,7 @@ async def test_money_without_a_price_is_refused(tmp_path: Path) -> None:
     """Where money is limited each model needs a price, but for free ones."""
     given = settings(llm_model="openai:a", openai_api_key="k", fallback_model="local:rules")
     free = settings()
-    async with open_database(f"sqlite:///{tmp_path / 'usage.db'}", tables=[TABLES]) as memory:
+    async with backend_of(f"sqlite:///{tmp_path / 'usage.db'}").open(tables=[TABLES]) as memory:
         with pytest.raises(ConfigError, match="there is no price of openai:a"):
             async with opened(Services(memory, limited(money_per_day=1), given, given.models())):
                 pass
@@ -127,7 +127,7 @@ async def test_money_without_a_price_is_refused(tmp_path: Path) -> None:
 
 async def test_a_user_is_counted_by_a_digest_with_a_key(database: str) -> None:
     """The count outlives a forgetting, and nobody can verify a guessed name by it."""
-    async with open_database(database, lambda: 0.0, tables=[TABLES]) as memory:
+    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
         usage = Usage(memory, limited())
         await usage.add("pomelo", {"m": Tokens(1, 1, 0, 1)}, 2)
         await memory.forget_person("pomelo")

@@ -131,3 +131,9 @@ def visiting(scope: Scope) -> Callable[[Request], Key]:
 
 
 Visiting = Annotated[Key, Depends(visiting("talk"))]
+
+
+def links(request: Request, key: Key, kind: str, *about: str) -> list[tuple[str, str]]:
+    """Return the addresses and names that plug-ins give to the holder of a key, by their functions of this name."""
+    modules = (module for module in request.app.state.plugins if hasattr(module, kind) and key.allows(module.SCOPE))
+    return [getattr(module, kind)(*about) for module in modules]

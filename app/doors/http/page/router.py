@@ -26,7 +26,17 @@ from app.doors.http.exchange import LAST_EVENT, PathName, Reader, Running, Serve
 from app.doors.http.page import commands
 from app.doors.http.page.conversation import DEVICE, PAGE, Conversation, PagePosition, address_of
 from app.doors.http.page.conversations import LONGEST_TITLE, ConversationPage, conversations_of, rename
-from app.doors.http.page.guard import COOKIE, SIGN_IN, Language, Visiting, new_router, session_of, sign_in, user_of
+from app.doors.http.page.guard import (
+    COOKIE,
+    SIGN_IN,
+    Language,
+    Visiting,
+    links,
+    new_router,
+    session_of,
+    sign_in,
+    user_of,
+)
 from app.doors.http.page.markup import draw
 from app.doors.http.questions import answer_message
 from app.doors.http.uploads import Upload, with_uploads
@@ -40,8 +50,14 @@ FIELD = "field."
 """Begins the names of a question's fields, so that none is taken for another part of the form."""
 _ID = re.compile(r"[\w.:-]{8,100}", re.ASCII)
 FILES = Path(__file__).parent / "static"
-STATIC = {path.name: path.read_bytes() for path in sorted(FILES.iterdir())}
-VERSION = hashlib.sha256(b"".join(STATIC.values())).hexdigest()[:12]
+
+
+def version_of(folder: Path) -> str:
+    """Return what changes with the files of a folder."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.iterdir()))).hexdigest()[:12]
+
+
+VERSION = version_of(FILES)
 router = new_router()
 
 
@@ -102,10 +118,10 @@ async def page(talk: Talk, visitor: Visiting, reader: Reader, request: Request) 
     """Return the page with a conversation."""
     log, row = await talk.log()
     listed = _list(talk, await conversations_of(talk.assistant, visitor, talk.user))
-    links = [link(talk.lang) for scope, link in request.app.state.links if visitor.allows(scope)]
     modules = [module for module in request.app.state.plugins if hasattr(module, "offer")]
     offers = [module.offer(talk.assistant, talk.lang) for module in modules]
-    facts: dict[str, object] = {"name": visitor.name, "links": links, "takes": reader.kinds, "listed": listed}
+    facts: dict[str, object] = {"name": visitor.name, "takes": reader.kinds, "listed": listed}
+    facts["links"] = links(request, visitor, "link", talk.lang)
     facts |= {"openings": openings(talk.assistant.speakers, talk.lang), "longest_title": LONGEST_TITLE}
     facts |= {"holder": await talk.holder(), "version": VERSION, "offers": [offer for offer in offers if offer]}
     facts |= {
@@ -269,9 +285,10 @@ async def take_key(request: Request, form: Sent, lang: Language) -> Response:
     key = holder_of(form.fields.get("key", "").strip(), request.app.state.keys)
     if key is None:
         wrong_keys.admits(address)
-    if key is None or not (key.allows("talk") or key.allows("lab")):
+    homes = ["/"] * key.allows("talk") + [address for address, _ in links(request, key, "link", lang)] if key else []
+    if key is None or not homes:
         return HTMLResponse(draw("wrong_key", lang))
-    response = Response(status_code=204, headers={"HX-Redirect": "/" if key.allows("talk") else "/lab"})
+    response = Response(status_code=204, headers={"HX-Redirect": homes[0]})
     sign_in(request, response, key)
     return response
 
@@ -288,10 +305,15 @@ async def forget_key(request: Request) -> Response:
 
 @router.get("/static/{name}")
 async def static(name: str) -> Response:
-    """Return a file of the page; its address changes with it."""
-    if name not in STATIC:
+    """Return a file of the page."""
+    return static_file(FILES, name)
+
+
+def static_file(folder: Path, name: str) -> Response:
+    """Return a file whose address changes with it. Raises HTTPException: the folder has no such file."""
+    if name not in {path.name for path in folder.iterdir()}:
         raise HTTPException(404)
-    return FileResponse(FILES / name, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+    return FileResponse(folder / name, headers={"Cache-Control": "public, max-age=31536000, immutable"})
 
 
 def _list(talk: Conversation, found: ConversationPage, before: int | None = None, query: str = "") -> Markup:

@@ -17,7 +17,6 @@ from app.assistant import Assistant, Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
 from app.plugins.seat.seats import Seats
-from app.settings import Settings
 from app.testing.script import Call, Line, Script
 from prompts import title_of
 from tests.support.chromium import ARGS, CHROMIUM
@@ -58,11 +57,11 @@ async def browsing(
     *,
     is_dark: bool = False,
     keys: str = "",
-    settings: Settings | None = None,
+    path: str = "",
     reader: FileReader | None = None,
 ) -> AsyncIterator[Page]:
-    """Open the page, or with settings the lab, in a browser; what it refuses or finds broken fails the test."""
-    async with served(assistant, keys, settings=settings, reader=reader) as url, async_playwright() as playwright:
+    """Open the page, or what is at a path, in a browser; what it refuses or finds broken fails the test."""
+    async with served(assistant, keys, reader=reader) as url, async_playwright() as playwright:
         arguments = [*ARGS, *MICROPHONE, "--disable-sync"]
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         context = await browser.new_context(
@@ -76,7 +75,7 @@ async def browsing(
         page.on("console", lambda line: faults.append(line.text) if is_fault(line) else None)
         page.on("request", lambda asked: None if asked.url.startswith(url) else faults.append(asked.url))
         try:
-            await page.goto(f"{url}/lab" if settings else url)
+            await page.goto(f"{url}{path}")
             yield page
         finally:
             await browser.close()

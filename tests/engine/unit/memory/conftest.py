@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory import Memory
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 
 
 @pytest.fixture
@@ -19,5 +19,5 @@ def path(tmp_path: Path) -> Path:
 async def memory(request: pytest.FixtureRequest, database: str) -> AsyncIterator[Memory]:
     """Open a fresh database."""
     has_file = "path" in request.fixturenames
-    async with open_database(f"sqlite:///{request.getfixturevalue('path')}" if has_file else database) as opened:
+    async with backend_of(f"sqlite:///{request.getfixturevalue('path')}" if has_file else database).open() as opened:
         yield opened

@@ -6,7 +6,7 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import ALL_CAPABILITIES
 
 from agents.memory.checkpointer import Saver
-from app.composition.databases import open_database
+from app.composition.databases import backend_of
 
 
 async def test_the_saver_passes_the_whole_suite(database: str) -> None:
@@ -15,7 +15,7 @@ async def test_the_saver_passes_the_whole_suite(database: str) -> None:
     @checkpointer_test(name="agents.memory.checkpointer.Saver, keep=all")
     async def saver() -> AsyncGenerator[Saver, None]:
         # Each capability begins with an empty database.
-        async with open_database(database, keep="all") as memory:
+        async with backend_of(database).open(keep="all") as memory:
             await memory.saver.connection.execute("DELETE FROM checkpoints")
             await memory.saver.connection.execute("DELETE FROM writes")
             yield memory.saver

@@ -4,6 +4,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -14,8 +15,6 @@ from agents.memory.digests import secret_file
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import InboxEntry
 from app.composition import open_assistant, plugins_found, tables_of
-from app.composition.databases import is_postgres
-from app.postgres import handed_turns
 from app.settings import Settings
 
 NAME = "pomegranate"
@@ -42,7 +41,9 @@ KEPT = {"audit", "updates", "worker_turns", "media_viewers", "shop_changes", "sh
 
 def tables(url: str) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield each table that an installation has, with a row about the person."""
-    owners = [CHECKPOINTS, *TABLES, *tables_of(plugins_found()), *([handed_turns.TABLES] if is_postgres(url) else [])]
+    owners = [CHECKPOINTS, *TABLES, *tables_of(plugins_found())]
+    if url.startswith("postgresql"):
+        owners.append(import_module("app.plugins.postgres.handed_turns").TABLES)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
         for owner in owners:
             migrate(owner, empty)

@@ -15,7 +15,7 @@ from agents.memory import Memory, open_memory
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.checkpointer import Saver
 from agents.memory.connection import Tables, connect, migrate
-from agents.memory.history_blocks import BLOCK, HistoryBlocks
+from agents.memory.history_blocks import BLOCK
 from agents.memory.packing import Packing
 from tests.support.tiny_graph import THREAD, count, open_saver
 
@@ -65,6 +65,24 @@ async def test_a_block_is_stored_once_and_read_by_any_process(path: Path, saver:
         assert await texts(fresh) == await texts(saver) == told(HISTORY)
         await put(fresh, HISTORY)
     assert count(path, "blocks") == len(HISTORY) // BLOCK
+
+
+async def test_a_message_is_packed_once(saver: Saver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next checkpoints have its bytes as they are, and who reads them here gets the message itself."""
+    packed, dumps = list[object](), Packing.dumps_typed
+
+    def counted(packing: Packing, value: object) -> tuple[str, bytes]:
+        packed.extend(value if isinstance(value, list) else [])
+        return dumps(packing, value)
+
+    monkeypatch.setattr(Packing, "dumps_typed", counted)
+    for length in range(1, BLOCK):
+        await put(saver, HISTORY[:length])
+        assert packed == HISTORY[:length]
+        stored = await saver.aget_tuple(THREAD)
+        assert stored is not None
+        held = stored.checkpoint["channel_values"]["talks"]["supervisor"]["messages"]
+        assert [*map(id, held)] == [*map(id, HISTORY[:length])]
 
 
 async def test_people_who_are_set_aside_have_blocks_too(path: Path, saver: Saver) -> None:
@@ -123,13 +141,16 @@ async def test_a_block_that_is_gone_breaks_the_state(path: Path, saver: Saver) -
 async def test_a_file_of_an_older_version_is_read_and_goes_on(path: Path, has_blocks: bool) -> None:
     """Its checkpoints hold their whole history, or their own blocks; the next turn stores these once."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    checkpoint = holding(HISTORY)
-    packing = Packing()
-    kind, data, blocks = HistoryBlocks(packing).pack(checkpoint, packing)
+    checkpoint, packing, blocks = holding(HISTORY), Packing(), list[bytes]()
     if has_blocks:
-        data = ormsgpack.packb([*(block.packed for block in blocks), ormsgpack.unpackb(data)[-1]])
-    else:
-        kind, data = packing.dumps_typed(checkpoint)
+        starts = range(0, len(HISTORY) - len(HISTORY) % BLOCK, BLOCK)
+        packed = [packing.dumps_typed(HISTORY[start : start + BLOCK]) for start in starts]
+        blocks = [f"{kind}\0".encode() + data for kind, data in packed]
+        talk = {"messages": HISTORY[BLOCK * len(blocks) :], "blocks": [0, len(blocks)]}
+        checkpoint["channel_values"]["talks"]["supervisor"] = talk
+    kind, data = packing.dumps_typed(checkpoint)
+    if has_blocks:
+        kind, data = f"blocks {kind}", ormsgpack.packb([*blocks, data])
     row = ("t", "", checkpoint["id"], kind, data, "{}", "loop")
     async with connect(str(path), "NORMAL") as connection:
         await connection.read(lambda database: migrate(FORMER, database))

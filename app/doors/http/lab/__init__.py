@@ -1,1 +1,0 @@
-"""The lab at `/lab`: pages over the functions of `app.lab`, for keys with the scope `lab`."""

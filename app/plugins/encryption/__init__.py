@@ -1,0 +1,20 @@
+"""Encrypts the database file, where DATABASE_KEY is set (docs/operations.md)."""
+
+import typer
+
+from agents.memory.backend import Backend
+from agents.plugin import Plugin
+from app.plugins.encryption.commands import migrate, rekey
+from app.plugins.encryption.encrypted_file import EncryptedFile, EncryptionSettings
+
+
+def backend(settings: EncryptionSettings, url: str) -> Backend:
+    """Return what opens a file with the key, or a plain file where there is none."""
+    return EncryptedFile(url, settings.database_key)
+
+
+commands = typer.Typer()
+for command in (migrate, rekey):
+    commands.command()(command)
+
+plugin = Plugin(settings=EncryptionSettings, storage={"sqlite": backend}, command_line=commands)

@@ -1,0 +1,121 @@
+"""Cards of tools, edited with their effect at once: which requests find the tool, and which no longer do."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Literal
+
+from agents.errors import UsageError
+from agents.language.text.stems import stems
+from agents.language.tool_ranker.ranker import Card, ToolRanker
+from agents.toolkit.shelf import card_of
+from agents.toolkit.speaker import Speakers
+from app.assistant import Assistant
+from app.assistant.recording import Answered
+from app.plugins.lab.folder import LabFolder
+from app.presentation.tool_card import owned_tools, slots, text_faults
+from app.yaml_file import FilePart
+from prompts import card_file, read_card
+
+MOST_THREADS = 200
+"""Threads whose requests are looked at."""
+
+
+class CardQuery(FilePart):
+    """A request, and the tool that it is for."""
+
+    text: str
+    tool: str
+    origin: Literal["labelled", "recorded", "example"] = "labelled"
+
+
+class Queries(FilePart):
+    """The labelled requests of a team: a file of the lab's folder `queries`."""
+
+    queries: tuple[CardQuery, ...] = ()
+
+
+async def queries_of(assistant: Assistant, folder: LabFolder) -> list[CardQuery]:
+    """Return the labelled requests, the examples of all cards, and what was said in threads before a tool answered."""
+    queries = [query for labelled in folder.every("queries", Queries).values() for query in labelled.queries]
+    for name, owned in owned_tools(assistant.speakers).items():
+        phrases = (phrase for texts in card_of(owned[0][1]).examples.values() for phrase in texts)
+        queries += [CardQuery(text=phrase, tool=name, origin="example") for phrase in phrases if "{" not in phrase]
+    for info in (await assistant.threads())[:MOST_THREADS]:
+        for record in await assistant.records(info.thread):
+            called = next((step.tool for step in record.steps if isinstance(step, Answered) and step.ok), None)
+            if record.text and called:
+                queries.append(CardQuery(text=record.text, tool=called, origin="recorded"))
+    return list(dict.fromkeys(queries))
+
+
+def effect(
+    speakers: Speakers, name: str, lang: str, text: str, queries: Sequence[CardQuery]
+) -> dict[str, list[CardQuery]]:
+    """Return the requests that another text gains for a tool, loses and keeps, and those that it misses with either.
+
+    The first time it takes seconds.
+
+    Raises UsageError: there is no such tool, or the text is no card.
+    """
+    owned = owned_tools(speakers)
+    if name not in owned:
+        raise UsageError(f"there is no tool {name!r}")
+    if problems := text_faults(text, slots(owned[name])):
+        raise UsageError(problems[0])
+    cards = cards_of(speakers)
+    old_card = next(card for card in cards if card.name == name)
+    description, examples = read_card(text)
+    descriptions = {**old_card.descriptions, **({lang: description} if description else {})}
+    new_card = replace(old_card, descriptions=descriptions, examples={**old_card.examples, lang: examples})
+    before, after = finder(cards), finder([new_card if card is old_card else card for card in cards])
+    # What shares no word with the lines that changed finds what it found.
+    words = {word for line in {*old_card.texts()} ^ {*new_card.texts()} for word in stems(line, lang)}
+    near = [
+        query
+        for query in queries
+        if query.tool == name or before(query.text) == name or words.intersection(stems(query.text, lang))
+    ]
+    firsts = {query: (before(query.text), after(query.text)) for query in near}
+    return {
+        "gained": [query for query, (old, new) in firsts.items() if old != name == new],
+        "lost": [query for query, (old, new) in firsts.items() if old == name != new],
+        "kept": [query for query, (old, new) in firsts.items() if old == name == new],
+        "missed": [query for query, (old, new) in firsts.items() if query.tool == name and name not in (old, new)],
+    }
+
+
+def cards_of(speakers: Speakers) -> list[Card]:
+    """Return the card of every tool."""
+    return [card_of(tools[0][1]) for tools in owned_tools(speakers).values()]
+
+
+class _Deck(tuple[Card, ...]):
+    """Cards that serve as a key, though their texts are in dictionaries."""
+
+    def __hash__(self) -> int:
+        return hash(repr(tuple(self)))
+
+
+def finder(cards: Sequence[Card]) -> Callable[[str], str]:
+    """Return what tells which tool a text finds first."""
+    return _finder(_Deck(cards))
+
+
+# A ranker takes a second to train.
+@lru_cache(maxsize=4)
+def _finder(cards: _Deck) -> Callable[[str], str]:
+    ranker = ToolRanker(cards)
+    return cache(lambda text: ranker.rank(text, 1)[0].name)
+
+
+def draft_file(folder: LabFolder, name: str, lang: str) -> Path:
+    """Return where the draft of a card stands; nobody but the lab reads it."""
+    return folder.root / "cards" / lang / f"{name}.md"
+
+
+def card_text(folder: LabFolder, name: str, lang: str) -> str:
+    """Return the text of a card as it is edited: the draft, else what everybody has."""
+    files = [draft_file(folder, name, lang), card_file(name, lang)]
+    return next((path.read_text("utf-8") for path in files if path.is_file()), "")

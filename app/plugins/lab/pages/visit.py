@@ -1,0 +1,174 @@
+"""What the pages of the lab share: who visits, in which language, and how a page is drawn."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+from markupsafe import Markup
+from pydantic import BaseModel
+
+from app.assistant import Assistant
+from app.doors.http.exchange import Served, who
+from app.doors.http.page import guard
+from app.doors.http.page.conversation import Conversation
+from app.doors.http.page.guard import accepted_language, user_of
+from app.doors.http.page.markup import drawn, make_templates
+from app.doors.http.page.router import VERSION, static_file, version_of
+from app.doors.visit import FAULTS
+from app.plugins.lab.agents import Workshop
+from app.plugins.lab.desk import Desk
+from app.plugins.lab.folder import Kind, LabFolder, lab_folder
+from app.plugins.lab.forms import form_data
+from app.plugins.lab.kinds import KINDS
+from app.plugins.lab.live import OpenTalks, Works
+from app.security.api_keys import Key
+from app.security.audit import Action, deed
+from app.settings import Settings
+from prompts import FALLBACK, languages, sentence, table
+
+PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
+"""The parts of the lab, as they stand in the navigation."""
+PHRASES = "lab/phrases"
+MOST_FIELDS = 4_000
+"""Fields of a form: a case of some hundred turns has seven for each."""
+TEMPLATES = make_templates(Path(__file__).parent / "templates")
+FILES = Path(__file__).parent / "static"
+LAB_VERSION = version_of(FILES)
+
+
+def text(key: str, lang: str, /, **facts: object) -> str:
+    """Return a sentence of the lab, or of the page, in a language."""
+    own = table(PHRASES, FALLBACK)
+    return sentence(PHRASES if key.partition(".")[0] in own else "page", key, lang, **facts)
+
+
+class Benches(NamedTuple):
+    """What goes on in the lab in this process."""
+
+    works: Works[Response]
+    trials: OpenTalks[Conversation]
+    desks: OpenTalks[Desk]
+
+
+@dataclass(frozen=True)
+class LabVisit:
+    """One request of somebody in the lab."""
+
+    visitor: Key
+    assistant: Assistant
+    settings: Settings
+    benches: Benches
+    lang: str
+
+    @property
+    def folder(self) -> LabFolder:
+        """The lab's files."""
+        return lab_folder()
+
+    @property
+    def workshop(self) -> Workshop:
+        """The agents of whoever visits."""
+        return Workshop(self.folder, self.visitor.holder)
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of all tools."""
+        return sorted({tool.name for speaker in self.assistant.speakers for tool in speaker.tools})
+
+    def files(self, kind: Kind) -> Mapping[str, BaseModel]:
+        """Return the files of a kind by their names."""
+        return self.folder.every(kind, KINDS[kind])
+
+    def deed(self, what: Action, thread: str = "", about: str = "") -> AbstractAsyncContextManager[None]:
+        """Write down what the visitor does that others notice."""
+        return deed(self.assistant.services, who(self.visitor), what, thread, about)
+
+    def draw(self, name: str, /, **values: object) -> Markup:
+        """Return a template of the lab as HTML."""
+
+        def own_text(key: str, **facts: object) -> str:
+            return text(key, self.lang, **facts)
+
+        return drawn(TEMPLATES, name, self.lang, own_text, visit=self, **values)
+
+    def page(self, part: str, /, **values: object) -> str:
+        """Return a whole page of the lab."""
+        frame = {"part": part.partition("/")[0], "parts": PARTS, "name": self.visitor.name, "version": VERSION}
+        frame["lab_version"] = LAB_VERSION
+        return self.draw(part.replace("/", "_"), **frame, languages=languages(), **values)
+
+
+async def _visit(
+    request: Request, visitor: Annotated[Key, Depends(guard.visiting("lab"))], assistant: Served
+) -> LabVisit:
+    preferred = (await assistant.preferences(user_of(visitor))).lang
+    lang = preferred or accepted_language(request)
+    return LabVisit(visitor, assistant, assistant.services.get(Settings), request.app.state.lab, lang)
+
+
+async def _nested(request: Request) -> Mapping[str, Any]:
+    async with request.form(max_fields=MOST_FIELDS) as sent:
+        # The page gives each form an `id`, which the lab does not need.
+        return form_data([(name, text) for name, text in sent.multi_items() if isinstance(text, str) and name != "id"])
+
+
+Visiting = Annotated[LabVisit, Depends(_visit)]
+Text = Annotated[str, Form()]
+Number = Annotated[int, Form(ge=0)]
+Nested = Annotated[Mapping[str, Any], Depends(_nested)]
+"""The fields of a form as nested data, which nobody has checked yet."""
+FileName = Annotated[str, Query(max_length=61)]
+
+
+class LabRoute(guard.PageRoute):
+    """A path of the lab; what a person there can put right is told in its own words."""
+
+    own_words = FAULTS
+
+
+def new_router() -> APIRouter:
+    """Return a router for pages of the lab."""
+    return guard.new_router(LabRoute)
+
+
+def led_to(address: str) -> Response:
+    """Return what leads the browser to another page of the lab."""
+    return Response(status_code=204, headers={"HX-Redirect": address})
+
+
+def as_file(text: str, name: str) -> Response:
+    """Return a text as a file to be kept; its name has `_` for `-`, as a module of tests has."""
+    headers = {"Content-Disposition": f'attachment; filename="{name.replace("-", "_")}"'}
+    return PlainTextResponse(text, headers=headers)
+
+
+router = new_router()
+
+
+@router.get("/lab")
+@router.get("/lab/agents")
+@router.get("/lab/desk")
+@router.get("/lab/mocks")
+@router.get("/lab/runs")
+def part(visit: Visiting, request: Request) -> str:
+    """Show the first page, or a part of the lab: a list of what there is, and how to begin something new."""
+    return visit.page(request.url.path.removeprefix("/lab").strip("/") or "home")
+
+
+@router.get("/lab/static/{name}")
+async def static(name: str) -> Response:
+    """Return a file of the lab's pages."""
+    return static_file(FILES, name)
+
+
+@router.post("/lab/delete")
+async def delete(visit: Visiting, kind: Annotated[Kind, Form()], name: Text) -> Response:
+    """Delete a file of the lab's folder."""
+    visit.folder.delete(kind, name)
+    if kind == "desk":
+        await visit.benches.desks.close(name)
+    return led_to(f"/lab/{kind if kind in PARTS else 'runs'}")

@@ -1,0 +1,116 @@
+"""A thread under the lamp: what was said, who decided what and why, what tools did, and the same with another model."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from agents.errors import UsageError
+from agents.memory.feedback import Rating
+from agents.memory.inbox import TranscriptLine
+from app.assistant import Assistant
+from app.assistant.recording import Decided, Record, Step, line_of
+from app.composition import discover_checked
+from app.mocks import recorded_mocks
+from app.plugins.lab.cases import case_of
+from app.plugins.lab.folder import lab_folder, named_after
+from app.plugins.lab.played_turn import PlayedTurn, play
+from app.plugins.lab.turn_notes import TurnNote, notes_of
+from app.plugins.lab.variants import LabVariant, staged_as
+from app.presentation.texts import Reference, references, say
+from app.settings import Settings
+from prompts import FALLBACK
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnView:
+    """One turn of a thread, with all that is recorded of it."""
+
+    number: int
+    """As the transcript counts; 0 for a message without an answer."""
+    text: str | None
+    answers: Sequence[TranscriptLine]
+    record: Record
+    is_kept: bool
+    """Whether the state at its end is stored, so that one can go back to it."""
+    id: str = ""
+    """Of its message."""
+    note: TurnNote = field(default_factory=TurnNote)
+    ratings: Sequence[Rating] = ()
+    """What users think of it."""
+
+    @property
+    def steps(self) -> list[tuple[str, Step]]:
+        """The steps that have a line in a trace, and every decision, each with its line."""
+        lines = []
+        for step in self.record.steps:
+            line = line_of(step)
+            if line is None and isinstance(step, Decided):
+                line = f"{step.observer} ({step.by}): {step.verdict}"
+            lines += [(line, step)] if line else []
+        return lines
+
+    @property
+    def decisions(self) -> list[Decided]:
+        """Who decided on the conversation's holder, and why."""
+        return [step for step in self.record.steps if isinstance(step, Decided)]
+
+    @property
+    def sources(self) -> list[Reference]:
+        """What the answers cite, each once."""
+        return references([citation for line in self.answers for citation in line.metadata.get("citations", [])])
+
+    def plain(self) -> dict[str, Any]:
+        """Return the turn as plain data."""
+        read = {"sources": [vars(source) for source in self.sources], "trace": [line for line, _ in self.steps]}
+        facts = {"record": self.record.model_dump(), "note": self.note.model_dump()}
+        return {**asdict(self), **facts, "ratings": [rating._asdict() for rating in self.ratings], **read}
+
+
+async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[TurnView]]:
+    """Return the state of a thread now, and its turns. Raises UsageError: there is no such thread."""
+    rows = await assistant.memory.transcript.records(thread)
+    lines, state = await assistant.history(thread), await assistant.state(thread)
+    if state is None and not lines:
+        raise UsageError(say("no_thread", FALLBACK, thread=repr(thread)))
+    kept, records = await assistant.kept_turns(thread), await assistant.records(thread)
+    notes, ratings = await notes_of(assistant.memory.store, thread), await assistant.memory.feedback.of(thread)
+    turns = []
+    for (id, text, _), record in zip(rows, records, strict=True):
+        own = [line for line in lines if line.message_id == id]
+        number = max((line.turn for line in own), default=0)
+        answers = [line for line in own if line.role == "assistant"]
+        seen = TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept)
+        rated = [rating for rating in ratings if rating.message_id == id]
+        turns.append(replace(seen, id=id, note=notes.get(id, TurnNote()), ratings=rated))
+    return state or {}, turns
+
+
+async def replay(settings: Settings, records: Sequence[Record], variant: LabVariant) -> list[tuple[Record, PlayedTurn]]:
+    """Say the same anew to another model, with other parameters or prompts, on an empty database: then and now.
+
+    Tools that tell of the world outside answer as they did then, to calls with the same arguments; others fail.
+
+    Raises:
+        ConfigError: the model is wrong.
+        UsageError: nothing was said.
+    """
+    if not records:
+        raise UsageError("nothing of this thread was recorded")
+    mocks = recorded_mocks(records, discover_checked(settings)[0])
+    async with staged_as(settings, variant.model_copy(update={"mocks": (*variant.mocks, *mocks)})) as assistant:
+        played = [await play(assistant, record.text, lang=record.lang or None) for record in records]
+    return [*zip(records, played, strict=True)]
+
+
+def keep_case(settings: Settings, records: Sequence[Record], thread: str) -> str:
+    """Keep a thread as a case, and return its name. Raises UsageError: nothing of it can be played again."""
+    case = case_of(records, discover_checked(settings)[0], f"Thread {thread}")
+    return lab_folder().add("cases", named_after(thread), case)
+
+
+def keep_mocks(settings: Settings, records: Sequence[Record], tools: Sequence[str]) -> list[str]:
+    """Keep the answers of tools, all or these, as mocks; return the files. Raises UsageError: none has answered."""
+    mocks = recorded_mocks(records, discover_checked(settings)[0], volatile_alone=False)
+    if not (chosen := [mock for mock in mocks if not tools or mock.tool in tools]):
+        raise UsageError("no tool has answered there")
+    return [lab_folder().add("mocks", named_after(mock.tool), mock) for mock in chosen]

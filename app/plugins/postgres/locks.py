@@ -1,0 +1,202 @@
+"""The locks of threads in PostgreSQL, and the lease under which this process holds them."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import psycopg
+
+from agents.errors import DatabaseError
+from agents.memory.locks import FIRST_WAIT, LONGEST_WAIT, ThreadLocks, number_of
+from app.plugins.postgres.session import BROKEN, Lease, patiently, reason
+from app.process.tasks import TaskSet, cancel
+
+BEAT = 1.0
+"""Seconds between two signs of life of the connection that holds the locks."""
+SILENCE = 5
+"""Looks, a `BEAT` apart, after which a server that has not answered counts as lost."""
+FROZEN = 15.0
+"""Seconds without a sign of life after which a process loses its locks to one that waits for them."""
+LOCK = "SELECT pg_try_advisory_lock(%s)"
+UNLOCK = "SELECT pg_advisory_unlock(%s)"
+HOLDER = """
+SELECT pid, application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE application_name LIKE 'dialogs %%' AND locktype = 'advisory' AND granted AND objsubid = 1
+AND classid::bigint << 32 | objid::bigint = %s
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND clock_timestamp() - state_change > %s * interval '1 second'
+"""
+# The locks come last: as long as they are held, what the frozen process may still have sent is no second writer.
+END_WRITERS = """
+SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE application_name = %s AND pid <> %s
+"""
+END_HOLDER = "SELECT pg_terminate_backend(%s, 1000)"
+
+
+@dataclass(eq=False)
+class Hold:
+    """The lock of a thread, as long as its block runs."""
+
+    lease: Lease
+    is_over: bool = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether somebody else may have the thread before the block has ended."""
+        return self.lease.is_lost and not self.is_over
+
+
+_HOLD: ContextVar[Hold | None] = ContextVar("hold", default=None)
+
+
+def present_hold() -> Hold | None:
+    """Return the lock under which the present task works."""
+    return _HOLD.get()
+
+
+class _Holder:
+    """The connection that holds the locks of this process under one lease."""
+
+    def __init__(self, connection: psycopg.AsyncConnection) -> None:
+        self.connection = connection
+        self.lease = Lease(connection.info.backend_pid)
+        self._answers = 0
+        """How often the server has answered."""
+        self._tasks = [asyncio.create_task(work) for work in (self._beat(), self._watch())]
+
+    async def does(self, sql: str, key: int) -> bool:
+        """Do something with a lock; return whether it was done."""
+        row = await (await self.connection.execute(sql.encode(), (key,))).fetchone()
+        self._answers += 1
+        return bool(row and row[0])
+
+    async def _beat(self) -> None:
+        """Give signs of life until the connection is lost."""
+        with suppress(psycopg.Error):
+            while not self.lease.is_lost:
+                await self.connection.execute("SELECT 1")
+                self._answers += 1
+                await asyncio.sleep(BEAT)
+        self.lease.is_lost = True
+
+    async def _watch(self) -> None:
+        """Count the connection as lost when the server is silent.
+
+        A process with too much to do hears late what the server has said in time, and a sign of life waits behind the
+        locks that are asked for. So silence is counted in looks, and every answer ends it.
+        """
+        silent_looks = 0
+        while silent_looks < SILENCE:
+            answers = self._answers
+            await asyncio.sleep(BEAT)
+            silent_looks = silent_looks + 1 if self._answers == answers else 0
+        self.lease.is_lost = True
+
+    async def close(self) -> None:
+        """Free all locks."""
+        self.lease.is_lost = True
+        await cancel(self._tasks)
+        await self.connection.close()
+
+
+class AdvisoryLocks(ThreadLocks):
+    """Let one turn of a thread run at a time, on all machines; the server frees what a lost process held.
+
+    `place` names the tables that the locks belong to: other ones in the same database have locks of their own.
+    """
+
+    def __init__(self, conninfo: str, place: str) -> None:
+        super().__init__(None)
+        self._conninfo, self._place = conninfo, place
+        self._holder: _Holder | None = None
+        self._opening = asyncio.Lock()
+        self._tasks = TaskSet()
+
+    @asynccontextmanager
+    async def hold(self, thread: str) -> AsyncIterator[None]:
+        """See `ThreadLocks`. Raises DatabaseError when the server cannot be reached, or an outer lock is lost."""
+        async with super().hold(thread):
+            key, outer = number_of(f"{self._place}\0{thread}"), _HOLD.get()
+            holder = await self._locked(key)
+            hold = Hold(holder.lease)
+            try:
+                if outer and not outer.is_over:
+                    if outer.lease is not holder.lease:
+                        raise DatabaseError("the lock of the thread was lost")
+                else:
+                    _HOLD.set(hold)
+                yield
+            finally:
+                hold.is_over = True
+                await asyncio.shield(self._tasks.start(self._unlock(holder, key)))
+
+    def lose(self) -> None:
+        """End the present lease, from any thread: where one connection was lost the others may be lost as well."""
+        if self._holder:
+            self._holder.lease.is_lost = True
+
+    async def close(self) -> None:
+        """Free all locks."""
+        await self._tasks.close()
+        if self._holder:
+            await self._holder.close()
+
+    async def _locked(self, key: int) -> _Holder:
+        """Wait for a lock; return who holds it."""
+        wait, looked = FIRST_WAIT, time.monotonic()
+        while True:
+            try:
+                holder = await self._connected()
+            except BROKEN as fault:
+                raise DatabaseError(reason(fault)) from fault
+            try:
+                if await self._tried(holder, key):
+                    return holder
+                if time.monotonic() - looked > BEAT:
+                    looked = time.monotonic()
+                    await self._end_frozen(holder, key)
+            except BROKEN:
+                # Its server has started again, perhaps long ago: the next connection will tell.
+                holder.lease.is_lost = True
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    async def _tried(self, holder: _Holder, key: int) -> bool:
+        """Try to lock; whoever is cancelled meanwhile does not keep the lock."""
+        attempt = self._tasks.start(holder.does(LOCK, key))
+        try:
+            return await asyncio.shield(attempt)
+        except asyncio.CancelledError:
+            attempt.add_done_callback(lambda _: self._tasks.start(self._unlock(holder, key)) and None)
+            raise
+
+    async def _unlock(self, holder: _Holder, key: int) -> bool:
+        # What is lost is free.
+        with suppress(psycopg.Error):
+            return await holder.does(UNLOCK, key)
+        return False
+
+    async def _end_frozen(self, holder: _Holder, key: int) -> None:
+        """End the connections of a process that holds a lock and gives no sign of life."""
+        frozen = await (await holder.connection.execute(HOLDER, (key, FROZEN))).fetchone()
+        if frozen:
+            pid, process = frozen
+            ended = await (await holder.connection.execute(END_WRITERS, (process, pid))).fetchall()
+            if all(is_over for (is_over,) in ended):
+                await holder.connection.execute(END_HOLDER, (pid,))
+
+    async def _connected(self) -> _Holder:
+        async with self._opening:
+            if self._holder and self._holder.lease.is_lost:
+                await self._holder.close()
+                self._holder = None
+            if self._holder is None:
+                self._holder = _Holder(await self._connect())
+            return self._holder
+
+    @patiently
+    async def _connect(self) -> psycopg.AsyncConnection:
+        return await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True)

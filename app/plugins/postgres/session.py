@@ -1,0 +1,203 @@
+"""A session with PostgreSQL that works like one with SQLite, and the lease that says whether it may still write."""
+
+from collections.abc import Callable, Iterable
+
+import psycopg
+from psycopg import RawCursor
+from psycopg.abc import Buffer
+from psycopg.adapt import Dumper
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import TupleRow
+from psycopg.types.string import StrDumperUnknown
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_exponential
+
+from agents.memory.connection import BUSY_MS, Session, Values
+from app.plugins.postgres.dialect import Statement, translated
+
+FROZEN_MS = 15_000
+"""How long a transaction may stand still in which its process does nothing, before the server ends it."""
+PATIENCE = 10.0
+"""Seconds for which a database that starts again is waited for."""
+# Another machine that vanished is noticed after seconds, not after two hours.
+NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2}
+NETWORK |= {"tcp_user_timeout": 15_000}
+SETTINGS = f"""
+SET timezone = 'UTC'; SET lock_timeout = {BUSY_MS}; SET idle_in_transaction_session_timeout = {FROZEN_MS};
+"""
+IMMEDIATE = "BEGIN IMMEDIATE"
+BROKEN = (psycopg.OperationalError, psycopg.InternalError)
+"""What a lost connection raises: the second where it dies amid a query, whose answer then has no end."""
+
+
+class Lost(psycopg.OperationalError):
+    """The connection was lost, and with it a transaction or the lock of a thread."""
+
+
+def reason(fault: Exception) -> str:
+    """Return why the server refused something, on a line; what it quotes of a row behind that is left out."""
+    primary = fault.diag.message_primary if isinstance(fault, psycopg.Error) else None
+    return primary or " ".join(str(fault).split()) or type(fault).__name__
+
+
+class Lease:
+    """The time for which this process holds locks of threads: it ends when one of its connections is lost.
+
+    Who has taken a lock within a lease writes nothing after its end: somebody else may have the thread by then.
+    `backend` is the number of the server's process that holds the locks.
+    """
+
+    def __init__(self, backend: int) -> None:
+        self.backend = backend
+        self.is_lost = False
+
+
+class LooseNumber(Dumper):
+    """Sends a number without a type, so that it can be compared with a text, as in SQLite; a truth value is 0 or 1."""
+
+    oid = 0
+
+    def dump(self, obj: int) -> Buffer:
+        """Return the digits of a number."""
+        return str(int(obj)).encode()
+
+
+class Rows(RawCursor[TupleRow]):
+    """A cursor that takes a statement without rows for one with none, as SQLite does."""
+
+    def fetchone(self) -> TupleRow | None:
+        """Return the next row, or None."""
+        return super().fetchone() if self.description else None
+
+    def fetchall(self) -> list[TupleRow]:
+        """Return the rows that are left."""
+        return super().fetchall() if self.description else []
+
+
+def conninfo_of(url: str, process: str) -> str:
+    """Return how to connect to a database; `process` is what the server calls the session."""
+    return make_conninfo(url, client_encoding="utf8", application_name=process, **NETWORK)
+
+
+patiently = retry(
+    retry=retry_if_exception_type(BROKEN),
+    wait=wait_exponential(0.05, max=1),
+    stop=stop_after_delay(PATIENCE),
+    reraise=True,
+)
+
+
+class PostgresSession(Session):
+    """One connection, opened by its first use and anew after it was lost; used in one thread.
+
+    What writes takes the lock `writers` first, unless it is `parallel`: statements that look first and then write were
+    written for a database with one writer at a time. `lost` is told when the connection is lost.
+    """
+
+    def __init__(self, conninfo: str, writers: int, lost: Callable[[], None], *, parallel: bool) -> None:
+        self._conninfo, self._lost, self._parallel = conninfo, lost, parallel
+        self._begin = "BEGIN" if parallel else f"BEGIN; SELECT pg_advisory_xact_lock({writers})"
+        self._connection: psycopg.Connection[TupleRow] | None = None
+        self._begun = False
+        self.lease: Lease | None = None
+        """The lease under which the present work is done; None for work that needs no lock of a thread."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """See `Session`; a transaction that was lost is there until it is undone."""
+        return self._begun
+
+    def execute(self, sql: str, values: Values = (), /) -> Rows:
+        """See `Session`."""
+        if sql == IMMEDIATE:
+            return self._started()
+        if sql == "COMMIT":
+            return self._committed()
+        statement = translated(sql)
+        return self._run(statement, lambda rows: rows.execute(statement.sql, statement.values(values)))
+
+    def executemany(self, sql: str, rows: Iterable[Values], /) -> Rows:
+        """See `Session`."""
+        statement = translated(sql)
+        ordered = [statement.values(row) for row in rows]
+        return self._run(statement, lambda rows: rows.executemany(statement.sql, ordered))
+
+    def executescript(self, script: str, /) -> None:
+        """See `Session`; a script that begins a transaction leaves it open."""
+        if script.startswith(IMMEDIATE):
+            self._started()
+            script = script.removeprefix(IMMEDIATE).removeprefix(";")
+        self._do(lambda rows: rows.execute(translated(script).sql))
+
+    def rollback(self) -> None:
+        """See `Session`."""
+        self._begun = False
+        if self._connection and not self._connection.closed:
+            self._connection.rollback()
+
+    def close(self) -> None:
+        """See `Session`."""
+        if self._connection:
+            self._connection.close()
+
+    def _run(self, statement: Statement, work: Callable[[Rows], object]) -> Rows:
+        if self._begun or not statement.writes:
+            return self._do(work)
+        self._started()
+        try:
+            rows = self._do(work)
+            self._committed()
+        except BaseException:
+            self.rollback()
+            raise
+        return rows
+
+    def _started(self) -> Rows:
+        if self._begun:
+            raise psycopg.ProgrammingError("a transaction is begun already")
+        # Another process may have the thread's lock before this one notices that its own is lost.
+        fence = f"; SELECT 1 / count(*) FROM pg_stat_get_activity({self.lease.backend})" if self.lease else ""
+        try:
+            rows = self._do(lambda rows: rows.execute(f"{self._begin}{fence}".encode()))
+        except psycopg.errors.DivisionByZero:
+            self.rollback()
+            self._lost()
+            raise Lost("the lock of the thread was lost") from None
+        except BaseException:
+            self.rollback()
+            raise
+        self._begun = True
+        return rows
+
+    def _committed(self) -> Rows:
+        rows = self._do(lambda rows: rows.execute(b"COMMIT"))
+        if rows.statusmessage != "COMMIT":
+            raise psycopg.ProgrammingError("a statement of the transaction had failed")
+        self._begun = False
+        return rows
+
+    def _do(self, work: Callable[[Rows], object]) -> Rows:
+        connection = self._opened()
+        rows = Rows(connection)
+        try:
+            work(rows)
+        except psycopg.Error as fault:
+            if connection.closed:
+                self._lost()
+            raise type(fault)(reason(fault)) from fault
+        return rows
+
+    def _opened(self) -> psycopg.Connection[TupleRow]:
+        if self._connection is None or self._connection.closed:
+            if self._begun:
+                raise Lost("the connection was lost in a transaction")
+            self._connection = self._connect()
+        return self._connection
+
+    @patiently
+    def _connect(self) -> psycopg.Connection[TupleRow]:
+        connection = psycopg.connect(self._conninfo, autocommit=True)
+        connection.adapters.register_dumper(str, StrDumperUnknown)
+        for kind in (int, bool):
+            connection.adapters.register_dumper(kind, LooseNumber)
+        connection.execute(SETTINGS + ("SET synchronous_commit = off" if self._parallel else ""))
+        return connection

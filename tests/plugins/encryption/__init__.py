@@ -1,0 +1,1 @@
+"""The key of the database file."""

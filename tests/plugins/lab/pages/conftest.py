@@ -1,0 +1,57 @@
+"""A server with the lab, keys for it, and a conversation to look at."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.assistant import Assistant, Turn
+from app.composition import open_assistant
+from app.settings import Settings
+from tests.support.http_door import SHOP, served
+
+LAB, OTHER_LAB = "l" * 20, "m" * 20
+KEYS = f"tutor:lab:{LAB}, mate:lab:{OTHER_LAB}, shop:talk:{SHOP}"
+BY_PAGE = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Return settings with a database and a lab of their own, and the model that needs no key."""
+    monkeypatch.setenv("LAB_FOLDER", str(tmp_path / "lab"))
+    own = {"database_url": f"sqlite:///{tmp_path}/http.db"}
+    return Settings(_env_file=None).model_copy(update=own)
+
+
+@pytest.fixture
+async def assistant(settings: Settings) -> AsyncIterator[Assistant]:
+    """Open the application; somebody has talked already."""
+    async with open_assistant(settings) as opened:
+        for text in ("add <b>milk</b> to my list", "what is on my list?"):
+            async for _ in opened.play(Turn(thread="shop:ann", text=text, user="ann")):
+                pass
+        yield opened
+
+
+@asynccontextmanager
+async def visiting(assistant: Assistant, settings: Settings, key: str) -> AsyncIterator[httpx.AsyncClient]:
+    """Visit a server with keys, signed in with one of them."""
+    async with (
+        served(assistant, KEYS, settings=settings) as url,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as visitor,
+    ):
+        if key:
+            assert (await visitor.post("/sign-in", data={"key": key})).status_code == 204
+        yield visitor
+
+
+@pytest.fixture
+async def lab(assistant: Assistant, settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """Visit the lab without keys, as on a developer's own machine."""
+    async with (
+        served(assistant, settings=settings) as url,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as visitor,
+    ):
+        yield visitor

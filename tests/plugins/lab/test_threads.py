@@ -1,0 +1,122 @@
+"""A thread in the lab: decisions with their reasons, a test of it, and the same with another model."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agents.errors import UsageError
+from agents.memory.inbox import TranscriptLine
+from agents.state.citations import Citation
+from app.assistant import Turn
+from app.assistant.recording import Decided, Record
+from app.cli import command_line
+from app.composition import open_assistant
+from app.plugins.lab.threads import TurnView, replay, view
+from app.plugins.lab.variants import LabVariant
+from app.replay.trace_test import test_of as exported_test
+from app.settings import Settings
+
+pytestmark = pytest.mark.needs("planner")
+SAID = ("add milk to my list", "what is on my list?", "thanks")
+
+
+async def talk(settings: Settings) -> None:
+    """Hold a conversation."""
+    async with open_assistant(settings) as assistant:
+        for text in SAID:
+            async for _ in assistant.play(Turn(thread="ann", text=text)):
+                pass
+
+
+async def test_a_thread_shows_who_decided_and_why(settings: Settings) -> None:
+    """Each turn has what was said, the decisions with their reasons, the calls of tools, and whether it is kept."""
+    await talk(settings)
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        _, (first, second, _) = await view(assistant, "ann")
+        source, remark = await exported_test(assistant, "ann", "en")
+        earlier = await assistant.state_after("ann", 1)
+        with pytest.raises(UsageError):
+            await view(assistant, "nobody")
+
+    assert (first.number, first.text, first.is_kept) == (1, SAID[0], True)
+    assert [(each.verdict, each.by) for each in second.decisions] == [("stay", "free")]
+    assert second.decisions[0].reason
+    assert any("planner.add_todos(items=['milk'])" in line for line, _ in first.steps)
+    assert "milk" in first.answers[-1].text
+    assert (earlier or {})["turn"] == 1
+    assert "async def test_conversation" in source
+    assert remark == ""
+
+
+async def test_a_replay_tells_what_differs(settings: Settings) -> None:
+    """The same model leads to the same trace; another prompt of a model that obeys none changes nothing either."""
+    await talk(settings)
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        records = await assistant.records("ann")
+    again = await replay(settings, records, LabVariant(prompts={"planner": "You keep lists."}))
+    assert [then.trace != now.comparable for then, now in again] == [False, False, False]
+    other = await replay(settings, [Record(text="add tea to my list", lang="en"), *records[1:]], LabVariant())
+    assert [then.trace != now.comparable for then, now in other] == [True, True, False]
+    with pytest.raises(UsageError, match="there is no dialog"):
+        await replay(settings, records, LabVariant(prompts={"nobody": "x"}))
+
+
+def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """`lab thread` prints the calls, `lab replay` ends with 0 where nothing differs; no thread is a fault."""
+    assert command_line.main(["ask", SAID[0], "--thread", "ann"]) == 0
+    capsys.readouterr()
+    assert command_line.main(["lab", "thread", "--thread", "ann", "--json"]) == 0
+    [turn] = json.loads(capsys.readouterr().out)["turns"]
+    assert "add_todos" in [step["tool"] for step in turn["record"]["steps"] if step["kind"] == "tool"]
+    assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "1"]) == 0
+    assert "turn       1" in capsys.readouterr().out
+    assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "9"]) == 2
+    assert command_line.main(["lab", "replay", "--thread", "ann"]) == 0
+    assert "planner.add_todos" in capsys.readouterr().out
+    assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
+    assert command_line.main(["lab", "replay", "--thread", "ann", "--temperature", "hot"]) == 2
+
+
+def test_the_commands_find_and_note(settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`lab note` labels a turn, `lab find` finds the thread by it, `lab table` hands cases out and takes them."""
+    for thread in ("ann", "bob"):
+        assert command_line.main(["ask", SAID[0], "--thread", thread]) == 0
+    assert command_line.main(["lab", "note", "odd", "--thread", "ann", "--turn", "1", "--label", "Tone"]) == 0
+    assert command_line.main(["lab", "note", "--thread", "ann", "--turn", "7"]) == 2
+    capsys.readouterr()
+    assert command_line.main(["lab", "find", "--label", "tone", "--tool", "add_todos"]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["ann", "ann"]
+    assert command_line.main(["lab", "find", "--words", "MILK", "--json"]) == 0
+    assert [each["thread"] for each in json.loads(capsys.readouterr().out)] == ["bob", "ann"]
+    assert command_line.main(["lab", "find", "--verdict", "maybe"]) == 2
+    assert command_line.main(["lab", "thread", "--thread", "ann"]) == 0
+    assert "# Tone odd" in capsys.readouterr().out
+    file = tmp_path / "cases.csv"
+    file.write_text("case,message,says\nlist,what is on my list?,milk\n", "utf-8")
+    assert command_line.main(["lab", "table", str(file)]) == 0
+    capsys.readouterr()
+    assert command_line.main(["lab", "table"]) == 0
+    table = capsys.readouterr().out
+    assert "list,,,,what is on my list?,milk" in table
+    file.write_text(table.replace("milk", "tea"), "utf-8")
+    assert command_line.main(["lab", "table", str(file)]) == 2
+    assert command_line.main(["lab", "table", str(file), "--replace"]) == 0
+
+
+def test_a_turn_has_its_sources() -> None:
+    """What the answers of a turn cite stands with it, each source once."""
+    cited = [Citation(title="The guide", url="guide.md", number=0, start=start, end=start + 3) for start in (3, 11)]
+    line = TranscriptLine("assistant", "research", "So [1] and [1].", 1, "m", 0, {"citations": cited})
+    turn = TurnView(number=1, text="why?", answers=[line], record=Record(), is_kept=False)
+    assert [(source.number, source.title) for source in turn.sources] == [(1, "The guide")]
+    assert turn.plain()["sources"][0]["place"] == "guide.md"
+
+
+def test_an_old_record_is_still_read() -> None:
+    """A decision that was recorded as a line keeps its line; a new one gives the same line."""
+    old = {"kind": "line", "line": "supervisor (observer): switch -> planner"}
+    record = Record.model_validate({"status": "done", "steps": [old]})
+    decided = Decided("supervisor", "switch", "planner", "asks for a list", "observer")
+    assert record.trace == Record(steps=[decided]).trace
+    assert Record(steps=[Decided("finished", "stay", None, "", "observer")]).trace == ""

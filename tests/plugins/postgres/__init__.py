@@ -1,0 +1,1 @@
+"""PostgreSQL in place of a file, and workers who play the turns of doors."""

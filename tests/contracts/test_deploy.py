@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from app.cli import command_line
-from app.doors.visit import USAGE
+from app.process.exit_codes import TERMINATED, USAGE
 from tests.support.places import ROOT
 
 
@@ -133,7 +133,7 @@ def test_the_unit_runs_a_command_there_is(name: str) -> None:
     assert (python, module, app) == (f"{service['WorkingDirectory']}/.venv/bin/python", "-m", "app")
     assert command in commands()
     assert "0.0.0.0" not in options
-    assert int(service["SuccessExitStatus"]) == command_line.TERMINATED
+    assert int(service["SuccessExitStatus"]) == TERMINATED
     assert int(service["RestartPreventExitStatus"]) == USAGE
     assert service["User"] != "root"
     assert service["NoNewPrivileges"] == service["PrivateTmp"] == service["ProtectHome"] == "true"

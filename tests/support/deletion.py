@@ -4,6 +4,8 @@ In each copy `check` must be clean, `ask` must answer, no file of the product ma
 quick tests must pass. What stands behind the name goes to pytest: `… player tests/doors`.
 """
 
+import atexit
+import compileall
 import io
 import json
 import os
@@ -15,6 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,7 +30,6 @@ from app.extensions import shipped
 from app.settings import Settings
 from dialogs import Dialog
 from tests.support.checkout import check_out
-from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
 FOLDERS = (
@@ -37,8 +39,8 @@ FOLDERS = (
 PRODUCT = ("agents", "app", "dialogs", "observers", "prompts")
 HERE = "--here"
 """As the name: look at the copy in which the process runs."""
-# The process has started the application already.
-COLLECTING = ("--collect-only", "-qs", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+# Nothing is run, so that nothing has to be said of an assertion that fails.
+COLLECTING = ("--collect-only", "-qs", "--assert=plain", "-p", "no:cacheprovider")
 GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
 
 
@@ -47,15 +49,22 @@ def deletable() -> list[str]:
     return [*shipped("dialogs"), *shipped("plugins")]
 
 
+@cache
+def _compiled() -> Path:
+    """Return a checkout whose Python files are compiled, for as long as this process lives."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    check_out(folder)
+    compileall.compile_dir(folder, quiet=1)
+    return folder
+
+
 def copy_without(name: str, folder: Path) -> None:
     """Copy every tracked file into a folder, but for a dialog or a plug-in, its prompts and its tests.
 
-    What Python has compiled of the files here is copied, too: each copy would compile everything anew.
+    What is compiled of the files is copied, too: each copy would compile everything anew.
     """
-    check_out(folder)
-    for compiled in [compiled for place in (*PRODUCT, "tests") for compiled in (ROOT / place).rglob("__pycache__")]:
-        if (folder / compiled.relative_to(ROOT)).parent.is_dir():
-            shutil.copytree(compiled, folder / compiled.relative_to(ROOT))
+    shutil.copytree(_compiled(), folder, dirs_exist_ok=True)
     for place in [place for pattern in FOLDERS for place in folder.glob(pattern.format(name=name))]:
         shutil.rmtree(place) if place.is_dir() else place.unlink()
 
@@ -78,7 +87,7 @@ def look_at(folder: Path) -> Look:
     """Return what a copy shows, on a database of its own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"DATABASE_URL": f"sqlite:///{folder}/try.db", "LLM_MODEL": "local:rules"}
-    done = run_python("tests.support.deletion", HERE, folder=folder, environment=environment)
+    done = run_python("tests.support.deletion", HERE, folder=folder, environment=environment, for_tests=True)
     assert done.returncode == 0, done.stderr
     return Look(**json.loads(done.stdout))
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
+from agents.command_line import CommandResult
 from agents.errors import ConfigError, UsageError
 from agents.memory import PREFIX
 from agents.memory.backend import Backend
-from agents.toolkit.commands import CommandResult
 from app.cli.invocation import given_text
 from app.cli.migration import To, copy_to
 from app.composition.databases import backend_of

@@ -195,6 +195,7 @@ def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.Capture
     assert command_line.main(["lab", "agent", "show", "clerk", "--version", "1"]) == 0
     assert "en: You help." in capsys.readouterr().out
     assert command_line.main(["lab", "agent", "save", "planner", str(file)]) == 2
+    assert command_line.main(["lab", "agent", "save", "clerk", "/dev/zero"]) == 2
     assert command_line.main(["lab", "agent", "delete", "clerk"]) == 0
     assert command_line.main(["lab", "agent", "changes", "clerk", "1", "2"]) == 2
 

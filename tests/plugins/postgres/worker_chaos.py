@@ -16,10 +16,10 @@ from multiprocessing.process import BaseProcess
 
 from agents.events import Error, Message
 from app.assistant import Assistant, Turn
-from app.assistant.assistant import STORAGE
 from app.composition.databases import backend_of
 from app.plugins.postgres import locks, worker
 from app.plugins.postgres.playing import open_handing, play_for_doors
+from app.process.exit_codes import STORAGE
 from app.process.tasks import cancel
 from app.settings import Settings
 from tests.plugins.postgres.chaos import FORK, FROZEN, Chaos, Outcome, Plan, main

@@ -133,7 +133,10 @@ def _names(name: str, plugin: Plugin) -> list[str]:
     """Return patterns for the ways to name a plug-in: its module, its prompts, its tool, settings and commands."""
     patterns = [rf"\b(plugins|dialogs)[./]{name}\b", rf"\b(plugins|dialogs) import .*\b{name}\b", rf"[\"']{name}/[a-z]"]
     patterns += [rf"\b{plugin.tool}\b"] if isinstance(plugin, Dialog) else []
-    own = plugin.settings.model_fields.keys() - Settings.model_fields.keys() if plugin.settings else ()
+    # Several plug-ins may read the same setting.
+    others = [Settings, *(other.settings for other in plugins_found().values() if other is not plugin)]
+    read_by_others = {setting for kind in others if kind for setting in kind.model_fields}
+    own = plugin.settings.model_fields.keys() - read_by_others if plugin.settings else ()
     patterns += [rf"\b(?i:{setting})\b" for setting in own]
     if plugin.command_line:
         commands = get_command(plugin.command_line)

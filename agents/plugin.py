@@ -102,8 +102,8 @@ class Plugin:
     command_line: typer.Typer | str = ""
     """Its commands of `python -m app`; the name of the `Typer`, if it has one, stands before them.
 
-    One takes the place of a command of the application with its name. A string names the module that has the `Typer` as
-    `command_line`: it is imported for its own commands alone, and takes no other's place.
+    One may take the place of the application's `migrate`. A string names the module that has the `Typer` as
+    `command_line`: it is imported for commands of plug-ins alone.
     """
     setup: Mapping[str, SetupStep] = field(default_factory=dict)
     """Steps of `setup`: one under its own name, an option that runs it alone, and some that belong to another's."""

@@ -20,8 +20,7 @@ from typer.main import get_command
 from agents.command_line import CommandResult
 from agents.errors import BrokenState, DatabaseError, UnusableDatabase
 from agents.language.text.clean import clean, safe_json
-from app.cli.invocation import options_of, results_alone
-from app.cli.plugin_commands import PluginInvocation, brought
+from app.cli.invocation import Invocation, options_of, results_alone
 from app.process.exit_codes import FAILED, FAULTS, INTERRUPTED, STORAGE, TERMINATED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
 
@@ -41,6 +40,8 @@ MODULES: Mapping[str, Sequence[str]] = {
     "document_index": ("index",),
 }
 """The modules of `app/cli/` with their commands or groups of commands: what one needs is imported for no other."""
+OPEN = ("setup", "migrate")
+"""Plug-ins may complete these, or bring others in their place; for the rest no plug-in is imported."""
 MODULE_OF = {command: module for module, commands in MODULES.items() for command in commands}
 
 
@@ -93,13 +94,9 @@ def application(name: str = "") -> TyperGroup:
         else:
             function = command.replace("-", "_")
             every.command(command)(getattr(module, f"{function}_" if iskeyword(function) else function))
-    is_ours = name in MODULE_OF and name != "setup"
-    plug_ins = brought(alone=is_ours)
+    plug_ins = {} if name in MODULE_OF and name not in OPEN else _plugin_commands().brought()
     for part in (plugin.command_line for plugin in plug_ins.values() if plugin.command_line):
-        if isinstance(part, typer.Typer):
-            every.add_typer(part)
-        elif not is_ours:
-            every.add_typer(import_module(part).command_line)
+        every.add_typer(import_module(part).command_line if isinstance(part, str) else part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
     if "setup" in group.commands:
@@ -108,10 +105,14 @@ def application(name: str = "") -> TyperGroup:
     return group
 
 
+def _plugin_commands() -> Any:
+    return import_module("app.cli.plugin_commands")
+
+
 def _run(arguments: Sequence[str]) -> int:
     name = next(iter(arguments), "")
     group = application(name)
-    invocation = PluginInvocation(name)
+    invocation: Invocation = Invocation() if name in MODULE_OF else _plugin_commands().PluginInvocation(name)
     outcome = group.main([*arguments], PROGRAM, standalone_mode=False, obj=invocation)
     if asyncio.iscoroutine(outcome):
         with results_alone() if invocation.as_json else nullcontext():

@@ -9,9 +9,8 @@ from agents.plugin import Plugin
 from agents.toolkit.services import Services
 from app.cli.invocation import Invocation
 from app.composition import open_parts, plugins_found
-from app.extensions import plugins
 from app.security.audit import deed, login
-from app.settings import Settings, read_settings, use_extensions
+from app.settings import Settings, read_settings
 from prompts import PromptError
 
 
@@ -42,11 +41,10 @@ class PluginInvocation(Invocation):
                 yield parts.services
 
 
-def brought(*, alone: bool = False) -> Mapping[str, Plugin]:
-    """Return every plug-in, and every dialog unless they are `alone`; none if one is broken: `check` tells of it."""
+def brought() -> Mapping[str, Plugin]:
+    """Return every plug-in and dialog by name; none if a dialog is broken, so that `check` can tell what is wrong."""
     try:
-        use_extensions()
-        return plugins() if alone else plugins_found()
+        return plugins_found()
     except (ContractError, PromptError):
         # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
         return {}

@@ -31,8 +31,8 @@ from agents.errors import ConfigError
 from agents.memory import open_memory
 from agents.models import Models
 from app.composition import plugins_found, tables_of
-from app.doors.visit import FAILED, INTERRUPTED, TROUBLE
 from app.prices import Price, read_prices
+from app.process.exit_codes import FAILED, INTERRUPTED, TROUBLE
 from app.settings import Settings, read_settings
 from benchmarks.judge_cases import SETS, Talk, sets_in, talks_of
 from benchmarks.judge_labels import LABELS, Labels

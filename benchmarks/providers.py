@@ -32,7 +32,7 @@ from typing import ParamSpec, TypeVar
 
 import httpx
 
-from app.doors.visit import FAILED
+from app.process.exit_codes import FAILED
 from benchmarks import provider_talk
 from benchmarks.processes import command
 from benchmarks.provider_counts import Tried

@@ -183,13 +183,21 @@ def title_of(dialog: str, lang: str) -> str:
 
 def form_texts(name: str, lang: str) -> dict[str, Any]:
     """Return the labels and questions of a form: of the dialog, or of the tool, that has this name."""
-    of_tools = [path.with_suffix("").as_posix() for path in files(FALLBACK, f"**/forms/{name}.toml")]
-    return table(next(iter(of_tools), f"{name}/form"), lang)
+    return table(_form(_folders(), OFF, name), lang)
+
+
+@cache
+def _form(folders: tuple[Path, ...], off: frozenset[str], name: str) -> str:
+    """Return the name of the file of a form's texts, without its ending; to look for it takes long."""
+    places = [folder / FALLBACK for folder in folders]
+    paths = sorted(path.relative_to(place) for place in places for path in place.glob(f"**/forms/{name}.toml"))
+    of_tools = [path.with_suffix("").as_posix() for path in paths if path.parts[0] not in off]
+    return next(iter(of_tools), f"{name}/form")
 
 
 def read_anew() -> None:
     """Forget what was read of prompts and cards: their files have changed."""
-    for reader in (card, _completed, _languages, _observer_file, _template, _toml):
+    for reader in (card, _completed, _form, _languages, _observer_file, _template, _toml):
         reader.cache_clear()
 
 

@@ -26,6 +26,7 @@ from agents.models.factory import FORMS
 from agents.toolkit.tool_node import tool_node
 from app.assistant import Assistant
 from app.cli import command_line
+from app.cli.plugin_commands import brought
 from app.presentation.tool_card import faults
 from app.settings import read
 from app.testing.fixtures import chat as chat
@@ -140,7 +141,7 @@ def built() -> Iterator[None]:
         patch.setattr("agents.nodes.shortcut.tool_node", once)
         for place in (routing, utils):
             patch.setattr(place, "get_dependant", dependants_once(utils.get_dependant))
-        patch.setattr(command_line, "application", commands_once(command_line.application, command_line._of_plugins))
+        patch.setattr(command_line, "application", commands_once(command_line.application, brought))
         yield
 
 

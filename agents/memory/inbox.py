@@ -60,6 +60,16 @@ class ThreadInfo:
     turns: int
     active_ms: int
     first: str = ""
+    place: int = 0
+    """Where it stands in a list: what lies behind it is the list before this place."""
+
+
+@dataclass(frozen=True)
+class ThreadPage:
+    """A page of a list of threads; `next` is the place before which the next one begins, None behind the last one."""
+
+    rows: Sequence[ThreadInfo] = ()
+    next: int | None = None
 
 
 @dataclass(frozen=True)

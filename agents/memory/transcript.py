@@ -61,21 +61,32 @@ UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_i
 """
 TURNS = "SELECT message_id, turn FROM inbox WHERE thread = ? AND status <> 'open' ORDER BY turn, id"
 WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
+# Each of these names the last message of a thread; where it stands among all is where the thread stands in a list.
+NEWEST_OF_ALL = """
+SELECT id AS place, thread FROM inbox AS own WHERE id < :before AND NOT EXISTS (
+    SELECT 1 FROM inbox WHERE thread = own.thread AND id > own.id) ORDER BY id DESC LIMIT :most
+"""
+NEWEST_OF_USER = """
+SELECT id AS place, thread FROM inbox AS own WHERE user = :user AND id < :before AND NOT EXISTS (
+    SELECT 1 FROM inbox WHERE user = :user AND thread = own.thread AND id > own.id) ORDER BY id DESC LIMIT :most
+"""
+NEWEST_BEGINNING_SO = """
+SELECT max(id) AS place, thread FROM inbox WHERE thread >= :first AND thread < :behind
+GROUP BY thread HAVING max(id) < :before ORDER BY place DESC LIMIT :most
+"""
+NEWEST_OF_THREAD = "SELECT max(id) AS place, thread FROM inbox WHERE thread = :thread GROUP BY thread"
 THREADS = """
 SELECT own.thread, newest.user, (SELECT max(turn) FROM inbox WHERE thread = own.thread),
 max(newest.received_ms, coalesce((
-    SELECT at_ms FROM transcript WHERE thread = own.thread ORDER BY id DESC LIMIT 1), 0)) AS active_ms, coalesce((
-    SELECT text FROM transcript WHERE thread = own.thread AND role = 'user' ORDER BY id LIMIT 1), newest.text, '')
-FROM (SELECT DISTINCT thread FROM inbox {}) AS own
-JOIN inbox AS newest ON newest.id = (SELECT max(id) FROM inbox WHERE thread = own.thread) ORDER BY active_ms DESC
+    SELECT at_ms FROM transcript WHERE thread = own.thread ORDER BY id DESC LIMIT 1), 0)), coalesce((
+    SELECT text FROM transcript WHERE thread = own.thread AND role = 'user' ORDER BY id LIMIT 1), newest.text, ''),
+own.place FROM ({}) AS own
+JOIN inbox AS newest ON newest.id = (SELECT max(id) FROM inbox WHERE thread = own.thread) ORDER BY own.place DESC
 """
-RECENT = """
-SELECT id, thread, received_ms FROM inbox AS own WHERE user = ?1 AND id < ?2 AND NOT EXISTS (
-    SELECT 1 FROM inbox WHERE user = ?1 AND thread = own.thread AND id > own.id) ORDER BY id DESC LIMIT ?3
+RECENT = f"""
+SELECT place, own.thread, received_ms FROM ({NEWEST_OF_USER}) AS own JOIN inbox ON id = place ORDER BY place DESC
 """
 FIRST_WORDS = "SELECT text FROM transcript WHERE thread = ? AND role = 'user' AND speaker = ? ORDER BY id LIMIT 3"
-OF_USER = "WHERE user = ?"
-BEGINNING_SO = "WHERE thread >= ? AND thread < ?"
 LATEST = """
 SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
     WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
@@ -338,22 +349,31 @@ class Transcript:
         """Return the gate's guesses with these weights, and their outcomes, oldest first."""
         return await self._connection.read(lambda database: gate_log.logged(database, model))
 
-    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
-        """List the threads in which a user wrote, those with a prefix, or all; the one that was active last first."""
-        which, values = "", list[str]()
+    async def threads(
+        self, user: str | None = None, prefix: str = "", *, before: int | None = None, most: int | None = None
+    ) -> list[ThreadInfo]:
+        """List the threads in which a user wrote, those with a prefix, or all: the one last written to first.
+
+        Only those before a place in the list count; `most` bounds their number.
+        """
+        which, values = NEWEST_OF_ALL, _page(before, most)
         if user is not None:
-            which, values = OF_USER, [storable(user)]
+            which, values = NEWEST_OF_USER, {**values, "user": storable(user)}
         elif prefix:
-            which, values = BEGINNING_SO, [prefix, f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"]
+            behind = f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
+            which, values = NEWEST_BEGINNING_SO, {**values, "first": prefix, "behind": behind}
         return [ThreadInfo(*row) for row in await self._connection.execute(THREADS.format(which), values)]
+
+    async def thread(self, thread: str) -> ThreadInfo | None:
+        """Return what a list tells of one thread; None if nobody wrote there."""
+        rows = await self._connection.execute(THREADS.format(NEWEST_OF_THREAD), {"thread": storable(thread)})
+        return ThreadInfo(*rows[0]) if rows else None
 
     async def recent(self, user: str, before: int | None, most: int) -> list[RecentThread]:
         """Return a user's threads before a place in the list of all, the one written to last first; `most` of them."""
 
         def read(database: Session) -> list[RecentThread]:
-            rows = database.execute(
-                RECENT, (storable(user), sys.maxsize if before is None else before, most)
-            ).fetchall()
+            rows = database.execute(RECENT, {**_page(before, most), "user": storable(user)}).fetchall()
             words = (database.execute(FIRST_WORDS, (thread, storable(user))).fetchall() for _, thread, _ in rows)
             return [
                 RecentThread(place, thread, at_ms, tuple(text for (text,) in said))
@@ -400,6 +420,10 @@ class Transcript:
     async def _entry(self, rest: str, *values: str) -> InboxEntry | None:
         rows = await self._connection.execute(ENTRIES + rest, values)
         return InboxEntry(*rows[0]) if rows else None
+
+
+def _page(before: int | None, most: int | None) -> dict[str, object]:
+    return {"before": sys.maxsize if before is None else before, "most": sys.maxsize if most is None else most}
 
 
 def _storable(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:

@@ -236,7 +236,7 @@ class Model:
             extra[self.choice] = f"root ::= {rule}" if self.choice == "grammar" else [*words]
         if extra:
             update["extra_body"] = {**(update.get("extra_body", getattr(self.chat, "extra_body", None)) or {}), **extra}
-        return replace(self, chat=self.chat.model_copy(update=update)) if update else self
+        return replace(self, chat=self.form.copied(self.chat, update)) if update else self
 
     @property
     def _field(self) -> str | None:

@@ -40,6 +40,8 @@ TRIED_FOR = 5.0
 """Seconds that a request waits for what another one teaches."""
 BLANK = " "
 """What stands in such a field of a reply that another model made. An empty text counts as none."""
+MOST_COPIES = 20
+"""Models with fields of their own that are kept: one for each set of words that is asked for."""
 CLAUSE = re.compile(r"[;:!?](?=\s|$)|\.(?=\s|$)|[。；：！？，\n]")
 """What ends a part of a sentence, in any language."""
 
@@ -55,6 +57,7 @@ class RequestForm:
     taken: set[str] = field(default_factory=set)
     """Names of what requests had that were answered."""
     _trial: asyncio.Future[None] | None = None
+    _copies: dict[tuple[int, str], tuple[BaseChatModel, BaseChatModel]] = field(default_factory=dict)
 
     @asynccontextmanager
     async def trial(self, names: Callable[[], set[str]]) -> AsyncIterator[Callable[[], None]]:
@@ -78,6 +81,15 @@ class RequestForm:
             yield answered
         finally:
             own.cancel()
+
+    def copied(self, chat: BaseChatModel, update: Mapping[str, object]) -> BaseChatModel:
+        """Return a chat model with these fields; LangChain spells out each new one, so the same comes each time."""
+        key = id(chat), repr(update)
+        if key not in self._copies:
+            if len(self._copies) == MOST_COPIES:
+                self._copies.clear()
+            self._copies[key] = chat, chat.model_copy(update=update)
+        return self._copies[key][1]
 
     def omitted(self, chat: BaseChatModel) -> dict[str, Any]:
         """Return the fields of a chat model that have to change, the limit of a reply apart."""

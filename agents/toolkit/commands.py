@@ -1,11 +1,13 @@
-"""The commands that a dialog brings: slash commands of every door, and commands of `python -m app`."""
+"""The commands that a dialog brings: slash commands of every door, and what its commands of `python -m app` work with.
 
-import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+What these return is in `agents/command_line.py`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol, cast
+from typing import Protocol, cast
 
 import typer
 
@@ -39,31 +41,6 @@ class SlashCommand:
     """Returns one line, in a language, on what the command does."""
     in_groups: bool = True
     """Whether the menus of groups show it, too; else its answer is for the user alone, also where others read along."""
-
-
-def readable(text: str) -> str:
-    """Return an argument of the command line; bytes that are not UTF-8 could neither be stored nor sent."""
-    return os.fsencode(text).decode("utf-8", "replace")
-
-
-def name_given(value: str | None) -> str | None:
-    """Return a name as it can be stored. Raises BadParameter if the name is blank."""
-    if value is not None and not value.strip():
-        raise typer.BadParameter("a name is needed")
-    return value if value is None else readable(value)
-
-
-Name = Annotated[str, typer.Argument(callback=name_given)]
-Device = Annotated[str | None, typer.Option(callback=name_given, help="Only through this door, such as terminal.")]
-
-
-@dataclass(frozen=True)
-class CommandResult:
-    """The output of a command: `--json` prints the object, without it the lines are printed."""
-
-    object: object
-    lines: Sequence[str]
-    exit_code: int = 0
 
 
 class Installation(Protocol):

@@ -39,12 +39,11 @@ from app.assistant.turn import Turn
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.assistant.typed_file import TypedFile
+from app.process.exit_codes import STORAGE
 from app.security.rates import HourlyCount
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
-STORAGE = "storage"
-"""The code of the error that ends a turn whose database fails."""
 NOT_TAKEN = ("message_long", "many_turns")
 """The codes of errors on messages that were not taken in; there is nothing to try again."""
 MOST_ECHOED = 200

@@ -117,9 +117,14 @@ class ThreadReader:
         rows = await self.memory.transcript.records(thread, id)
         return {id: read_record(text, record).steps for id, text, record in rows if record}
 
-    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
-        """List the threads in which a user has written, those whose names begin with `prefix`, or all; latest first."""
-        return await self.memory.transcript.threads(user, prefix)
+    async def threads(
+        self, user: str | None = None, prefix: str = "", *, before: int | None = None, most: int | None = None
+    ) -> list[ThreadInfo]:
+        """List the threads in which a user has written, those whose names begin with `prefix`, or all.
+
+        The one last written to stands first. Only those before a place in the list count; `most` bounds their number.
+        """
+        return await self.memory.transcript.threads(user, prefix, before=before, most=most)
 
     def silence(self, dialog: str | None) -> Silence:
         """Return when a silent user is asked whether they are there, in a dialog or (None) with the supervisor."""

@@ -1,4 +1,4 @@
-"""The command line: every command by its name, those of the dialogs among them, and the exit codes."""
+"""The command line: every command by its name, those of plug-ins and dialogs among them."""
 
 import asyncio
 import inspect
@@ -6,49 +6,42 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from io import TextIOWrapper
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from agents.errors import BrokenState, ContractError, DatabaseError, UnusableDatabase
+from agents.command_line import CommandResult
+from agents.errors import BrokenState, DatabaseError, UnusableDatabase
 from agents.language.text.clean import clean, safe_json
-from agents.plugin import Plugin
-from agents.toolkit.commands import CommandResult
-from app.assistant.assistant import STORAGE
-from app.cli import demo, installation, migration, setup, starter, talk, threads, tools
-from app.cli.document_index import application as document_index
 from app.cli.invocation import Invocation, options_of, results_alone
-from app.composition import plugins_found
-from app.doors.visit import FAILED, FAULTS, INTERRUPTED, TROUBLE, USAGE
+from app.process.exit_codes import FAILED, FAULTS, INTERRUPTED, STORAGE, TERMINATED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
-from app.settings import read_settings
-from prompts import PromptError
 
 PROGRAM = "python -m app"
-TERMINATED = 143
-
-COMMANDS: Sequence[Callable[..., Awaitable[CommandResult | int | None]]] = (
-    *(talk.chat, talk.ask, talk.resume),
-    *(threads.threads, threads.state, threads.history, threads.export, threads.back, threads.forget, threads.import_),
-    threads.system_messages,
-    *(demo.demo, setup.setup, installation.notes),
-    *(installation.graph, installation.calibrate, installation.check),
-    *(starter.new, migration.migrate, migration.compact),
-)
-
-Host = Annotated[str, typer.Option(help="Where it listens; only this machine unless API_KEYS are set.")]
-Port = Annotated[int, typer.Option(min=0, max=65535)]
-
-
-async def serve(*, host: Host = "127.0.0.1", port: Port = 8000) -> int:
-    """Answer over HTTP, until stopped."""
-    return int(await import_module("app.doors.http.service").serve(read_settings(), host, port))
+MODULES: Mapping[str, Sequence[str]] = {
+    "talk": ("chat", "ask", "resume"),
+    "records": ("threads", "history", "notes"),
+    "threads": ("state", "export", "back", "forget", "import", "system-messages"),
+    "demo": ("demo",),
+    "setup": ("setup",),
+    "installation": ("graph", "calibrate", "check"),
+    "starter": ("new",),
+    "migration": ("migrate", "compact"),
+    "serve": ("serve",),
+    "tools": ("tools",),
+    "document_index": ("index",),
+}
+"""The modules of `app/cli/` with their commands or groups of commands: what one needs is imported for no other."""
+OPEN = ("setup", "migrate")
+"""Plug-ins may complete these, or bring others in their place; for the rest no plug-in is imported."""
+MODULE_OF = {command: module for module, commands in MODULES.items() for command in commands}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -88,34 +81,39 @@ def _open_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def application() -> TyperGroup:
-    """Return all commands; a broken dialog's own ones are left out, so that `check` can tell what is wrong."""
+def application(name: str = "") -> TyperGroup:
+    """Return the command of that name alone, or all commands where none here has it: those of plug-ins, too."""
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
-    for command in (*COMMANDS, serve):
-        every.command(command.__name__.strip("_").replace("_", "-"))(command)
-    plug_ins = _of_plugins()
-    brought = [plugin.command_line for plugin in plug_ins.values() if plugin.command_line]
-    for part in (tools.application, document_index, *brought):
-        every.add_typer(part)
+    # Without this a single command would have no name.
+    every.callback()(lambda: None)
+    for command in [name] if name in MODULE_OF else MODULE_OF:
+        module = import_module(f"app.cli.{MODULE_OF[command]}")
+        if hasattr(module, "application"):
+            every.add_typer(module.application)
+        else:
+            function = command.replace("-", "_")
+            every.command(command)(getattr(module, f"{function}_" if iskeyword(function) else function))
+    plug_ins = {} if name in MODULE_OF and name not in OPEN else _plugin_commands().brought()
+    for plugin in plug_ins.values():
+        if plugin.command_line:
+            every.add_typer(plugin.command_line)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
-    group.commands["setup"].params += setup.options(plug_ins)
+    if "setup" in group.commands:
+        group.commands["setup"].params += import_module("app.cli.setup").options(plug_ins)
     _finish(group, options_of(_prepared))
     return group
 
 
-def _of_plugins() -> Mapping[str, Plugin]:
-    try:
-        return plugins_found()
-    except (ContractError, PromptError):
-        # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
-        return {}
+def _plugin_commands() -> Any:
+    return import_module("app.cli.plugin_commands")
 
 
 def _run(arguments: Sequence[str]) -> int:
-    invocation = Invocation()
-    invocation.command = next(iter(arguments), "")
-    outcome = application().main([*arguments], PROGRAM, standalone_mode=False, obj=invocation)
+    name = next(iter(arguments), "")
+    group = application(name)
+    invocation: Invocation = Invocation() if name in MODULE_OF else _plugin_commands().PluginInvocation(name)
+    outcome = group.main([*arguments], PROGRAM, standalone_mode=False, obj=invocation)
     if asyncio.iscoroutine(outcome):
         with results_alone() if invocation.as_json else nullcontext():
             outcome = asyncio.run(_until_terminated(outcome))

@@ -19,8 +19,9 @@ from app.doors.terminal.door import TerminalDoor
 from app.doors.terminal.screens import LiveMarkdown
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import pressed_keys
-from app.doors.visit import INTERRUPTED, WAITING, Screen, Visit
+from app.doors.visit import Screen, Visit
 from app.presentation.texts import say
+from app.process.exit_codes import INTERRUPTED, WAITING
 from app.process.logs import log_on_stderr
 from app.process.tasks import wait_for_event
 from app.settings import Settings, read_settings

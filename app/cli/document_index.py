@@ -9,17 +9,17 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult
 from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.sources.documents.files import READERS, files_in
 from agents.sources.documents.index import DocumentIndex, index_file, index_folder, index_help
 from agents.sources.documents.index import remove as remove_folder
-from agents.toolkit.commands import CommandResult
 from app.cli.invocation import tell
 from app.cli.progress import progress_bar
 from app.composition.databases import backend_of
-from app.doors.visit import FAILED
 from app.presentation.texts import say
+from app.process.exit_codes import FAILED
 from app.settings import Settings, read_settings
 
 application = typer.Typer(name="index", help="Index your own documents for searches: add, watch, list, remove.")

@@ -1,4 +1,4 @@
-"""Commands on the installation: `check`, `graph`, `notes`, and `calibrate`, which fits the gate to what was logged."""
+"""Commands on the installation: `check`, `graph`, and `calibrate`, which fits the gate to what was logged."""
 
 import sys
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from langchain_core.tools import BaseTool
 
+from agents.command_line import CommandResult
 from agents.conversation.gate import weights
 from agents.conversation.scene import Observer
 from agents.errors import ConfigError, ContractError
-from agents.toolkit.commands import CommandResult
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli.calibration import calibrate as fit
@@ -30,22 +30,13 @@ from app.composition.databases import backend_of
 from app.composition.help_chain import check_help
 from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
-from app.doors.visit import USAGE
 from app.extensions import plugins, uninstalled
-from app.presentation.listing import note_lines, report_lines
+from app.presentation.listing import report_lines
 from app.presentation.texts import say
 from app.presentation.tool_card import faults, warnings
+from app.process.exit_codes import USAGE
 from app.settings import Settings, misspelt, read, read_settings
 from prompts import PromptError, languages, observer_file, translated
-
-
-async def notes() -> CommandResult:
-    """List what was passed on to a person."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        notes = await assistant.memory.notes.all()
-    lines = note_lines(notes) if notes else [say("no_notes", settings.app_lang)]
-    return CommandResult([asdict(note) for note in notes], lines)
 
 
 async def graph() -> None:

@@ -1,61 +1,32 @@
-"""One use of the command line, as commands and the dialogs' own ones see it: options, settings, standard output."""
+"""One use of the command line: the options that commands share, and what goes to standard output."""
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, redirect_stdout
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 from typer.main import get_command
 
+from agents.command_line import name_given
 from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.sources.documents.files import Unreadable, contents
-from agents.toolkit.commands import name_given
-from agents.toolkit.services import Services
-from app.composition import open_parts
-from app.security.audit import deed, login
-from app.settings import Settings, read_settings
 from prompts import languages
 
 LARGEST_GIVEN = 1_000_000
 """Bytes of a file that a command takes in whole."""
+DEFAULT_THREAD = "me"
 
 
 class Invocation:
-    """What a context of the command line has as its `obj`: an `Installation`, and how the result is printed."""
+    """What a context of the command line has as its `obj`."""
 
-    command = ""
-    """The first word of the command."""
     only = ""
     """The one step that `setup` takes, if it was told so."""
     as_json = False
     """Whether stdout is for the result alone, as JSON."""
-
-    @cached_property
-    def settings(self) -> Settings:
-        """The settings of the application. Raises ConfigError if one is wrong."""
-        return read_settings()
-
-    @property
-    def lang(self) -> str:
-        """The language of the messages to the operator."""
-        return self.settings.app_lang
-
-    @asynccontextmanager
-    async def services(self, *, reads: bool = False) -> AsyncIterator[Services]:
-        """Open the database and the services of every dialog; with `reads` the file need not be writable."""
-        async with open_parts(self.settings, remote=False, reads=reads) as parts:
-            if reads:
-                yield parts.services
-                return
-            async with deed(parts.services, login(), "command", about=self.command):
-                yield parts.services
-
-
-DEFAULT_THREAD = "me"
 
 
 def language_given(value: str | None) -> str | None:

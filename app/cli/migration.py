@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult
 from agents.memory.backend import Backend
-from agents.toolkit.commands import CommandResult
 from app.cli.progress import progress_bar
 from app.composition.databases import backend_of
 from app.composition.migration import copy

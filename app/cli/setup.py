@@ -24,8 +24,8 @@ from app.cli.invocation import options_of
 from app.cli.model_servers import PLACES, ModelServer, ModelVerdict, models_of, servers_here, verdict
 from app.composition import discover, plugins_found
 from app.composition.windows import address_of, facts_of, fitting
-from app.doors.visit import FAILED, TROUBLE
 from app.presentation.texts import say
+from app.process.exit_codes import FAILED, TROUBLE
 from app.process.files import read_env, write_env
 from app.settings import Settings, read_settings
 from prompts import sentence

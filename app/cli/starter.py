@@ -12,10 +12,10 @@ import typer
 import dialogs
 import observers
 import prompts
+from agents.command_line import CommandResult
 from agents.discovery import ROOT
 from agents.errors import UsageError
 from agents.graph import build_graph
-from agents.toolkit.commands import CommandResult
 from agents.toolkit.shelf import FINDING
 from app.composition import discover
 from app.presentation.texts import say

@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from agents.command_line import readable
 from agents.errors import UsageError
 from agents.language.text.clean import clean
-from agents.toolkit.commands import readable
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant, Turn
 from app.assistant.clocks import SilenceClock
@@ -29,9 +29,10 @@ from app.doors.terminal.repl import Repl, Typed
 from app.doors.terminal.screens import Chunks, JsonLines, LiveMarkdown, PlainText
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import incoming_lines
-from app.doors.visit import FAILED, INTERRUPTED, WAITING, Screen, Visit
+from app.doors.visit import Screen, Visit
 from app.presentation.listing import answers
 from app.presentation.texts import say
+from app.process.exit_codes import FAILED, INTERRUPTED, WAITING
 from app.process.logs import HeldLog, log_on_stderr
 from app.settings import Settings, read_settings
 

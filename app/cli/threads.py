@@ -1,8 +1,7 @@
-"""Commands on what was said: `threads`, `state`, `history`, `back`, `forget`, `export` and `import`."""
+"""Commands on a thread: `state`, `system-messages`, `back`, `forget`, `export` and `import`."""
 
 import asyncio
 import sys
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,21 +9,21 @@ from typing import Annotated, Any, Literal
 import typer
 from pydantic import ValidationError
 
+from agents.command_line import CommandResult, name_given
 from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TOLD
 from agents.sources.documents.files import Unreadable
 from agents.sources.documents.files import contents as contents_of_file
-from agents.toolkit.commands import CommandResult, name_given
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
 from app.cli.invocation import OptionalThread, Thread, given_text, results_alone, tell
 from app.composition import open_assistant
-from app.doors.visit import FAILED
-from app.presentation.listing import conversation_markdown, history_lines, state_lines, thread_lines
+from app.presentation.listing import conversation_markdown, history_lines, state_lines
 from app.presentation.texts import say
+from app.process.exit_codes import FAILED
 from app.replay.trace_test import test_of
 from app.security.audit import deed, login
 from app.settings import Settings, read_settings
@@ -32,15 +31,6 @@ from app.settings import Settings, read_settings
 LARGEST_EXPORT = 100_000_000
 """Bytes of a file that is imported."""
 TurnNumber = Annotated[int, typer.Option(metavar="K", help="As `history --json` numbers them.")]
-
-
-async def threads() -> CommandResult:
-    """List the threads."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        infos = await assistant.threads()
-    lines = thread_lines(infos) if infos else [say("no_threads", settings.app_lang)]
-    return CommandResult([asdict(info) for info in infos], lines)
 
 
 async def state(thread: Thread) -> CommandResult:
@@ -52,16 +42,6 @@ async def state(thread: Thread) -> CommandResult:
         prompt = "\n\n".join([prompt, *(await SystemMessages.of(assistant.memory.store, thread)).texts])
     result = {**facts, "config": config_of(thread), "prompt": prompt}
     return CommandResult(result, [*state_lines(facts), "", prompt])
-
-
-async def history(thread: Thread) -> CommandResult:
-    """Show what was said in a thread."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False, reads=True) as assistant:
-        lines = await assistant.history(thread)
-        if not lines:
-            await _state(assistant, thread, settings.app_lang)
-    return CommandResult({"thread": thread, "contents": contents(lines)}, history_lines(lines, settings.app_lang))
 
 
 async def back(thread: Thread, turn: TurnNumber) -> CommandResult:

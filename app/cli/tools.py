@@ -13,19 +13,19 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult, name_given
 from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
-from agents.toolkit.commands import CommandResult, name_given
 from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speakers
 from app.cli.invocation import DEFAULT_THREAD, Lang, language_given, tell
 from app.cli.tool_trial import Finding, Trial, tried, typed
 from app.composition import check_tools, discover, plugins_found
 from app.composition.served_tools import openers, with_served_tools
-from app.doors.visit import FAILED
 from app.presentation.listing import card_lines, tool_lines
 from app.presentation.texts import say
 from app.presentation.tool_card import HAND_OVER, Owned, ToolCard, cards, changed_card, owned_tools, slots, write_card
+from app.process.exit_codes import FAILED
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
 from app.settings import Settings, read_settings

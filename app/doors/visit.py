@@ -7,26 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from agents.errors import ConfigError, ContractError, UsageError
 from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, ModelEnd, TurnEnd
 from agents.models import FREE
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant, Turn
-from app.assistant.assistant import STORAGE
 from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
-from prompts import PromptError
+from app.process.exit_codes import FAILED, INTERRUPTED, TROUBLE, WAITING
 
-INTERRUPTED = 130
-FAILED = 1
-USAGE = 2
-"""The exit code of a command that was called wrongly, or of a check that found faults."""
-FAULTS = (ConfigError, ContractError, PromptError, UsageError)
-"""What whoever asked for something can put right: each says in a line what it is."""
-WAITING = 10
-"""The exit code of a turn that ends with a question to the user."""
-TROUBLE = {STORAGE: 74, "busy": 75, "spent": 75, "key_refused": 76, "unavailable": 77}
-"""The exit code for the code of an `error` event; any other is a failure."""
 STOP_AGAIN = 0.05
 """Seconds until a turn that has not begun is told again to stop."""
 PATIENCE = 10.0

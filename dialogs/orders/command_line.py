@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult, Device, Name
 from agents.errors import UsageError
 from agents.memory import Memory
-from agents.toolkit.commands import CommandResult, Device, Name, installation_of, services_of
+from agents.toolkit.commands import installation_of, services_of
 from dialogs.orders.store import Shop, ShopError, read_records
 from dialogs.orders.tools.price_watches import tell_watchers
 from dialogs.orders.wording import said

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult
 from agents.errors import UsageError
 from agents.language.schedule import Moment
 from agents.language.schedule.wording import worded
@@ -19,7 +20,7 @@ from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
 from agents.memory.undo_log import ToolWrite
 from agents.sources.documents.files import Unreadable, contents
-from agents.toolkit.commands import CommandResult, installation_of, services_of
+from agents.toolkit.commands import installation_of, services_of
 from dialogs.planner.calendar_file import CalendarEntry, calendar, entries, uid_of
 from dialogs.planner.records import IMPORTED, Reminder
 from dialogs.planner.store import Reminders

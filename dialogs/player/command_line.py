@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult, Device, Name
 from agents.errors import ConfigError, UsageError
-from agents.toolkit.commands import CommandResult, Device, Name, installation_of, services_of
+from agents.toolkit.commands import installation_of, services_of
 from dialogs.player.players import MediaPlayer, PlayerError, Players, Title
 from dialogs.player.store import MediaStore
 from dialogs.player.wording import said

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult
 from agents.errors import UsageError
 from agents.memory import Memory
 from agents.memory.undo_log import ToolWrite
 from agents.plugin import Section
-from agents.toolkit.commands import CommandCall, CommandResult, SlashCommand, installation_of, services_of
+from agents.toolkit.commands import CommandCall, SlashCommand, installation_of, services_of
 from agents.toolkit.services import Services
 from dialogs.recall.store import ITEMS, KeptEntry, Recall, owner_of
 from dialogs.recall.tools import lines_of, said

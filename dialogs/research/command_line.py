@@ -4,9 +4,10 @@ from dataclasses import asdict
 
 import typer
 
+from agents.command_line import CommandResult
 from agents.errors import UsageError
 from agents.models.failures import cause_of
-from agents.toolkit.commands import CommandResult, services_of
+from agents.toolkit.commands import services_of
 from dialogs.research import retrievers
 from dialogs.research.settings import ResearchSettings
 from dialogs.research.vectors import Vectors

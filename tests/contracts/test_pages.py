@@ -15,7 +15,7 @@ PAGES = [
     # These take several seconds each, in processes of their own.
     pytest.param("README.md", marks=pytest.mark.slow),
     pytest.param("docs/from-langgraph-swarm.md", marks=pytest.mark.slow),
-    pytest.param("docs/langgraph-agents.md", marks=pytest.mark.slow),
+    pytest.param("docs/langgraph-agents.md", marks=[pytest.mark.slow, pytest.mark.needs("agent_graphs")]),
     pytest.param("docs/seat.md", marks=pytest.mark.slow),
     pytest.param("docs/translate.md", marks=pytest.mark.slow),
     pytest.param("docs/write-a-dialog.md", marks=pytest.mark.slow),

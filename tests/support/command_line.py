@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import suppress
 
-from app.doors.visit import WAITING
+from app.process.exit_codes import WAITING
 from tests.support.killable_process import Outcome, Request, events_of
 from tests.support.places import ROOT
 

@@ -144,15 +144,15 @@ def nodes_once(tool_node: MakeNode) -> MakeNode:
     return node
 
 
-def commands_once(application: Callable[[], T], brought: Callable[[], Mapping[str, Plugin]]) -> Callable[[], T]:
+def commands_once(application: Callable[[str], T], brought: Callable[[], Mapping[str, Plugin]]) -> Callable[[str], T]:
     """Return a replacement for `application` that puts the commands of the same plug-ins together once."""
-    made: dict[tuple[int, ...], tuple[T, Sequence[object]]] = {}
+    made: dict[tuple[str, tuple[int, ...]], tuple[T, Sequence[object]]] = {}
 
-    def commands() -> T:
+    def commands(name: str = "") -> T:
         parts = [plugin.command_line for plugin in brought().values()]
-        key = tuple(map(id, parts))
+        key = name, tuple(map(id, parts))
         if key not in made:
-            made[key] = application(), parts
+            made[key] = application(name), parts
         return made[key][0]
 
     return commands

@@ -4,6 +4,8 @@ In each copy `check` must be clean, `ask` must answer, no file of the product ma
 quick tests must pass. What stands behind the name goes to pytest: `… player tests/doors`.
 """
 
+import atexit
+import compileall
 import io
 import json
 import os
@@ -12,9 +14,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,8 +40,8 @@ FOLDERS = (
 PRODUCT = ("agents", "app", "dialogs", "observers", "prompts")
 HERE = "--here"
 """As the name: look at the copy in which the process runs."""
-# The process has started the application already.
-COLLECTING = ("--collect-only", "-qs", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+# Nothing is run, so that nothing has to be said of an assertion that fails.
+COLLECTING = ("--collect-only", "-qs", "--assert=plain", "-p", "no:cacheprovider")
 GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
 
 
@@ -47,15 +50,22 @@ def deletable() -> list[str]:
     return [*shipped("dialogs"), *shipped("plugins")]
 
 
+@cache
+def _compiled() -> Path:
+    """Return a checkout whose Python files are compiled, for as long as this process lives."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    check_out(folder)
+    compileall.compile_dir(folder, quiet=1)
+    return folder
+
+
 def copy_without(name: str, folder: Path) -> None:
     """Copy every tracked file into a folder, but for a dialog or a plug-in, its prompts and its tests.
 
-    What Python has compiled of the files here is copied, too: each copy would compile everything anew.
+    What is compiled of the files is copied, too: each copy would compile everything anew.
     """
-    check_out(folder)
-    for compiled in [compiled for place in (*PRODUCT, "tests") for compiled in (ROOT / place).rglob("__pycache__")]:
-        if (folder / compiled.relative_to(ROOT)).parent.is_dir():
-            shutil.copytree(compiled, folder / compiled.relative_to(ROOT))
+    shutil.copytree(_compiled(), folder, dirs_exist_ok=True)
     for place in [place for pattern in FOLDERS for place in folder.glob(pattern.format(name=name))]:
         shutil.rmtree(place) if place.is_dir() else place.unlink()
 
@@ -78,7 +88,7 @@ def look_at(folder: Path) -> Look:
     """Return what a copy shows, on a database of its own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"DATABASE_URL": f"sqlite:///{folder}/try.db", "LLM_MODEL": "local:rules"}
-    done = run_python("tests.support.deletion", HERE, folder=folder, environment=environment)
+    done = run_python("tests.support.deletion", HERE, folder=folder, environment=environment, for_tests=True)
     assert done.returncode == 0, done.stderr
     return Look(**json.loads(done.stdout))
 
@@ -109,26 +119,33 @@ def _run(*arguments: str) -> tuple[int, str, str]:
     return code, out.getvalue(), error.getvalue()
 
 
-def naming(name: str, folder: Path) -> list[str]:
-    """Return the files of the product in a copy that name what was deleted."""
-    pattern = re.compile("|".join(_names(name, plugins_found()[name])))
+def naming(name: str, folder: Path = ROOT) -> list[str]:
+    """Return the files of the product that name a part and are not its own."""
+    pattern = re.compile("|".join(_names(name, plugins_found())))
+    own = {place for form in FOLDERS for place in folder.glob(form.format(name=name))}
+    files = [file for file in _texts(folder) if own.isdisjoint(file.parents)]
+    return [file.relative_to(folder).as_posix() for file in files if pattern.search(_texts(folder)[file])]
+
+
+@cache
+def _texts(folder: Path) -> Mapping[Path, str]:
+    """Return the files of the product with what stands in them."""
     files = [file for place in PRODUCT for file in (folder / place).rglob("*") if file.is_file()]
-    return [
-        file.relative_to(folder).as_posix()
-        for file in files
-        if file.suffix != ".pyc" and pattern.search(file.read_text("utf-8", errors="ignore"))
-    ]
+    return {file: file.read_text("utf-8", errors="ignore") for file in files if file.suffix != ".pyc"}
 
 
-def _names(name: str, plugin: Plugin) -> list[str]:
-    """Return patterns for the ways to name a plug-in: its module, its prompts, its tool, settings and commands."""
+def _names(name: str, parts: Mapping[str, Plugin]) -> list[str]:
+    """Return patterns for the ways to name a part: its module, its prompts, its tool, settings and commands."""
+    part, others = parts[name], [Settings, *(other.settings for key, other in parts.items() if key != name)]
     patterns = [rf"\b(plugins|dialogs)[./]{name}\b", rf"\b(plugins|dialogs) import .*\b{name}\b", rf"[\"']{name}/[a-z]"]
-    patterns += [rf"\b{plugin.tool}\b"] if isinstance(plugin, Dialog) else []
-    own = plugin.settings.model_fields.keys() - Settings.model_fields.keys() if plugin.settings else ()
-    patterns += [rf"\b(?i:{setting})\b" for setting in own]
-    if plugin.command_line:
-        commands = get_command(plugin.command_line)
-        names = [commands.name] if plugin.command_line.info.name else getattr(commands, "commands", [commands.name])
+    patterns += [rf"\b{part.tool}\b"] if isinstance(part, Dialog) else []
+    settings = {*part.settings.model_fields} if part.settings else set[str]()
+    # Several may read the same setting.
+    settings -= {field for other in others if other for field in other.model_fields}
+    patterns += [rf"\b{key.upper()}\b|\bsettings\.{key}\b" for key in settings]
+    if part.command_line:
+        commands = get_command(part.command_line)
+        names = [commands.name] if part.command_line.info.name else getattr(commands, "commands", [commands.name])
         patterns += [rf"python -m app {command}\b" for command in names]
     return patterns
 

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
@@ -17,6 +18,7 @@ from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
 from app.assistant.typed_file import TypedFile
 
+T = TypeVar("T")
 AT_MS = 1_760_000_000_000
 
 
@@ -45,16 +47,32 @@ class StandInForgetting:
         return {thread}
 
 
+class StandInTranscript:
+    """Holds one thread, once something was said."""
+
+    def __init__(self, said: list[TranscriptLine]) -> None:
+        self._said = said
+
+    async def threads(self, *_: object, **__: object) -> list[ThreadInfo]:
+        """Return the thread."""
+        return [ThreadInfo("me", "ann", 2, AT_MS, self._said[0].text)] if self._said else []
+
+    async def lines(self, thread: str, **_: object) -> list[TranscriptLine]:
+        """Return what was said."""
+        return self._said
+
+
 class StandIn:
     """Play one list of events a turn; `pace` is the wait before each, in seconds."""
 
     reads = sees = True
-    memory: object = SimpleNamespace(store=InMemoryStore())
     shortest_silence = 0
 
     def __init__(self, *turns: Sequence[Event], lines: Sequence[TranscriptLine] = (), pace: float = 0.0) -> None:
         self.heard: list[Turn] = []
         self.lines = list(lines)
+        transcript, saver = StandInTranscript(self.lines), InMemorySaver()
+        self.memory: Any = SimpleNamespace(store=InMemoryStore(), transcript=transcript, saver=saver)
         self.dialog: str | None = None
         self.dialogs: Mapping[str, str] = {}
         """The dialogs to which the user can go, with their descriptions."""
@@ -127,9 +145,10 @@ class StandIn:
         """Return the transcript of the test."""
         return self.lines
 
-    async def threads(self, user: str | None = None, prefix: str = "") -> list[ThreadInfo]:
+    async def threads(self, user: str | None = None, **more: Any) -> list[ThreadInfo]:
         """Return one thread once something was said."""
-        return [ThreadInfo("me", "ann", 2, AT_MS, self.lines[0].text)] if self.lines else []
+        threads: list[ThreadInfo] = await self.memory.transcript.threads()
+        return threads
 
     async def speak(self, user: str, lang: str) -> None:
         """Note the language that a user has asked for."""
@@ -145,12 +164,19 @@ class StandIn:
 
     def open(self, *_: object, **__: object) -> AbstractAsyncContextManager[Assistant]:
         """Stand in for `open_assistant`."""
+        return _opened(self.assistant)
 
-        @asynccontextmanager
-        async def opened() -> AsyncIterator[Assistant]:
-            yield self.assistant
+    def open_memory(self, *_: object, **__: object) -> AbstractAsyncContextManager[Any]:
+        """Stand in for `open_database`."""
+        return _opened(self.memory)
 
-        return opened()
+
+def _opened(thing: T) -> AbstractAsyncContextManager[T]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[T]:
+        yield thing
+
+    return opened()
 
 
 def line(role: str, text: str, speaker: str = "", **metadata: Any) -> TranscriptLine:

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 import prompts
 from agents import events
+from agents.command_line import CommandResult
 from agents.conversation.scene import Observer, Scene
 from agents.events import Event, views
 from agents.language.identifiers import Opaque
@@ -21,7 +22,7 @@ from agents.models import ModelRequest
 from agents.plugin import Plugin, Section, TurnRequest
 from agents.state.verdict import Verdict
 from agents.toolkit import Option, Refused, Traits, choice, request, result, traits
-from agents.toolkit.commands import CommandCall, CommandResult, SlashCommand
+from agents.toolkit.commands import CommandCall, SlashCommand
 from agents.toolkit.context import Context
 from agents.toolkit.questions import form
 from agents.toolkit.result import Failed, Misused, TooMany
@@ -54,7 +55,7 @@ PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
     ),
     (
         "What a dialog brings",
-        "Classes of `agents.toolkit.commands`, `agents.toolkit.services` and `agents.memory.connection`.",
+        "Of `agents.command_line`, `agents.memory.connection`, and `commands` and `services` of `agents.toolkit`.",
         (Tables, Connection, Services, SlashCommand, CommandCall, CommandResult),
     ),
     (

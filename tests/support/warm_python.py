@@ -6,10 +6,12 @@ process imports the project from the folder of its command.
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
 import random
+import re
 import runpy
 import subprocess
 import sys
@@ -18,15 +20,18 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
 from tests.support.places import ROOT
 
+FOR_TESTS = "--for-tests"
 LIBRARIES_OF = ("app.cli.command_line", "app.composition")
 """Modules of the project whose imports are made beforehand."""
 PROJECT = ("app", "agents", "dialogs", "observers", "prompts", "tests", "benchmarks")
+IMPORTED = re.compile(rf"^(?:from|import) (?!(?:{'|'.join(PROJECT)})\b)([\w.]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +46,13 @@ class Command:
 
 
 def run_python(
-    module: str, *arguments: str, folder: Path, environment: Mapping[str, str], text: str = ""
+    module: str, *arguments: str, folder: Path, environment: Mapping[str, str], text: str = "", for_tests: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python -m MODULE ARGUMENTS` in a folder, with `text` as its standard input."""
-    server = _server()
+    """Run `python -m MODULE ARGUMENTS` in a folder, with `text` as its standard input.
+
+    `for_tests`: what only tests import of libraries is imported beforehand, too.
+    """
+    server = _server(*([FOR_TESTS] if for_tests else []))
     assert server.stdin is not None
     assert server.stdout is not None
     with tempfile.TemporaryDirectory() as streams:
@@ -64,20 +72,26 @@ def run_python(
 
 
 @cache
-def _server() -> subprocess.Popen[str]:
+def _server(*arguments: str) -> subprocess.Popen[str]:
     """Start the warm process; it ends with this one."""
-    pipe, command = subprocess.PIPE, [sys.executable, "-m", "tests.support.warm_python"]
+    pipe, command = subprocess.PIPE, [sys.executable, "-m", "tests.support.warm_python", *arguments]
     server = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
     atexit.register(server.communicate)
     return server
 
 
-def serve() -> None:
+def serve(*, for_tests: bool) -> None:
     """Run commands, each in a process of its own, until the input ends."""
     for name in LIBRARIES_OF:
         importlib.import_module(name)
+    for file in [file for folder in PROJECT for file in (ROOT / folder).rglob("*.py")] if for_tests else ():
+        for name in IMPORTED.findall(file.read_text("utf-8")):
+            # What is not installed here is not there for the command either.
+            with suppress(ImportError):
+                importlib.import_module(name)
     for name in [name for name in sys.modules if name.partition(".")[0] in PROJECT]:
         del sys.modules[name]
+    gc.freeze()
     for line in sys.stdin:
         command = Command(**json.loads(line))
         # A thread that held a lock now would hold it for ever in the child.
@@ -127,4 +141,4 @@ def _open_streams(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(for_tests=FOR_TESTS in sys.argv)

@@ -39,7 +39,7 @@ from app.doors.http.openai_form import error_of
 from app.doors.http.page import router as page
 from app.doors.http.page.guard import PageRoute, refused
 from app.doors.http.server import make_server
-from app.doors.visit import FAULTS
+from app.process.exit_codes import FAULTS
 from app.process.logs import log_on_stderr
 from app.process.tasks import on_signal
 from app.security.api_keys import Key

@@ -1,18 +1,30 @@
 """The paths of what is kept of threads and users: read, exported and forgotten."""
 
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from agents.memory.inbox import TranscriptLine
 from agents.memory.store import namespace_of
+from agents.memory.thread_list import MOST_LISTED, thread_page
 from agents.toolkit.services import LongTermMemory
 from app.assistant import Assistant
 from app.assistant.short_term_memory import Content, contents
 from app.assistant.system_messages import SystemMessages
-from app.doors.http.exchange import FAULTS, NO_THREAD, Caller, Known, Operator, PathName, Served, UserName, audited
+from app.doors.http.exchange import (
+    FAULTS,
+    LAST_EVENT,
+    NO_THREAD,
+    Caller,
+    Known,
+    Operator,
+    PathName,
+    Served,
+    UserName,
+    audited,
+)
 from app.presentation.listing import conversation_markdown
 from prompts import FALLBACK
 
@@ -20,12 +32,32 @@ Written = Literal["markdown", "json"]
 router = APIRouter(responses=FAULTS)
 
 
+Words = Annotated[str, Query(max_length=200, description="In a thread's name, or in what was said last in it.")]
+Before = Annotated[int | None, Query(ge=0, le=LAST_EVENT, description="The `next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many threads at most.")]
+
+
 @router.get("/threads")
-async def threads(key: Caller, assistant: Served, user: UserName = None) -> dict[str, list[dict[str, Any]]]:
-    """List the threads, or those in which a user has written, the latest first."""
-    infos = await assistant.threads(key.user(user), key.prefix)
-    named = [(key.outside(info.thread), info) for info in infos]
-    return {"threads": [{**asdict(info), "thread": name} for name, info in named if name is not None]}
+async def threads(
+    key: Caller,
+    assistant: Served,
+    *,
+    user: UserName = None,
+    query: Words = "",
+    limit: Limit = MOST_LISTED,
+    before: Before = None,
+) -> dict[str, Any]:
+    """List a page of the threads, or of those in which a user has written: the one last written to first.
+
+    `next` leads to the page behind it, as `before`; null behind the last one. A page of a search may have few threads.
+    """
+    transcript = assistant.memory.transcript
+    page = await thread_page(transcript, key.user(user), key.prefix, words=query, before=before, most=limit)
+    named = [(key.outside(info.thread), info) for info in page.rows]
+    return {
+        "threads": [{**asdict(info), "thread": name} for name, info in named if name is not None],
+        "next": page.next,
+    }
 
 
 @router.get("/threads/{thread}")

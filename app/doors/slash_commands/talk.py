@@ -1,9 +1,11 @@
 """The commands of the talk itself: begin, stop, go on, try again, take back, change the conversation, attach files."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from agents.memory.thread_list import MOST_LISTED, thread_page
 from agents.state.person import ASR
 from app.composition.supervisor_tools import ability
 from app.doors.visit import Visit
@@ -14,8 +16,9 @@ UNDO = "undo"
 """The message that takes back what was written last, in every language."""
 BACK = "back"
 """Stands behind /person of a user who wants the assistant again."""
-MOST_PICKS = 10
-"""Conversations with a button of their own."""
+MOST_PICKS, MOST_TOLD = 10, 30
+"""Conversations with a button of their own, and conversations that are told at once."""
+PLACE = re.compile(r"#(\d{1,15})")
 
 
 async def start(visit: Visit, argument: str, lang: str) -> str:
@@ -91,25 +94,33 @@ async def new(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def threads(visit: Visit, argument: str, lang: str) -> str:
-    """Tell one's conversations by their first line and the time of the last."""
-    infos = await visit.assistant.threads(visit.owner)
-    named = {info.thread: visit.door.named(info.thread) for info in infos}
+    """Tell one's conversations by their first line and the time of the last: the latest, or those with some words.
+
+    The number behind a "#" is a place in the list: what lies behind it is told.
+    """
+    place = PLACE.fullmatch(argument)
+    words, before = ("", int(place[1])) if place else (argument, None)
+    transcript = visit.assistant.memory.transcript
+    page = await thread_page(transcript, visit.owner, words=words, before=before, most=MOST_TOLD)
+    named = {info.thread: visit.door.named(info.thread) for info in page.rows}
     # People who read along here must not see what somebody said elsewhere.
-    shown = [info for info in infos if named[info.thread] or not visit.is_shared]
+    shown = [info for info in page.rows if named[info.thread] or not visit.is_shared]
     lines = own_thread_lines(shown, [named[info.thread] or say("elsewhere", lang) for info in shown])
-    return "\n".join(lines) if lines else say("no_threads", lang)
+    more = [say("more_threads", lang, way=f"/threads #{page.next}")] if page.next and not words else []
+    return "\n".join([*(lines or [say("no_threads", lang)]), *more])
 
 
 async def thread_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
     """Offer to go to one's other conversations of this place."""
-    infos = [info for info in await visit.assistant.threads(visit.owner) if info.thread != visit.thread]
-    names = {info: visit.door.named(info.thread) for info in infos[:MOST_PICKS]}
+    infos = await visit.assistant.threads(visit.owner, most=MOST_PICKS + 1)
+    others = [info for info in infos if info.thread != visit.thread][:MOST_PICKS]
+    names = {info: visit.door.named(info.thread) for info in others}
     return {f"/new {name}": first_line(info) for info, name in names.items() if name}
 
 
 async def any_thread(visit: Visit) -> Mapping[str, str]:
-    """Return one's conversations, with their first lines."""
-    infos = await visit.assistant.threads(visit.owner)
+    """Return one's latest conversations, with their first lines."""
+    infos = await visit.assistant.threads(visit.owner, most=MOST_LISTED)
     return {info.thread: f"{moment(info.active_ms)}  {first_line(info)}" for info in infos}
 
 

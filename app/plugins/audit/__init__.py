@@ -8,10 +8,11 @@ import typer
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from agents.command_line import CommandResult
 from agents.language.text.clean import clean
 from agents.memory import Memory
 from agents.plugin import Plugin
-from agents.toolkit.commands import CommandResult, installation_of
+from agents.toolkit.commands import installation_of
 from agents.toolkit.services import Services
 from app.plugins.audit.log import TABLES, Audit
 from app.presentation.listing import columns, moment

@@ -42,7 +42,7 @@ async def queries_of(assistant: Assistant, folder: LabFolder) -> list[CardQuery]
     for name, owned in owned_tools(assistant.speakers).items():
         phrases = (phrase for texts in card_of(owned[0][1]).examples.values() for phrase in texts)
         queries += [CardQuery(text=phrase, tool=name, origin="example") for phrase in phrases if "{" not in phrase]
-    for info in (await assistant.threads())[:MOST_THREADS]:
+    for info in await assistant.threads(most=MOST_THREADS):
         for record in await assistant.records(info.thread):
             called = next((step.tool for step in record.steps if isinstance(step, Answered) and step.ok), None)
             if record.text and called:

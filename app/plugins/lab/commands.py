@@ -7,15 +7,14 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult, name_given
 from agents.errors import UsageError
 from agents.memory.inbox import ThreadInfo
-from agents.toolkit.commands import CommandResult, name_given
 from app.agent_file import read_agent
 from app.assistant.recording import Record
 from app.cli.invocation import Thread, given_text, language_given
 from app.cli.progress import progress_bar
 from app.composition import open_assistant, open_parts
-from app.doors.visit import FAILED
 from app.mocks import Mock
 from app.plugins.lab import desk_commands, threads
 from app.plugins.lab.agents import Workshop
@@ -45,6 +44,7 @@ from app.plugins.lab.turn_notes import note as keep_note
 from app.plugins.lab.variants import LabVariant
 from app.presentation.listing import columns, first_line, moment, state_lines, table_of
 from app.presentation.tool_card import owned_tools, slots, write_card
+from app.process.exit_codes import FAILED
 from app.security.audit import Action, login
 from app.security.audit import deed as audited
 from app.settings import Settings, read_settings

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from agents.command_line import CommandResult
 from agents.conversation.gate import trained_gate
 from agents.errors import UsageError
-from agents.toolkit.commands import CommandResult
 from app.cli.invocation import Lang, tell
 from app.composition import load_thresholds, open_assistant
 from app.plugins.lab.cards import cards_of, queries_of

@@ -1,21 +1,21 @@
 """Search over threads: by words, user, language, and what happened in one of their turns; a page at a time."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
 
 from agents.memory.feedback import SIGNS
-from agents.memory.inbox import ThreadInfo
+from agents.memory.inbox import ThreadInfo, ThreadPage
+from agents.memory.thread_list import MOST_READ, thread_page
 from agents.state.verdict import Kind
 from app.assistant import Assistant
 from app.assistant.recording import Answered, Decided, Record, RecordedReply
 from app.plugins.lab.turn_notes import notes_of
 from app.yaml_file import FilePart
 
-MOST_LISTED, MOST_READ = 50, 200
-"""Threads of a page, and threads that are read for one."""
+MOST_LISTED = 50
+"""Threads of a page."""
 
 
 class ThreadQuery(FilePart):
@@ -35,7 +35,7 @@ class ThreadQuery(FilePart):
     rating: Literal["", "up", "down"] = ""
     """What a user thinks of one of its turns."""
     before: int | None = Field(default=None, ge=0)
-    """When the threads were active last before which the page begins, in Unix milliseconds."""
+    """The place in the list before which the page begins."""
 
     @property
     def asks_of_turns(self) -> bool:
@@ -60,14 +60,6 @@ def _has_failed(turn: Record) -> bool:
     return turn.status == "failed" or troubled
 
 
-@dataclass(frozen=True)
-class ThreadPage:
-    """A page of what was found; `next` is the `before` of the page behind it, None behind the last one."""
-
-    rows: Sequence[ThreadInfo] = ()
-    next: int | None = None
-
-
 @dataclass
 class ThreadSearch:
     """Looks for threads of an assistant."""
@@ -78,16 +70,15 @@ class ThreadSearch:
     most_read: int = MOST_READ
 
     async def page(self) -> ThreadPage:
-        """Return a page of the threads that are wanted, those that were active last first."""
-        before, rows = self.query.before, list[ThreadInfo]()
-        infos = [info for info in await self.assistant.threads() if before is None or info.active_ms < before]
-        for place, info in enumerate(infos, 1):
-            if await self._is_wanted(info):
-                rows.append(info)
-            is_last = place == len(infos)
-            if not is_last and (len(rows) == self.most_listed or place == self.most_read):
-                return ThreadPage(rows, info.active_ms)
-        return ThreadPage(rows)
+        """Return a page of the threads that are wanted, the one last written to first."""
+        return await thread_page(
+            self.assistant.memory.transcript,
+            words=self.query.words,
+            before=self.query.before,
+            most=self.most_listed,
+            is_wanted=self._is_wanted,
+            most_read=self.most_read,
+        )
 
     async def _is_wanted(self, info: ThreadInfo) -> bool:
         query = self.query
@@ -95,13 +86,7 @@ class ThreadSearch:
             return False
         if query.asks_of_turns and not any(map(query.fits, await self.assistant.records(info.thread))):
             return False
-        if not (await self._is_labelled(info.thread) and await self._is_rated(info.thread)):
-            return False
-        words = query.words.casefold()
-        if words in info.thread.casefold():
-            return True
-        lines = await self.assistant.history(info.thread)
-        return any(words in line.text.casefold() for line in lines)
+        return await self._is_labelled(info.thread) and await self._is_rated(info.thread)
 
     async def _is_labelled(self, thread: str) -> bool:
         label = self.query.label.strip().casefold()

@@ -66,11 +66,16 @@ class Rows(RawCursor[TupleRow]):
 
     def fetchone(self) -> TupleRow | None:
         """Return the next row, or None."""
-        return super().fetchone() if self.description else None
+        return super().fetchone() if self.has_columns else None
 
     def fetchall(self) -> list[TupleRow]:
         """Return the rows that are left."""
-        return super().fetchall() if self.description else []
+        return super().fetchall() if self.has_columns else []
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the statement returns rows; `description` would make a list of them each time."""
+        return self.pgresult is not None and self.pgresult.nfields > 0
 
 
 def conninfo_of(url: str, process: str) -> str:

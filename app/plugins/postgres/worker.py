@@ -12,8 +12,8 @@ from procrastinate.exceptions import ProcrastinateException
 from agents.errors import DatabaseError
 from agents.events import Error, Event
 from app.assistant import Assistant
-from app.assistant.assistant import STORAGE
 from app.plugins.postgres.queue import PLAY, QUEUE, STOPS, EventPage, JobQueue, TakenTurn
+from app.process.exit_codes import STORAGE
 from app.process.tasks import Beside, cancel, wait_for_event
 
 LOG = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import name_given
 from agents.plugin import Plugin
-from agents.toolkit.commands import name_given
 from app.cli.invocation import Lang
 from app.plugins.ring.setup import set_up_service
 from app.settings import read_settings

@@ -21,7 +21,7 @@ from app.cli.invocation import tell
 from app.cli.talk import RULES
 from app.composition import open_assistant
 from app.doors.ringing import RingingDoor
-from app.doors.visit import TROUBLE
+from app.process.exit_codes import TROUBLE
 from app.process.logs import log_on_stderr
 from app.process.tasks import cancelled_by
 from app.settings import Settings

@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from agents.command_line import readable
 from agents.errors import UsageError
 from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
-from agents.toolkit.commands import readable
 from app.assistant.short_term_memory import contents
 from app.cli.invocation import AsJson, OptionalThread, results_alone
 from app.cli.talk import RULES

@@ -8,12 +8,13 @@ from urllib.parse import quote, unquote
 from fastapi import Depends, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
+from pydantic import BaseModel, Field
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
+from agents.memory.thread_list import MOST_LISTED, thread_page
 from app.assistant import Assistant
 from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, caller, having
-from app.doors.http.page.conversations import MOST_SEARCHED as MOST_LISTED
 from app.doors.http.page.drawing import Drawing
 from app.doors.http.page.guard import LASTS, Language, PageRoute, Visiting, links, new_router
 from app.doors.http.page.markup import draw as draw_of_page
@@ -85,8 +86,16 @@ def _operator(request: Request, visitor: Visiting) -> Person:
 
 
 Operator = Annotated[Person, Depends(_operator)]
-Here = Annotated[str, Query(max_length=400)]
-"""The conversation that is open."""
+
+
+class ListQuery(BaseModel):
+    """What a list is asked for: the open conversation, words that are looked for, and where the page begins."""
+
+    here: str = Field(default="", max_length=400)
+    query: str = Field(default="", max_length=200)
+    before: int | None = Field(default=None, ge=0, le=LAST_EVENT)
+    mark: str = Field(default="", max_length=12)
+    """Of the list that the page shows."""
 
 
 @router.get("")
@@ -96,10 +105,12 @@ async def seat(request: Request, operator: Operator, lang: Language, assistant: 
 
 
 @router.get("/list")
-async def listed(operator: Operator, lang: Language, assistant: Served, here: Here = "", mark: str = "") -> Response:
-    """Return the calls, who holds what, and the latest conversations, unless the page shows just that."""
-    drawn = await _listed(assistant, lang, operator, here)
-    return Response(status_code=204) if mark == _mark(drawn) else HTMLResponse(_marked(drawn))
+async def listed(
+    operator: Operator, lang: Language, assistant: Served, query: Annotated[ListQuery, Query()]
+) -> Response:
+    """Return the calls, who holds what, and a page of the other conversations, unless the page shows just that."""
+    drawn = await _listed(assistant, lang, operator, query)
+    return Response(status_code=204) if query.mark == _mark(drawn) else HTMLResponse(_marked(drawn))
 
 
 @router.post("/name")
@@ -172,7 +183,7 @@ async def _page(request: Request, assistant: Assistant, lang: str, operator: Per
     if thread and not lines:
         raise HTTPException(404)
     facts: dict[str, object] = {"thread": thread, "operator": operator, "version": VERSION}
-    facts["listed"] = _marked(await _listed(assistant, lang, operator, thread))
+    facts["listed"] = _marked(await _listed(assistant, lang, operator, ListQuery(here=thread)))
     if thread:
         facts["title"] = next((line.text for line in lines if line.role == "user"), thread)
         facts |= {"said": _said(lines, lang), "news": _news(thread, lines, lang)}
@@ -181,18 +192,19 @@ async def _page(request: Request, assistant: Assistant, lang: str, operator: Per
     return draw("seat", lang, **facts)
 
 
-async def _listed(assistant: Assistant, lang: str, operator: Person, here: str) -> Markup:
-    """Draw the calls and held conversations, the longest waiting first, then the latest others."""
+async def _listed(assistant: Assistant, lang: str, operator: Person, query: ListQuery) -> Markup:
+    """Draw the calls and held conversations, the longest waiting first, then a page of the others."""
     seats = {seat.thread: seat for seat in await assistant.services.get(Seats).all()}
-    infos = {info.thread: info for info in await assistant.threads()}
-    others = [thread for thread in infos if thread not in seats][:MOST_LISTED]
-    titles = {thread: first_line(infos[thread]) if thread in infos else "" for thread in (*seats, *others)}
+    transcript = assistant.memory.transcript
+    page = await thread_page(transcript, words=query.query, before=query.before, most=MOST_LISTED)
+    first = {thread: await transcript.thread(thread) for thread in seats}
+    infos = {**first, **{info.thread: info for info in page.rows if info.thread not in seats}}
     now_ms = round(assistant.memory.now() * 1000)
     rows = [
-        (_address(thread), title or thread, _waiting(seats.get(thread), operator, now_ms), thread == here)
-        for thread, title in titles.items()
+        (_address(name), (info and first_line(info)) or name, _waiting(seats.get(name), operator, now_ms))
+        for name, info in infos.items()
     ]
-    return draw("seat_list", lang, rows=rows)
+    return draw("seat_list", lang, rows=rows, query=query, here=query.here and _address(query.here), more=page.next)
 
 
 def _mark(drawn: Markup) -> str:

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from agents.command_line import CommandResult
 from agents.errors import ConfigError
 from agents.memory import Memory
 from agents.models import FREE, Models
 from agents.plugin import Plugin
-from agents.toolkit.commands import CommandResult, installation_of
+from agents.toolkit.commands import installation_of
 from agents.toolkit.services import Services
 from app.plugins.usage.counts import TABLES, Usage, UsageSettings
 from app.presentation.listing import columns

@@ -9,9 +9,10 @@ from typing import Annotated
 import pytest
 import typer
 
+from agents.command_line import CommandResult
 from agents.errors import ContractError, UsageError
 from agents.memory import Memory
-from agents.toolkit.commands import CommandResult, installation_of, services_of
+from agents.toolkit.commands import installation_of, services_of
 from app.cli import command_line
 from app.composition import dialogs_of
 from dialogs import Dialog
@@ -48,7 +49,7 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("APP_LANG", "ru")
     specialists: Mapping[str, Dialog] = {**dialogs_of()}
     named = {**specialists, "profile": replace(specialists["profile"], command_line=shelf)}
-    monkeypatch.setattr(command_line, "plugins_found", lambda: named)
+    monkeypatch.setattr("app.cli.plugin_commands.plugins_found", lambda: named)
 
 
 @pytest.mark.usefixtures("house")
@@ -82,6 +83,6 @@ def test_a_broken_dialog_takes_no_command_with_it(monkeypatch: pytest.MonkeyPatc
     def broken() -> Mapping[str, Dialog]:
         raise ContractError("dialogs/broken.py is no dialog")
 
-    monkeypatch.setattr(command_line, "plugins_found", broken)
+    monkeypatch.setattr("app.cli.plugin_commands.plugins_found", broken)
     assert command_line.main(["--help"]) == 0
     assert "check" in capsys.readouterr().out

@@ -10,7 +10,7 @@ import pytest
 
 from app.cli import command_line
 from tests.doors.cli.conftest import Captured, Stage
-from tests.support.fake_assistant import StandIn, says
+from tests.support.fake_assistant import StandIn, line, says
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def printing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], S
     """Put a stand-in behind the command line that prints in the course of its work."""
 
     def set_up(where: str) -> StandIn:
-        stand_in = stage(says("Hello"))
+        stand_in = stage(says("Hello"), lines=[line("user", "hi")])
 
         @asynccontextmanager
         async def opened(*given: Any, **more: Any) -> AsyncIterator[Any]:
@@ -44,9 +44,9 @@ def test_what_a_tool_prints_is_no_event(printing: Callable[[str], StandIn], caps
 def test_other_commands_keep_their_json_clean_too(printing: Callable[[str], StandIn], capsys: Captured) -> None:
     """One JSON document is all there is on stdout."""
     printing("threads")
-    assert command_line.main(["threads", "--json"]) == 0
+    assert command_line.main(["state", "--thread", "me", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert isinstance(json.loads(out), list)
+    assert json.loads(out)["turn"] == 2
     assert err == "debugging\n"
 
 

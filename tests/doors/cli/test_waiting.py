@@ -13,7 +13,7 @@ import pytest
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import discover
-from app.doors.visit import WAITING
+from app.process.exit_codes import WAITING
 from app.testing import Chat
 from app.testing.script import Call, Script
 from prompts import phrase

@@ -64,6 +64,21 @@ async def test_threads_are_ones_own_and_known_by_their_first_line(tmp_path: Path
         assert names["a"].endswith("  hello there")
 
 
+async def test_the_rest_of_ones_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/threads tells so many, and what tells those behind them; words look for a conversation."""
+    monkeypatch.setattr("app.doors.slash_commands.talk.MOST_TOLD", 2)
+    async with stage(tmp_path / "dialogs.db", Echo().models(ROLES)) as assistant:
+        for number in range(3):
+            async for _ in assistant.play(Turn(thread=f"t{number}", user="ann", text=f"call number {number}")):
+                pass
+        here = visit(assistant, "t0", "ann")
+        *told, more = (await slash_commands.run("threads", "", here, "en")).splitlines()
+        assert [line.split()[-1] for line in told] == ["t2", "t1"]
+        behind = await slash_commands.run("threads", more.rpartition(" ")[2], here, "en")
+        assert behind.endswith("  t0")
+        assert (await slash_commands.run("threads", "NUMBER 1", here, "en")).endswith("  t1")
+
+
 async def test_what_is_kept_is_written_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """/export writes a new file where one is, for its owner alone, and touches no other one."""
     monkeypatch.chdir(tmp_path)

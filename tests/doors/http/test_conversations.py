@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
 
@@ -248,6 +249,25 @@ async def test_what_is_kept_of_a_thread(client: httpx.AsyncClient, script: Scrip
     assert (await client.delete("/threads/ann")).json() == {"forgotten": True}
     gone = [await client.get(f"/threads/ann{path}") for path in ("", "/memory", "/export")]
     assert [response.status_code for response in [*gone, await client.delete("/threads/ann")]] == [404] * 4
+
+
+async def test_threads_by_the_page(client: httpx.AsyncClient, script: Script) -> None:
+    """`limit` bounds a page, `next` leads to the one behind it, `query` asks for words; without them one page comes."""
+    script.add(supervisor=["Hello."] * 3)
+    for name in ("ann", "bob", "cid"):
+        await client.post(f"/threads/{name}/turns", json={"text": f"I am {name}"})
+
+    async def page(**asked: Any) -> tuple[list[str], object]:
+        listed = (await client.get("/threads", params=asked)).json()
+        return [info["thread"] for info in listed["threads"]], listed["next"]
+
+    assert await page() == (["cid", "bob", "ann"], None)
+    first, place = await page(limit=2)
+    assert (first, await page(limit=2, before=place)) == (["cid", "bob"], (["ann"], None))
+    assert await page(query="i AM bob") == (["bob"], None)
+    assert await page(user="ann") == (["ann"], None)
+    for wrong in ({"limit": 0}, {"limit": 5000}, {"before": -1}, {"query": "x" * 300}):
+        assert (await client.get("/threads", params=wrong)).status_code == 422
 
 
 async def test_what_is_too_much_is_told_when_to_come_again(client: httpx.AsyncClient, assistant: Assistant) -> None:

@@ -14,7 +14,7 @@ from agents.memory.connection import Connection
 from agents.memory.gate_log import GateOutcome, Logged
 from agents.memory.locks import ThreadLocks
 from app.assistant import Turn
-from app.assistant.assistant import STORAGE
+from app.process.exit_codes import STORAGE
 from app.testing import Chat
 from tests.support.tiny_graph import letter
 

@@ -12,7 +12,7 @@ import pytest
 from agents.events import ToolStart
 from agents.toolkit.questions import CHOICE
 from app.cli import talk
-from app.doors.visit import WAITING
+from app.process.exit_codes import WAITING
 from app.testing import Chat
 from prompts import phrase
 from tests.support.killable_process import Driver, Outcome, Request

@@ -13,7 +13,7 @@ from agents.events import REBUILT, Error
 from agents.memory import connection
 from agents.memory.packing import Packing
 from app.assistant import Assistant, Turn
-from app.assistant.assistant import STORAGE
+from app.process.exit_codes import STORAGE
 from app.testing import Chat
 from prompts import phrase
 

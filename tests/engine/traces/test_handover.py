@@ -41,6 +41,7 @@ async def test_a_dialog_begins_goes_on_and_finishes(chat: Chat) -> None:
     assert (await chat.state())["is_active"]
 
 
+@pytest.mark.needs("agent_graphs")
 async def test_an_agent_graph_can_be_a_dialog(chat: Chat) -> None:
     """A compiled graph over `messages`, as `create_agent` makes it, answers in a dialog's place."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from agents.state.person import ASR
 from app.assistant.short_term_memory import contents
-from app.cli import threads
+from app.cli import records
 from app.testing import Chat
 from tests.support.exports import Captured, exported
 from tests.support.fake_assistant import line
@@ -47,7 +47,7 @@ async def test_history_and_export_are_of_one_form(
     chat.expects(supervisor=["Hello."])
     await chat.says("Hi", source=ASR)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{chat.path}")
-    printed = (await threads.history("ann")).object
+    printed = (await records.history("ann")).object
     assert isinstance(printed, dict)
     await exported(chat, form="json")
     assert json.loads(capsys.readouterr().out) == {**printed, "forms": {}, "system_messages": []}

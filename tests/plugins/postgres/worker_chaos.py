@@ -16,10 +16,10 @@ from multiprocessing.process import BaseProcess
 
 from agents.events import Error, Message
 from app.assistant import Assistant, Turn
-from app.assistant.assistant import STORAGE
 from app.composition.databases import backend_of
 from app.plugins.postgres import locks, worker
 from app.plugins.postgres.playing import open_handing, play_for_doors
+from app.process.exit_codes import STORAGE
 from app.process.tasks import cancel
 from app.settings import Settings
 from tests.plugins.postgres.chaos import FORK, FROZEN, Chaos, Outcome, Plan, main
@@ -64,7 +64,7 @@ class WorkerChaos(Chaos):
     def __init__(self, plan: Plan, server: PostgresServer) -> None:
         self.plan, self._server, self._url = plan, server, server.fresh()
         self._random = random.Random(plan.seed)
-        self._processes = []
+        self._processes = list[BaseProcess]()
         self._answered, self._progress = 0, asyncio.Condition()
         self._frozen = list[asyncio.Task[None]]()
         self.outcome = self._told = DoorOutcome(turns=plan.threads * plan.turns)

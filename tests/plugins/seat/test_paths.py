@@ -1,5 +1,6 @@
 """People in the assistant's place over HTTP: who may, what a second one is told, and what the user's client gets."""
 
+import re
 from collections.abc import AsyncIterator
 
 import httpx
@@ -96,3 +97,25 @@ async def test_the_user_may_leave(keyed: httpx.AsyncClient, assistant: Assistant
     assert (await keyed.get("/threads/t", headers=user)).json()["held_by"] is None
     assistant.services.get(Seats).wait = 0
     assert (await keyed.post(CALL, json={}, headers=user)).status_code == 409
+
+
+async def test_the_list_has_pages_and_a_search(
+    assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a page stands what leads to the earlier conversations; who calls stands on each, and words are found."""
+    monkeypatch.setattr("app.plugins.seat.page.MOST_LISTED", 2)
+    assistant.services.get(Seats).wait = 60
+    script.add(supervisor=["Hello."] * 4)
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+        for number in range(4):
+            await client.post(f"/threads/t{number}/turns", json={"text": f"lamp number {number}"})
+        await client.post("/threads/t0/call", json={"reason": "no lamp"})
+
+        async def rows(**asked: str) -> list[str]:
+            return re.findall(r"lamp number \d|before=\d+", (await client.get("/seat/list", params=asked)).text)
+
+        first = ["lamp number 0", "lamp number 3", "lamp number 2"]
+        assert (await rows())[:-1] == first
+        place = (await rows())[-1].partition("=")[2]
+        assert await rows(before=place) == ["lamp number 0", "lamp number 1"]
+        assert await rows(query="number 1") == ["lamp number 0", "lamp number 1"]

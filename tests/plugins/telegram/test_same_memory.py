@@ -9,7 +9,7 @@ import pytest
 
 from agents.memory.preferences import Preferences
 from app.assistant import Assistant
-from app.cli.threads import history
+from app.cli.records import history
 from app.plugins.telegram import flood_control, service
 from app.plugins.telegram.bot import ServiceBot
 from app.plugins.telegram.settings import TelegramSettings

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from agents.memory.inbox import RecentThread, lines_of
+from agents.memory.inbox import RecentThread
 from agents.memory.store import Namespace, namespace_of_thread
+from agents.memory.thread_list import comparable, has_words
 from app.assistant import Assistant
 from app.presentation.texts import one_line
 from app.security.api_keys import Key
 
-MOST_LISTED, MOST_SEARCHED, MOST_LINES = 30, 100, 400
-"""Conversations of a page, conversations that a search looks through for a page, and lines of each."""
+MOST_LISTED, MOST_SEARCHED = 30, 100
+"""Conversations of a page, and conversations that a search looks through for a page."""
 LONGEST_TITLE, TELLING = 60, 16
 """Characters of a title, and of one that tells enough: a shorter one ("hello") is joined with the next words."""
 
@@ -38,13 +39,14 @@ async def conversations_of(
     assistant: Assistant, visitor: Key, user: str, before: int | None = None, query: str = ""
 ) -> ConversationPage:
     """Return the conversations before a place, those that have the words of `query`; the latest stands first."""
-    most, words = (MOST_SEARCHED if query else MOST_LISTED), " ".join(query.casefold().split())
-    recent = await assistant.memory.transcript.recent(user, before, most)
+    most, transcript = (MOST_SEARCHED if query else MOST_LISTED), assistant.memory.transcript
+    recent = await transcript.recent(user, before, most)
     titles = await _titles(assistant.memory.store, user, recent)
     rows = []
     for info in recent:
         name, title = visitor.outside(info.thread), titles.get(info.thread) or _made_of(info.words)
-        if name and (words in (title or name).casefold() or await _has(assistant, info.thread, user, words)):
+        is_meant = comparable(query) in comparable(title or name or "")
+        if name and (is_meant or await has_words(transcript, info.thread, query, user)):
             rows.append(ListedConversation(name, title or name, info.active_ms))
     return ConversationPage(rows, recent[-1].place if len(recent) == most else None)
 
@@ -73,8 +75,3 @@ def _made_of(words: Sequence[str]) -> str:
         if len(title) < TELLING:
             title = " · ".join(filter(None, [title, one_line(text, LONGEST_TITLE)]))
     return one_line(title, LONGEST_TITLE)
-
-
-async def _has(assistant: Assistant, thread: str, user: str, words: str) -> bool:
-    lines = lines_of(user, await assistant.memory.transcript.lines(thread, limit=MOST_LINES))
-    return any(words in " ".join(line.text.casefold().split()) for line in lines)

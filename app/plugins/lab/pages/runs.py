@@ -10,7 +10,6 @@ from fastapi.responses import HTMLResponse
 
 from agents.errors import UsageError
 from app.doors.http.page.router import Sent
-from app.doors.visit import FAULTS
 from app.plugins.lab.case_table import HEADER, OF_CASE, csv_of, keep_table, read_csv, rows_of
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.folder import written
@@ -20,6 +19,7 @@ from app.plugins.lab.pages.visit import FileName, Nested, Number, Text, Visiting
 from app.plugins.lab.runs import LabRun, RunOrder, Verdict, judge_result, latest, run_files, summaries
 from app.plugins.lab.simulation import Talks, simulate
 from app.plugins.lab.threads import keep_case as keep_thread
+from app.process.exit_codes import FAULTS
 from app.yaml_file import MisfitValue, parsed, validated
 
 router = new_router()

@@ -18,13 +18,13 @@ from app.doors.http.page.conversation import Conversation
 from app.doors.http.page.guard import accepted_language, user_of
 from app.doors.http.page.markup import drawn, make_templates
 from app.doors.http.page.router import VERSION, static_file, version_of
-from app.doors.visit import FAULTS
 from app.plugins.lab.agents import Workshop
 from app.plugins.lab.desk import Desk
 from app.plugins.lab.folder import Kind, LabFolder, lab_folder
 from app.plugins.lab.forms import form_data
 from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.live import OpenTalks, Works
+from app.process.exit_codes import FAULTS
 from app.security.api_keys import Key
 from app.security.audit import Action, deed
 from app.settings import Settings

@@ -2,12 +2,14 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine, storable
+from agents.memory.thread_list import thread_page
 from tests.support.tiny_graph import count, letter, reply
 
 
@@ -142,9 +144,32 @@ class TestTranscript:
             ("old", "u", 4),
         ]
         assert listed[0].active_ms == late.at_ms
-        for narrower in ({"user": "v"}, {"prefix": "ne"}):
-            assert await memory.transcript.threads(**narrower) == listed[:1]
+        assert await memory.transcript.threads("v") == await memory.transcript.threads(prefix="ne") == listed[:1]
         assert await memory.transcript.threads(prefix="nf") == []
+
+    async def test_lists_have_pages_and_a_search(self, memory: Memory) -> None:
+        """Page follows page, each thread once; a search looks at names and at what was said, so many threads a page."""
+        for number in range(5):
+            own = letter("m1", thread=f"t{number}", user="ann", text="lions" if number % 2 else "Zebras  eat")
+            await memory.transcript.accept(own)
+            await memory.transcript.close(own, "done", 1, [reply("well")])
+        await memory.transcript.accept(letter("m2", thread="t0", user="bob"))
+
+        async def pages(**asked: Any) -> list[list[str]]:
+            listed, before = list[list[str]](), None
+            while True:
+                page = await thread_page(memory.transcript, before=before, **asked)
+                listed.append([info.thread for info in page.rows])
+                if (before := page.next) is None:
+                    return listed
+
+        assert await pages(most=2) == [["t0", "t4"], ["t3", "t2"], ["t1"]]
+        assert await pages(most=2, user="ann") == [["t4", "t3"], ["t2", "t1"], ["t0"]]
+        assert await pages(most=2, prefix="t") == await pages(most=2)
+        assert await pages(words="zebras eat") == [["t0", "t4", "t2"]]
+        assert await pages(words="zebras", most_read=2) == [["t0", "t4"], ["t2"], []]
+        assert await pages(words="T3") == [["t3"]]
+        assert await pages(words="lions", user="bob") == [[]]
 
     async def test_who_wrote_where(self, memory: Memory) -> None:
         """The users of a thread and the threads of a user; what is erased counts no longer."""

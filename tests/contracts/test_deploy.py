@@ -97,7 +97,7 @@ def test_the_composition_keeps_the_data() -> None:
         assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
 
 
-@pytest.mark.needs("telegram")
+@pytest.mark.needs("postgres", "telegram")
 def test_the_composition_with_a_server_runs_commands_there_are() -> None:
     """Every process has the one database, the driver in its image, and no password in the file."""
     composition = yaml.safe_load(read("docs/deploy/compose-postgres.yaml"))

@@ -102,7 +102,7 @@ class Plugin:
     command_line: typer.Typer | None = None
     """Its commands of `python -m app`; the name of the `Typer`, if it has one, stands before them.
 
-    One takes the place of a command of the application with its name.
+    One may take the place of the application's `migrate`.
     """
     setup: Mapping[str, SetupStep] = field(default_factory=dict)
     """Steps of `setup`: one under its own name, an option that runs it alone, and some that belong to another's."""

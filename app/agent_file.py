@@ -8,12 +8,14 @@ from typing import Annotated
 from langchain_core.tools import BaseTool
 from pydantic import AfterValidator, Field
 
+import prompts
 from agents.errors import ContractError
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
+from app.extensions import plugin_names
 from app.mocks import Mock, mocked, stand_in
 from app.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
-from dialogs import Dialog
+from dialogs import Dialog, is_reserved
 
 SHARED = Path("agents") / "shared"
 """Where, in the lab's folder, the agents stand that are dialogs for everybody."""
@@ -83,6 +85,11 @@ class AgentFile(FilePart):
             resume=self.resume,
             version=self.version,
         )
+
+
+def is_taken(name: str, dialogs: Collection[str]) -> bool:
+    """Tell whether no agent may have a name: a dialog, a role or a plug-in has it, whose place the agent would take."""
+    return name in dialogs or is_reserved(name) or name in plugin_names(prompts.EXTENSIONS)
 
 
 def tools_of(speakers: Speakers) -> dict[str, BaseTool]:

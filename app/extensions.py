@@ -68,6 +68,11 @@ def shipped(kind: str) -> list[str]:
     return _names(ROOT / "app" if kind == "plugins" else ROOT, kind)
 
 
+def plugin_names(roots: Iterable[Path]) -> list[str]:
+    """Return the names of all plug-ins, on or off: the shipped ones, and those in these folders."""
+    return [*shipped("plugins"), *(name for root in roots for name in _names(root, "plugins"))]
+
+
 def plugins() -> dict[str, Plugin]:
     """Load every plug-in that is on and has its packages, by name: shipped, of EXTENSIONS, and of installed packages.
 
@@ -106,9 +111,8 @@ def use(settings: Extensions) -> None:
             setting names what is not there.
     """
     roots = tuple(dict.fromkeys((*settings.extensions, *_installed())))
-    plug_ins = [*shipped("plugins"), *(name for root in roots for name in _names(root, "plugins"))]
     off = _off("SHIPPED_DIALOGS", shipped("dialogs"), settings.shipped_dialogs)
-    off |= _off("PLUGINS", plug_ins, settings.plugins)
+    off |= _off("PLUGINS", plugin_names(roots), settings.plugins)
     if (roots, off) == (prompts.EXTENSIONS, prompts.OFF):
         return
     for kinds in (("dialogs", "plugins"), ("observers",)):

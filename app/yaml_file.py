@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 
 from agents.errors import ConfigError, UsageError
+from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.questions.form import reason_of
 from prompts import FALLBACK
 
@@ -69,9 +70,9 @@ def read_files(setting: str, path: Path, kind: type[Read]) -> list[tuple[str, Re
 
 def _read(setting: str, file: Path, kind: type[Read]) -> Read:
     try:
-        return parsed(file.read_text("utf-8"), kind, str(file), aliases=True)
-    except (OSError, UnicodeDecodeError) as trouble:
-        reason = trouble.strerror if isinstance(trouble, OSError) else "it is not UTF-8"
+        return parsed(contents(file).decode("utf-8"), kind, str(file), aliases=True)
+    except (Unreadable, UnicodeDecodeError) as trouble:
+        reason = trouble if isinstance(trouble, Unreadable) else "it is not UTF-8"
         raise ConfigError(f"{setting}: {file} cannot be read: {reason}") from None
     except UsageError as wrong:
         raise ConfigError(str(wrong)) from None

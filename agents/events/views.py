@@ -225,14 +225,16 @@ def stored_view(body: Mapping[str, object]) -> View | None:
 def is_web(url: str) -> bool:
     """Tell whether a link leads to the web, and where it seems to lead.
 
-    A name before the host, a backslash and letters that nobody sees let one address pass for another.
+    A name before the host, a host that is encoded, a backslash and letters that nobody sees let one address pass for
+    another.
     """
     try:
         parts, text = urlsplit(url), clean(url)
     except ValueError:
         return False
     is_plain = text == url and url.isprintable() and not any(c.isspace() or c in '\\<>"' for c in url)
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc and is_plain
+    is_bare = bool(parts.hostname) and not any(sign in parts.netloc for sign in "@%")
+    return parts.scheme in ("http", "https") and is_bare and is_plain
 
 
 def linked(data: object) -> list[Mapping[str, str]]:

@@ -64,7 +64,8 @@ class CompatibleChat(ChatOpenAI):
                 if problem := piece.get("error"):
                     raise APIError("an error in place of a piece", response.http_request, body=problem)
                 choices = piece.get("choices") or []
-                if price := piece.get("usage"):
+                # A count of another form is none, and costs no answer.
+                if (price := piece.get("usage")) and isinstance(price, Mapping):
                     usage, metadata[PRICED] = price, metadata.get(PRICED) or not choices
                 for choice in choices[:1]:
                     if reason := choice.get("finish_reason"):

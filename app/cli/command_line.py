@@ -39,6 +39,8 @@ MODULES: Mapping[str, Sequence[str]] = {
     "document_index": ("index",),
 }
 """The modules of `app/cli/` with their commands or groups of commands: what one needs is imported for no other."""
+OPEN = ("setup", "migrate")
+"""Plug-ins may complete these, or bring others in their place; for the rest no plug-in is imported."""
 MODULE_OF = {command: module for module, commands in MODULES.items() for command in commands}
 
 
@@ -91,7 +93,7 @@ def application(name: str = "") -> TyperGroup:
         else:
             function = command.replace("-", "_")
             every.command(command)(getattr(module, f"{function}_" if iskeyword(function) else function))
-    plug_ins = {} if name in MODULE_OF and name != "setup" else _plugin_commands().brought()
+    plug_ins = {} if name in MODULE_OF and name not in OPEN else _plugin_commands().brought()
     for plugin in plug_ins.values():
         if plugin.command_line:
             every.add_typer(plugin.command_line)

@@ -1,14 +1,20 @@
 """Addresses behind links, as people read them."""
 
+import unicodedata
 from urllib.parse import urlsplit
+
+from httpx import URL, InvalidURL
 
 
 def in_full(url: str) -> str:
     """Return an address as it reads; a host whose letters may only look like others also as it is asked for."""
     host = urlsplit(url).hostname or ""
+    if host.isascii():
+        return url
     try:
-        return url if host.isascii() else f"{url} ({host.encode('idna').decode()})"
-    except UnicodeError:
+        # Python's own codec asks for other hosts than browsers do: it makes "ss" of "ß".
+        return f"{url} ({URL(scheme='https', host=unicodedata.normalize('NFKC', host)).raw_host.decode()})"
+    except InvalidURL:
         return f"{url} (?)"
 
 

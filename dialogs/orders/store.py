@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from agents.errors import UsageError
 from agents.memory.connection import Connection, Session, Tables
 from agents.memory.ledger import Ledger
+from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit import Refused, Runtime
 from agents.toolkit.services import Services
 from dialogs.orders.records import Database, Kind, Order, Product, User
@@ -261,10 +262,10 @@ def read_records(path: Path) -> Database:
         UsageError: the file cannot be read, or does not have the schema of a shop.
     """
     try:
-        source = path.read_bytes()
+        source = contents(path)
         TypeAdapter(Database).validate_json(source)
-    except OSError as fault:
-        raise UsageError(f"{path}: {fault.strerror}") from None
+    except Unreadable as fault:
+        raise UsageError(f"{path}: {fault}") from None
     except ValidationError as wrong:
         first = wrong.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"

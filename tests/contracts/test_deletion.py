@@ -11,17 +11,22 @@ from tests.support.deletion import copy_without, deletable, look_at, naming
 from tests.support.parts import EVERY_PART
 
 
+@pytest.mark.parametrize("name", deletable())
+def test_nothing_else_names_it(name: str) -> None:
+    """No other file of the product has its module, its prompts, its tool, its settings or its commands."""
+    assert naming(name) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", deletable())
 def test_nothing_else_needs_it(name: str, tmp_path: Path) -> None:
-    """The check finds nothing, the assistant answers, its commands are gone, all other tests load, nothing names it."""
+    """The check finds nothing, the assistant answers, its commands are gone, all other tests load."""
     copy_without(name, tmp_path)
     look = look_at(tmp_path)
     assert look.faults == []
     assert look.is_answering
     assert f"  {name} " not in look.help
     assert look.unloaded == ""
-    assert naming(name, tmp_path) == []
 
 
 @pytest.mark.needs(*EVERY_PART)

@@ -69,6 +69,7 @@ def packages() -> list[str]:
     return list(tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["root_packages"])
 
 
+@pytest.mark.needs("telegram")
 def test_the_image_is_small_and_has_no_root() -> None:
     """Two stages of the Python that the project needs; the last switches to a user before it runs a known command."""
     first, last = stages()
@@ -96,6 +97,7 @@ def test_the_composition_keeps_the_data() -> None:
         assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
 
 
+@pytest.mark.needs("postgres", "telegram")
 def test_the_composition_with_a_server_runs_commands_there_are() -> None:
     """Every process has the one database, the driver in its image, and no password in the file."""
     composition = yaml.safe_load(read("docs/deploy/compose-postgres.yaml"))
@@ -125,7 +127,10 @@ def test_the_composition_serves_this_machine_alone() -> None:
     assert service["profiles"]
 
 
-@pytest.mark.parametrize("name", ["dialog-supervisor.service", "dialog-supervisor-http.service"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("dialog-supervisor.service", marks=pytest.mark.needs("telegram")), "dialog-supervisor-http.service"],
+)
 def test_the_unit_runs_a_command_there_is(name: str) -> None:
     """Started in its folder, as a user of its own, with no more rights than it needs; its exit codes are ours."""
     service = unit(name)["Service"]
@@ -142,6 +147,7 @@ def test_the_unit_runs_a_command_there_is(name: str) -> None:
     assert name in read("docs/deploy.md")
 
 
+@pytest.mark.needs("ring")
 def test_the_users_unit_runs_a_command_there_is() -> None:
     """It is started anew when the desktop is not ready yet, and not when a setting is wrong."""
     service = unit("dialog-supervisor-ring.service")["Service"]

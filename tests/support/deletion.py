@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -30,6 +30,7 @@ from app.extensions import shipped
 from app.settings import Settings
 from dialogs import Dialog
 from tests.support.checkout import check_out
+from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
 FOLDERS = (
@@ -118,29 +119,33 @@ def _run(*arguments: str) -> tuple[int, str, str]:
     return code, out.getvalue(), error.getvalue()
 
 
-def naming(name: str, folder: Path) -> list[str]:
-    """Return the files of the product in a copy that name what was deleted."""
-    pattern = re.compile("|".join(_names(name, plugins_found()[name])))
+def naming(name: str, folder: Path = ROOT) -> list[str]:
+    """Return the files of the product that name a part and are not its own."""
+    pattern = re.compile("|".join(_names(name, plugins_found())))
+    own = {place for form in FOLDERS for place in folder.glob(form.format(name=name))}
+    files = [file for file in _texts(folder) if own.isdisjoint(file.parents)]
+    return [file.relative_to(folder).as_posix() for file in files if pattern.search(_texts(folder)[file])]
+
+
+@cache
+def _texts(folder: Path) -> Mapping[Path, str]:
+    """Return the files of the product with what stands in them."""
     files = [file for place in PRODUCT for file in (folder / place).rglob("*") if file.is_file()]
-    return [
-        file.relative_to(folder).as_posix()
-        for file in files
-        if file.suffix != ".pyc" and pattern.search(file.read_text("utf-8", errors="ignore"))
-    ]
+    return {file: file.read_text("utf-8", errors="ignore") for file in files if file.suffix != ".pyc"}
 
 
-def _names(name: str, plugin: Plugin) -> list[str]:
-    """Return patterns for the ways to name a plug-in: its module, its prompts, its tool, settings and commands."""
+def _names(name: str, parts: Mapping[str, Plugin]) -> list[str]:
+    """Return patterns for the ways to name a part: its module, its prompts, its tool, settings and commands."""
+    part, others = parts[name], [Settings, *(other.settings for key, other in parts.items() if key != name)]
     patterns = [rf"\b(plugins|dialogs)[./]{name}\b", rf"\b(plugins|dialogs) import .*\b{name}\b", rf"[\"']{name}/[a-z]"]
-    patterns += [rf"\b{plugin.tool}\b"] if isinstance(plugin, Dialog) else []
-    # Several plug-ins may read the same setting.
-    others = [Settings, *(other.settings for other in plugins_found().values() if other is not plugin)]
-    read_by_others = {setting for kind in others if kind for setting in kind.model_fields}
-    own = plugin.settings.model_fields.keys() - read_by_others if plugin.settings else ()
-    patterns += [rf"\b(?i:{setting})\b" for setting in own]
-    if plugin.command_line:
-        commands = get_command(plugin.command_line)
-        names = [commands.name] if plugin.command_line.info.name else getattr(commands, "commands", [commands.name])
+    patterns += [rf"\b{part.tool}\b"] if isinstance(part, Dialog) else []
+    settings = {*part.settings.model_fields} if part.settings else set[str]()
+    # Several may read the same setting.
+    settings -= {field for other in others if other for field in other.model_fields}
+    patterns += [rf"\b{key.upper()}\b|\bsettings\.{key}\b" for key in settings]
+    if part.command_line:
+        commands = get_command(part.command_line)
+        names = [commands.name] if part.command_line.info.name else getattr(commands, "commands", [commands.name])
         patterns += [rf"python -m app {command}\b" for command in names]
     return patterns
 

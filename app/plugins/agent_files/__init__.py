@@ -8,8 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from agents.errors import ContractError
 from agents.plugin import Plugin
 from agents.toolkit.speaker import Speakers
-from app.agent_file import SHARED, Agent, read_agent, tools_of
-from dialogs import is_reserved
+from app.agent_file import SHARED, Agent, is_taken, read_agent, tools_of
 
 
 class AgentFilesSettings(BaseSettings):
@@ -29,7 +28,7 @@ def shared_agents(settings: AgentFilesSettings, speakers: Speakers, observers: C
     """
     agents: dict[str, Agent] = {}
     for path in sorted((settings.lab_folder / SHARED).glob("*.yaml")):
-        if path.stem in speakers.dialogs or is_reserved(path.stem) or not path.stem.isidentifier():
+        if is_taken(path.stem, speakers.dialogs) or not path.stem.isidentifier():
             raise ContractError(f"{path}: {path.stem!r} cannot be the name of an agent: rename the file")
         agents[path.stem] = read_agent(path).dialog(path.stem, tools_of(speakers), observers)
     return agents

@@ -11,6 +11,7 @@ from agents.command_line import CommandResult
 from agents.errors import ConfigError, UsageError
 from agents.memory import PREFIX
 from agents.memory.backend import Backend
+from app.cli.invocation import given_text
 from app.cli.migration import To, copy_to
 from app.composition.databases import backend_of
 from app.plugins.encryption.encrypted_file import NOT_BY_KEY, EncryptedFile, EncryptionSettings, change_key, read_key
@@ -26,10 +27,11 @@ NOT_ENCRYPTED = (
 def _key_in(file: str) -> SecretStr:
     """Return the key in a file. Raises BadParameter."""
     try:
-        return read_key(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
-    except (OSError, ValueError) as wrong:
-        reason = wrong.strerror if isinstance(wrong, OSError) else wrong
-        raise typer.BadParameter(f"{file}: {reason}") from None
+        return read_key(sys.stdin.read() if file == "-" else given_text(Path(file)))
+    except UsageError as fault:
+        raise typer.BadParameter(str(fault)) from None
+    except ValueError as wrong:
+        raise typer.BadParameter(f"{file}: {wrong}") from None
 
 
 ToKey = Annotated[

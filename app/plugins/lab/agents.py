@@ -15,7 +15,7 @@ import observers
 from agents.errors import UsageError
 from agents.toolkit.shelf import FINDING
 from agents.toolkit.speaker import Speakers
-from app.agent_file import Agent, AgentFile, tools_of, with_agent
+from app.agent_file import Agent, AgentFile, is_taken, tools_of, with_agent
 from app.assistant import Assistant
 from app.composition import check_tools, discover
 from app.mocks import Mock
@@ -23,7 +23,6 @@ from app.plugins.lab.folder import LabFolder, written
 from app.replay.stage import staged
 from app.settings import Settings
 from app.yaml_file import validated
-from dialogs import is_reserved
 from prompts import languages
 
 LONGEST_NAME = 40
@@ -66,7 +65,7 @@ class Workshop:
             UsageError: its name is not fit for a dialog, is reserved, or is a dialog's that is not this agent, shared.
             ContractError: a tool, an observer or a rule of dialogs is broken.
         """
-        if _named(name) in discover_unshared().dialogs or is_reserved(name):
+        if is_taken(_named(name), discover_unshared().dialogs):
             raise UsageError(f"{name!r} is taken: choose another name")
         version = max(self.versions(name), default=0) + 1
         kept = agent.model_copy(update={"maker": self.maker, "version": version})

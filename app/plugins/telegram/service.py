@@ -32,7 +32,7 @@ from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates.commands import describe, offer_menus
 from app.plugins.telegram.updates.inbox import Inbox
 from app.plugins.telegram.updates.operator import Faults
-from app.plugins.telegram.updates.operator_chat import OperatorPosting
+from app.plugins.telegram.updates.operator_posts import OperatorPosting
 from app.plugins.telegram.updates.polling import Poller, remove_webhook
 from app.plugins.telegram.updates.webhook import Hook, listening
 from app.presentation.listing import moment

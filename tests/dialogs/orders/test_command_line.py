@@ -53,6 +53,7 @@ def test_users_are_matched_with_customers(capsys: Captured, database: Path) -> N
         (("price", "4100000063", "nan"), "more than zero"),
         (("load", str(CATALOGUE)), "add --yes"),
         (("load", "/nowhere.json", "--yes"), "No such file"),
+        (("load", "/dev/zero", "--yes"), "no ordinary file"),
         (("load", __file__, "--yes"), "is no shop: the file: Invalid JSON"),
     ],
 )

@@ -39,6 +39,7 @@ ADDRESSES = [
     "https://good.example:443@evil.example/",
     "https://user:password@evil.example/",
     "https://good.example\\@evil.example/",
+    "https://%D0%B0pple.com/",
     "https://good.example\\.evil.example/",
     "https://evil.example\u202e/moc.doog",
     "https://good.example\u2066.evil.example/",
@@ -55,6 +56,9 @@ ADDRESSES = [
 DISGUISED = [
     ("https://\u0430pple.com/login", "xn--pple-43d.com"),
     ("https://пример.рф", "xn--e1afmkfd.xn--p1ai"),
+    ("https://faß.de", "xn--fa-hia.de"),
+    ("https://βόλος.com/x", "xn--nxasmm1c.com"),
+    ("https://ｅxample.com", "example.com"),
     (f"https://{'ё' * 70}.com", "?"),
 ]
 """Hosts that look like others, and how they are asked for."""

@@ -29,7 +29,7 @@ NONSENSE = [
     '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": 5}}]}',
     '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [null]}}]}',
     '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [{"index": 0}]}}]}',
-    '{"choices": [], "usage": 5}',
+    '{"choices": {"0": 1}}',
     '{"choices": [], "usage": {"prompt_tokens": "many"}}',
 ]
 

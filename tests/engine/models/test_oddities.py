@@ -110,6 +110,8 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
         [{"choices": [{"index": 0, "delta": {"content": TEXT}, "finish_reason": "stop"}]}],
         [*words(TEXT), usage(10**30, -4, 0)],
         [*words(TEXT), {"choices": [], "usage": {"prompt_tokens": "many", "prompt_tokens_details": 7}}],
+        [*words(TEXT), {"choices": [], "usage": [9, 4]}],
+        [*words(TEXT), {"choices": [], "usage": "many"}],
         unstreamed({"content": TEXT}),
         unstreamed({"content": TEXT}, indent=2),
         lined(*words(TEXT), separator="\n"),
@@ -121,7 +123,7 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
     ],
     ids=[
         *("tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"),
-        *("no such counts", "no counts", "one object", "one object in lines"),
+        *("no such counts", "no counts", "a list", "a word", "one object", "one object in lines"),
         *("lines of JSON", "CR LF", "no empty lines", "CR", "byte order", "signs of life"),
     ],
 )

@@ -84,9 +84,11 @@ def test_every_door_takes_the_model_of_a_shared_agent(
     assert re.search(r"depot_clerk +openai:gpt-5-mini", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback", "planner", "1st", *sorted(STEPS)])
+@pytest.mark.parametrize(
+    "name", ["supervisor", "observer", "default", "fallback", "planner", "usage", "1st", *sorted(STEPS)]
+)
 def test_a_name_that_is_taken_is_not_loaded(settings: Settings, name: str) -> None:
-    """A file by the name of a role, a node or a dialog would speak in its place: the start names it."""
+    """A file by the name of a role, a node, a dialog or a plug-in would stand in its place: the start names it."""
     share(name)
     with pytest.raises(ContractError, match=f"{name}' cannot be the name of an agent"):
         discover_checked(settings)

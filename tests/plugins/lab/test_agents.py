@@ -12,6 +12,7 @@ from app.agent_file import AgentFile
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import dialogs_of, open_assistant
+from app.extensions import shipped
 from app.mocks import Mock, MockOutcome
 from app.plugins.lab.agents import Workshop, agent_of
 from app.plugins.lab.drawing import drawing
@@ -194,13 +195,14 @@ def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.Capture
     assert command_line.main(["lab", "agent", "show", "clerk", "--version", "1"]) == 0
     assert "en: You help." in capsys.readouterr().out
     assert command_line.main(["lab", "agent", "save", "planner", str(file)]) == 2
+    assert command_line.main(["lab", "agent", "save", "clerk", "/dev/zero"]) == 2
     assert command_line.main(["lab", "agent", "delete", "clerk"]) == 0
     assert command_line.main(["lab", "agent", "changes", "clerk", "1", "2"]) == 2
 
 
-@pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback", *sorted(STEPS)])
+@pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback", *sorted(STEPS), *shipped("plugins")])
 def test_no_agent_takes_a_name_of_the_settings(workshop: Workshop, name: str) -> None:
-    """It would speak for everybody, or end every start."""
+    """It would speak for everybody, stand in a plug-in's place, or end every start."""
     with pytest.raises(UsageError, match="is taken"):
         workshop.save(name, CLERK)
 

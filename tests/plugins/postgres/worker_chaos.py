@@ -64,7 +64,7 @@ class WorkerChaos(Chaos):
     def __init__(self, plan: Plan, server: PostgresServer) -> None:
         self.plan, self._server, self._url = plan, server, server.fresh()
         self._random = random.Random(plan.seed)
-        self._processes = []
+        self._processes = list[BaseProcess]()
         self._answered, self._progress = 0, asyncio.Condition()
         self._frozen = list[asyncio.Task[None]]()
         self.outcome = self._told = DoorOutcome(turns=plan.threads * plan.turns)

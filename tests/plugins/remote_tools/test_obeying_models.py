@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, tool
 
-from agents.events import Interrupt
+from agents.events import Interrupt, ToolStart
 from agents.state.person import FORWARDED
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
@@ -129,6 +129,18 @@ async def test_several_calls_of_one_reply_are_asked_one_by_one(chat: Chat, tmp_p
         assert (await chat.says("no")).endswith("planner: So.")
         assert len(service.asked) == 1
         assert "milk" not in str(await belongings(chat))
+
+
+async def test_a_yes_to_one_call_begins_no_other(chat: Chat, tmp_path: Path) -> None:
+    """Of two that wait side by side one runs, and of the other nothing is shown but its question."""
+    async with home(chat, tmp_path) as service:
+        reads = [OBEYED["searches for the PIN"], OBEYED["sends a number"]]
+        chat.expects(planner=[READ, reads, "So."], observer=["stay"])
+        await chat.says("please read the news of today to me", "yes")
+        assert [event.tool for event in chat.events if isinstance(event, ToolStart)][-1] == "search_web"
+        assert [event.prompt for event in chat.events if isinstance(event, Interrupt)][-1].endswith("(n: 4711)?")
+        assert (await chat.says("no")).endswith("planner: So.")
+        assert len(service.asked) == 2
 
 
 async def test_a_no_outlives_a_plain_request_beside_the_next_question(chat: Chat, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ async def test_a_reminder_is_shown_and_written_down(bus: str, tmp_path: Path, ca
     assert any(line.startswith("⏰ call <b>Ann</b> & co (missed") for line in lines)
 
 
+@pytest.mark.needs("telegram")
 async def test_a_server_without_markup_gets_plain_words(bus: str, tmp_path: Path) -> None:
     """Nothing is escaped for a server that shows text as it is; chats of Telegram are left to the bot."""
     path = tmp_path / "dialogs.db"

@@ -18,7 +18,7 @@ from app.plugins.seat import SeatSettings
 from app.plugins.telegram import flood_control, service
 from app.plugins.telegram.bot import ServiceBot
 from app.plugins.telegram.settings import TelegramSettings
-from app.plugins.telegram.updates import incoming, operator_chat
+from app.plugins.telegram.updates import incoming, operator_posts
 from app.process.tasks import cancelled_by
 from app.settings import Settings
 from tests.plugins.telegram.killable_bot import Bot
@@ -55,14 +55,14 @@ async def _serve(url: str, database: str) -> None:
     incoming.WINDOW = incoming.LONG_WINDOW = 0
     flood_control.BOT = flood_control.PRIVATE = flood_control.GROUP = 1000.0, 1000.0
     steps = Marked(Path(database).with_suffix(".step"))
-    operator_chat.LOOK = 0.02 if steps.last is None else 60
-    begin = operator_chat.OperatorPosting.begin
+    operator_posts.LOOK = 0.02 if steps.last is None else 60
+    begin = operator_posts.OperatorPosting.begin
 
-    def counted(chat: operator_chat.OperatorPosting, thread: str, update: object, stored: StoredUpdate) -> None:
+    def counted(chat: operator_posts.OperatorPosting, thread: str, update: object, stored: StoredUpdate) -> None:
         steps.begun = True
         begin(chat, thread, update, stored)  # type: ignore[arg-type]  # passed through
 
-    setattr(operator_chat.OperatorPosting, "begin", counted)  # noqa: B010
+    setattr(operator_posts.OperatorPosting, "begin", counted)  # noqa: B010
     count(steps)
     settings, own = Settings(_env_file=None), TelegramSettings(telegram_allowed_users="*")
     seat = SeatSettings(operator_chat=CHAT, operator_users="*", seat_wait=3600)

@@ -11,7 +11,7 @@ from app.plugins.seat import SeatSettings
 from app.plugins.seat.place import Operator
 from app.plugins.seat.posts import Posts
 from app.plugins.seat.seats import Seats, take_seat
-from app.plugins.telegram.updates import operator_chat
+from app.plugins.telegram.updates import operator_posts
 from app.testing.script import Script
 from prompts import sentence
 from tests.plugins.telegram.people import Open
@@ -27,7 +27,7 @@ TAKE, FORCE, BACK = (sentence("seat/phrases", f"chat.button_{name}", "en") for n
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look for news at once."""
-    monkeypatch.setattr(operator_chat, "LOOK", 0.02)
+    monkeypatch.setattr(operator_posts, "LOOK", 0.02)
 
 
 def chat(*people: int) -> SeatSettings:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.plugins.telegram.delivery.pages import LIMIT, MOST_PAGES, MessagePage, pages
+from app.plugins.telegram.delivery.pages import LIMIT, MOST_FORMULAS, MOST_PAGES, MessagePage, pages
 from tests.support.made_inputs import tried
 from tests.support.telegram_limits import request_faults
 
@@ -94,6 +94,14 @@ def test_no_text_becomes_a_flood(text: str) -> None:
     all_pages = pages(text)
     assert sum(len(page.text) for page in all_pages) <= len(text)
     assert [fault for page in all_pages for fault in faults(page)] == []
+
+
+def test_so_many_formulas_are_drawn() -> None:
+    """The end of each is looked for in all the rest: where there are more they stay as typed, and so does a flood."""
+    formula = r"\(\alpha\) "
+    assert pages(formula * 3)[0].text.split() == ["α"] * 3
+    assert not any("α" in page.text for page in pages(formula * (MOST_FORMULAS + 1)))
+    assert "".join(page.text for page in pages("$" * 5_000)) == "$" * 5_000
 
 
 def test_a_text_is_shown_in_so_many_messages() -> None:

@@ -29,8 +29,10 @@ CUT = "[…]"
 """The last message of a text that is not shown to its end."""
 MOST_DRAWN = 3
 """How many times longer than its Markdown a text may become: nested lists and tables are padded with blanks."""
-OVERLOADED = re.compile(r"^(?:[ \t]*(?:[-*+>]|\d{1,9}[.)])){9}|^[^\n]*(?:\|[^|\n]*){40}", re.MULTILINE)
-"""A line with more nested lists, or more columns, than anybody can read; drawing it takes too long."""
+OVERLOADED = re.compile(r"^(?:[ \t]*(?:[-*+>]|\d{1,9}[.)])){9}|^[^\n]*(?:\|[^|\n]*){40}|\${40}", re.MULTILINE)
+"""A line with more nested lists, columns or dollars than anybody can read; drawing it takes too long."""
+FORMULA, MOST_FORMULAS = re.compile(r"\\[(\[]"), 300
+"""Begins a formula, and so many are drawn: for the end of each all the rest of the text is searched."""
 SEPARATORS = ("\n\n", "\n", " ")
 # The converter drops what looks like HTML, and takes stars of sums for marks; characters of the same width stand in.
 STAND_IN, STAR = "\ue000", "\ue020"
@@ -107,7 +109,8 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
     signs.unordered_list_item, signs.task_uncompleted = "•", "⬜"
     marked = re.sub(r"(?<!\\)<", STAND_IN, text)
-    shown, marks = convert(_sums_kept(numbers_kept(marked)), config=style)
+    are_drawn = len(FORMULA.findall(text)) <= MOST_FORMULAS
+    shown, marks = convert(_sums_kept(numbers_kept(marked)), latex_escape=are_drawn, config=style)
     if len(shown) > MOST_DRAWN * len(text) + LIMIT:
         return text, []
     units, entities = _units(shown), []

@@ -24,7 +24,7 @@ from app.plugins.telegram.place import TelegramPlace, move
 from app.plugins.telegram.updates.commands import offer_menus
 from app.plugins.telegram.updates.dispatch import Dispatch
 from app.plugins.telegram.updates.operator import Faults
-from app.plugins.telegram.updates.operator_chat import OperatorPosting
+from app.plugins.telegram.updates.operator_posts import OperatorPosting
 from app.plugins.telegram.updates.polling import STOPPED
 from app.plugins.telegram.updates.row import UpdateRow
 from app.plugins.telegram.updates.taps import settle

@@ -89,9 +89,10 @@ RECENT = f"""
 SELECT place, own.thread, received_ms FROM ({NEWEST_OF_USER}) AS own JOIN inbox ON id = place ORDER BY place DESC
 """
 FIRST_WORDS = "SELECT text FROM transcript WHERE thread = ? AND role = 'user' AND speaker = ? ORDER BY id LIMIT 3"
+# As an expression the thread leads to no index, of which all would be read: the new lines are found by their ids.
 LATEST = """
 SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
-    WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread) ORDER BY id
+    WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread || '') ORDER BY id
 """
 RECORDED = "SELECT record, packed FROM records WHERE letter = ?"
 RECORD = """

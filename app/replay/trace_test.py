@@ -198,8 +198,8 @@ def trace_test(play: Play, day: str = "") -> str:
     entries = [line if isinstance(line, list) else [line] for lines in replies.values() for line in lines]
     spoken = {type(part) for parts in entries for part in parts}
     imports = ["from agents.errors import ModelUnavailable"] if Unavailable in spoken else []
-    imports += ["from app.testing.script import Call"] if Call in spoken else []
     imports.append("from app.testing import Chat, told")
+    imports += ["from app.testing.script import Call"] if Call in spoken else []
     source = HEAD.format(
         when=f" on {day}" if day else "",
         name=f"_of_{day.replace('-', '_')}" if day else "",

@@ -15,6 +15,7 @@ from app.extensions import Extensions, use
 from prompts import languages
 from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
+from tests.support.warm_python import run_python
 
 NAMES = {"dialog": "clinic", "observer": "mood", "tool": "find_doctor", "language": "de"}
 """What is begun of each kind."""
@@ -31,6 +32,13 @@ def run(own: Path | None, *arguments: str, folder: Path = ROOT, **more: str) -> 
     """Run Python, and return what it prints; it must end well."""
     command = [sys.executable, *arguments]
     done = subprocess.run(command, cwd=folder, env=environment(own, **more), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def run_app(own: Path | None, *arguments: str, folder: Path = ROOT) -> str:
+    """Run a command of the application in a process that has loaded the libraries, and return what it prints."""
+    done = run_python("app", *arguments, folder=folder, environment=environment(own))
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -52,30 +60,19 @@ def searched(own: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", NAMES)
-def test_what_it_writes_works_at_once(own: Path, kind: str) -> None:
-    """The check finds nothing, the test passes, and three lines say what is next."""
-    written_files = json.loads(run(own, "-m", "app", "new", kind, NAMES[kind], "--json"))
-    assert all(Path(path).exists() for path in written_files["written"])
-    assert [line[:2] for line in written_files["next"]] == ["1.", "2.", "3."]
-    marked = [path for path in written_files["written"] if "EDIT: " in Path(path).read_text("utf-8")]
-    assert len(written_files["written"]) - len(marked) <= 1
-    if kind != "language":
-        written = {lang for lang in languages() if any((own / "prompts" / lang).rglob("*.md"))}
-        assert written == {*languages()}
-
-    report = json.loads(run(own, "-m", "app", "check", "--json"))
-    assert report["faults"] == []
-    assert [warning for warning in report["warnings"] if not warning.startswith(("prompts/de", "own/prompts/de"))] == []
-    assert "1 passed" in run(own, "-m", "pytest", "-q", "-k", kind, "-c", str(ROOT / "pyproject.toml"), str(own))
-
-
-@pytest.mark.slow
-def test_what_it_writes_is_linted_and_typed(own: Path) -> None:
-    """`make own` finds nothing in a folder with one of each kind, and a second tool for the dialog."""
+def test_what_it_writes_works_at_once(own: Path) -> None:
+    """The check finds nothing after each step, and lint, types and tests pass; three lines say what is next."""
     for kind, name in NAMES.items():
-        run(own, "-m", "app", "new", kind, name)
-    run(own, "-m", "app", "new", "tool", "find_nurse", "--dialog", "clinic")
+        written_files = json.loads(run_app(own, "new", kind, name, "--json"))
+        assert all(Path(path).exists() for path in written_files["written"])
+        assert [line[:2] for line in written_files["next"]] == ["1.", "2.", "3."]
+        marked = [path for path in written_files["written"] if "EDIT: " in Path(path).read_text("utf-8")]
+        assert len(written_files["written"]) - len(marked) <= 1
+        assert {lang for lang in languages() if any((own / "prompts" / lang).rglob("*.md"))} == {*languages()}
+        report = json.loads(run_app(own, "check", "--json"))
+        assert report["faults"] == []
+        assert [line for line in report["warnings"] if not line.startswith(("prompts/de", "own/prompts/de"))] == []
+    run_app(own, "new", "tool", "find_nurse", "--dialog", "clinic")
 
     checked = run(own, "-m", "tests.support.own_folders")
     assert "All checks passed!" in checked
@@ -100,10 +97,10 @@ def test_without_a_folder_of_ones_own_it_writes_beside_the_shipped_ones(tmp_path
     for name in (*PACKAGES, "tests", "benchmarks"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    written_files = json.loads(run(None, "-m", "app", "new", "dialog", "clinic", "--json", folder=tmp_path))
+    written_files = json.loads(run_app(None, "new", "dialog", "clinic", "--json", folder=tmp_path))
     assert "dialogs/clinic/__init__.py" in written_files["written"]
     assert "tests/conftest.py" not in written_files["written"]
-    report = json.loads(run(None, "-m", "app", "check", "--json", folder=tmp_path))
+    report = json.loads(run_app(None, "check", "--json", folder=tmp_path))
     assert ("clinic" in [dialog["name"] for dialog in report["dialogs"]], report["faults"]) == (True, [])
     assert "1 passed" in run(None, "-m", "pytest", "-q", "tests/test_dialog_clinic.py", folder=tmp_path)
 

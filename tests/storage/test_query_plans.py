@@ -56,6 +56,7 @@ async def _act(assistant: Assistant) -> None:
     """Do once what a door or a command may ask for: read, go back, tell, rate, and forget in each way."""
     memory, forgetting = assistant.memory, assistant.forgetting
     await assistant.history("t")
+    await memory.transcript.latest(1)
     await assistant.threads("ann")
     await assistant.threads(prefix="shop:")
     await assistant.state("t")

@@ -151,6 +151,12 @@ def _off(setting: str, names: Sequence[str], chosen: Chosen) -> frozenset[str]:
     return frozenset(names) - on
 
 
+def explained(name: str) -> list[Path]:
+    """Return the files that explain the settings of a plug-in or a dialog, which may be off."""
+    folders = [root / kind for root in (ROOT / "app", ROOT, *prompts.EXTENSIONS) for kind in ("plugins", "dialogs")]
+    return [file for folder in folders if (file := folder / name / ".env.example").is_file()]
+
+
 def _refuse_clashes(roots: Sequence[Path], kinds: Iterable[str]) -> None:
     """Refuse two of the same name: what stands for a name in `prompts/` belongs to one dialog or plug-in."""
     places: dict[str, Path] = {}

@@ -15,6 +15,7 @@ from langsmith.utils import tracing_is_enabled
 from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode
 
+import prompts
 from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
@@ -22,7 +23,7 @@ from agents.models.factory import LOCAL, Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from agents.toolkit.speaker import Silence
-from app.extensions import Extensions, plugins, use, written
+from app.extensions import Extensions, explained, plugins, use, written
 from app.prices import Price, read_prices
 from app.process.files import read_env
 from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
@@ -261,6 +262,19 @@ def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     written = read_env(env_file).keys() if env_file.is_file() else ()
     nearest = {name: get_close_matches(name.upper(), names, 1, ALIKE) for name in written if name.upper() not in names}
     return [f"{env_file}: {name} is no setting; {near[0]} is" for name, near in nearest.items() if near]
+
+
+def unread(kinds: Iterable[type[BaseSettings]]) -> list[str]:
+    """Return a line for each setting with a value that nobody reads, since its plug-in or dialog is left out."""
+    env_file = Path(str(Settings.model_config.get("env_file") or ""))
+    values = {**(read_env(env_file) if env_file.is_file() else {}), **os.environ}
+    names = {name.upper() for kind in kinds for name in kind.model_fields}
+    left_out = {name: off for off in sorted(prompts.OFF) for file in explained(off) for name in read_env(file)}
+    return [
+        f"{name} is set, and {off}, which reads it, is left out (see PLUGINS and SHIPPED_DIALOGS)"
+        for name, off in left_out.items()
+        if values.get(name) and name not in names
+    ]
 
 
 def _share(*beginnings: str) -> None:

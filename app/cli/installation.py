@@ -35,7 +35,7 @@ from app.presentation.listing import report_lines
 from app.presentation.texts import say
 from app.presentation.tool_card import faults, warnings
 from app.process.exit_codes import USAGE
-from app.settings import Settings, misspelt, read, read_settings
+from app.settings import Settings, misspelt, read, read_settings, unread
 from prompts import PromptError, languages, observer_file, translated
 
 
@@ -121,7 +121,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     with _noting(problems):
         # A fault of the settings alone is noted above.
         models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}
-    problems += misspelt([Settings, *kinds])
+    problems += [*misspelt([Settings, *kinds]), *unread([Settings, *kinds])]
     problems += unanswered(speakers, plugins())
     # Settings that cannot be read are noted above.
     complete = complete or not (problems or openers(plugins_found()))

@@ -10,6 +10,7 @@ from typing import cast
 from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
+from pydantic_settings import BaseSettings
 
 import dialogs
 import observers
@@ -44,7 +45,7 @@ from app.composition.windows import fitting
 from app.extensions import plugins
 from app.presentation.tool_card import faults
 from app.security.permissions import Permissions
-from app.settings import Settings, misspelt, read, use_extensions
+from app.settings import Settings, misspelt, read, unread, use_extensions
 from dialogs import Dialog
 from prompts import languages
 
@@ -205,7 +206,11 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
     speakers, watching = discover()
-    if slips := misspelt([Settings, *(plugin.settings for plugin in plugins_found().values() if plugin.settings)]):
+    kinds: list[type[BaseSettings]] = [
+        Settings,
+        *(plugin.settings for plugin in plugins_found().values() if plugin.settings),
+    ]
+    if slips := [*misspelt(kinds), *unread(kinds)]:
         raise ConfigError(slips[0])
     speakers = equipped(speakers, plugins())
     if silent := unanswered(speakers, plugins()):

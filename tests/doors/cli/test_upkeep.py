@@ -110,6 +110,22 @@ def test_check_names_the_setting_that_a_slip_meant(
     assert capsys.readouterr().err == "python -m app: .env: REPLY_LENGHT is no setting; REPLY_LENGTH is\n"
 
 
+@pytest.mark.needs("encryption", "planner")
+def test_a_setting_that_nobody_reads_is_a_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """Who leaves out the encryption and sets its key is told, before a file is made that everybody can read."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_KEY", "0" * 64)
+    monkeypatch.setenv("PLUGINS", "standin")
+    fault = "DATABASE_KEY is set, and encryption, which reads it, is left out (see PLUGINS and SHIPPED_DIALOGS)"
+    assert command_line.main(["check", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["faults"] == [fault]
+    assert command_line.main(["ask", "hello"]) == 2
+    assert capsys.readouterr().err == f"python -m app: {fault}\n"
+    assert not (tmp_path / "var" / "dialogs.db").exists()
+
+
 def said_here(path: Path, *turns: tuple[str, str]) -> None:
     """Let users say something in threads of a database."""
 

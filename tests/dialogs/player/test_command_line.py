@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from app.cli import command_line
-from app.cli.invocation import Invocation
+from app.cli.plugin_commands import PluginInvocation
 from dialogs.player.command_line import list_titles
 from tests.dialogs.player.support.kodi_server import KodiServer
 from tests.dialogs.player.support.media_folder import EPISODES, FILMS, SERIES
@@ -81,7 +81,7 @@ async def test_the_titles_of_kodi_are_listed(capsys: Captured, monkeypatch: pyte
     """Films, series and episodes, with the files as Kodi names them."""
     async with KodiServer.open() as server:
         monkeypatch.setenv("KODI_URL", server.url)
-        context = cast(typer.Context, SimpleNamespace(obj=Invocation()))
+        context = cast(typer.Context, SimpleNamespace(obj=PluginInvocation("player titles")))
         titles = (await list_titles(context)).object
     assert isinstance(titles, list)
     rows = {row["name"]: (row["id"], bool(row["file"])) for row in titles}

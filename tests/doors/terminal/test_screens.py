@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from agents.events import Error, Event, Message, ModelThinking, Token, TurnStart
-from app.doors.terminal import screens
+from app.doors.terminal import live_markdown
 from app.doors.terminal.live_markdown import LiveMarkdown
 from app.doors.terminal.tty import Canvas
 from tests.support.fake_assistant import says
@@ -105,7 +105,7 @@ def ends_with(stream: StringIO, sign: str) -> bool:
 
 def test_waiting_shows_life(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a second the sign says for how long and how to stop; it moves by itself, and the answer takes its place."""
-    monkeypatch.setattr(screens, "time", SimpleNamespace(monotonic=now))
+    monkeypatch.setattr(live_markdown, "time", SimpleNamespace(monotonic=now))
     stream = StringIO()
 
     async def wait() -> None:

@@ -18,7 +18,7 @@ from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates.row import ReplyWithButtons, UpdateRow
 from app.process.tasks import cancel
 from app.settings import Settings
-from app.testing.script import Line, Script
+from app.testing.script import Call, Line, Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_closed, until_noted, until_stored
 from tests.support.scripted_assistant import PLAN, ROLES, Echo, Gate, Holding, script_lines, stage
 from tests.support.telegram_server import TOKEN, BotApi
@@ -46,11 +46,11 @@ async def test_an_answer_that_somebody_elses_message_completed_is_shown(
     door: Open, world: BotApi, script: Script, tmp_path: Path
 ) -> None:
     """In a group the next message completes what a crash left half made; a second crash does not hide the answer."""
-    script.gates["supervisor"] = Gate(0)
-    script.add(supervisor=["never finished"])
+    script.gates["supervisor"] = Gate(1)
+    script.add(supervisor=[Call("current_time"), "never finished"])
     async with door(is_killed=True):
         world.says(GROUP, "@sue_bot one", user=ANN)
-        await world.until(lambda: script.asked)
+        await world.until(lambda: len(script.asked) == 2)
     thread = f"telegram-{GROUP}"
     async with stage(tmp_path / "telegram.db", Echo().models(ROLES)) as assistant:
         turn = Turn(thread=thread, text="two", user=f"telegram-{BOB}", is_group=True)

@@ -2,6 +2,9 @@
 
 import json
 import re
+import sqlite3
+import zlib
+from contextlib import closing
 
 import pytest
 
@@ -27,12 +30,15 @@ async def test_a_record_is_forgotten_with_its_thread(chat: Chat) -> None:
     """Nothing of the record stays in the database's files."""
     chat.expects(supervisor=[Call("abilities", {"pomegranate": 1}), "Done."])
     await chat.says("Do it")
-    assert b"pomegranate" in chat.path.read_bytes()
+    with closing(sqlite3.connect(chat.path)) as database:
+        ((packed,),) = database.execute("SELECT packed FROM records").fetchall()
+    assert "pomegranate" in zlib.decompress(packed).decode()
+    assert packed[-32:] in chat.path.read_bytes()
     async with chat.assistant() as assistant:
         assert await assistant.forgetting.thread("ann")
         assert await assistant.records("ann") == []
 
-    assert b"pomegranate" not in b"".join(file.read_bytes() for file in chat.path.parent.iterdir())
+    assert packed[-32:] not in b"".join(file.read_bytes() for file in chat.path.parent.iterdir())
 
 
 async def test_the_events_of_a_record_stay_inside(chat: Chat) -> None:

@@ -55,8 +55,12 @@ CREATE INDEX inbox_recent ON inbox (user, id);
 ALTER TABLE feedback ADD COLUMN word TEXT NOT NULL DEFAULT '';
 """
 """The messages of a user, the newest first: a page of a list reads no more than it shows. A word beside a sign."""
-PACKED = "ALTER TABLE records ADD COLUMN packed BLOB;"
-"""What happened in a turn, packed: as a text it took half a page."""
+PACKED = """
+ALTER TABLE records ADD COLUMN packed BLOB;
+CREATE INDEX notices_told ON notices (told_ms);
+CREATE INDEX updates_closed ON updates (received_ms) WHERE body IS NULL;
+"""
+"""What happened in a turn, packed: as a text it took half a page. What was told or closed long ago is found to go."""
 STEPS = ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST, RECENT, PACKED)
 TABLES = (Tables(ENGINE, STEPS),)
 SMALL = 16 * 1024 * 1024

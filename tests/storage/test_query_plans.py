@@ -11,6 +11,7 @@ import pytest
 from agents.memory.backend import SqliteBackend
 from agents.memory.connection import Driver, Values
 from agents.memory.feedback import ShownTurn
+from agents.memory.notices import Due
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.settings import Settings
@@ -30,10 +31,10 @@ TALK = [
 ]
 FEW = (
     *("forgettings", "newest", "own", "seats", "seat_notes", "seat_words", "seat_watches"),
-    *("worker_turns", "shop_customers", "shop_records", "media_viewers"),
+    *("update_doors", "worker_turns", "shop_customers", "shop_records", "media_viewers"),
 )
 """What has few rows however many people talk: wishes to be forgotten, a short result, calls for a person and the words
-that wait for a door, turns that run, and what an operator enters: the shop, and who has which profile."""
+that wait for a door, the doors, turns that run, and what an operator enters: the shop, and who has which profile."""
 READ = re.compile(r"\s*(SELECT|DELETE|UPDATE|WITH)\b", re.IGNORECASE)
 
 
@@ -68,6 +69,8 @@ async def _act(assistant: Assistant) -> None:
     await memory.feedback.show("telegram 1", 11, 5, turn)
     await memory.feedback.turn("telegram 1", 11, 5)
     await memory.feedback.rate(turn, "ann", "👍")
+    await memory.notices.rang(Due("1", "1", "ann", "t", 0))
+    await memory.updates.enter("telegram 1")
     stored = await memory.updates.take("telegram 1", "message 1", "{}", "t")
     await memory.updates.answer(stored.id, "{}")
     await memory.updates.settle("t", "1")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from app.testing import Chat
+from tests.engine.models.conftest import mock as mock
 from tests.plugins.remote_tools.remote_files import Open, opened, shop
 from tests.support.http_service import Answer, Service
 from tests.support.loopback import free_port

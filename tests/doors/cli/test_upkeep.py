@@ -114,16 +114,38 @@ def test_check_names_the_setting_that_a_slip_meant(
 def test_a_setting_that_nobody_reads_is_a_fault(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
-    """Who leaves out the encryption and sets its key is told, before a file is made that everybody can read."""
+    """Who leaves out the encryption and sets its key is told, before a file is made that everybody can read.
+
+    A value that the example of a setting has says nothing.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_KEY", "0" * 64)
+    monkeypatch.setenv("WORKERS", "no")
     monkeypatch.setenv("PLUGINS", "standin")
     fault = "DATABASE_KEY is set, and encryption, which reads it, is left out (see PLUGINS and SHIPPED_DIALOGS)"
     assert command_line.main(["check", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["faults"] == [fault]
     assert command_line.main(["ask", "hello"]) == 2
     assert capsys.readouterr().err == f"python -m app: {fault}\n"
-    assert not (tmp_path / "var" / "dialogs.db").exists()
+    for command in (["threads"], ["notes"], ["calibrate"], ["compact"], ["migrate", "--to", "sqlite:///copy.db"]):
+        assert command_line.main(command) == 2
+        assert capsys.readouterr().err.startswith(
+            "python -m app: DATABASE_KEY is set, and no plug-in encrypts by it"
+        ), command
+    assert not [*tmp_path.rglob("*.db")]
+
+
+@pytest.mark.needs("encryption", "planner")
+def test_a_plugin_that_is_off_has_no_commands(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """PLUGINS is read before commands are gathered: one that is off has none, and replaces none of the application."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLUGINS", "standin")
+    assert command_line.main(["rekey", "key.txt"]) == 2
+    assert "No such command 'rekey'" in capsys.readouterr().err
+    assert command_line.main(["migrate", "--to", "sqlite:///copy.db", "--readable"]) == 2
+    assert "No such option: --readable" in capsys.readouterr().err
 
 
 def said_here(path: Path, *turns: tuple[str, str]) -> None:

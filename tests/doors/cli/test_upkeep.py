@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -158,6 +159,22 @@ def said_here(path: Path, *turns: tuple[str, str]) -> None:
                 [_ async for _ in assistant.play(Turn(thread=thread, text=f"{user} was here", user=user))]
 
     asyncio.run(play())
+
+
+def test_a_page_of_a_search_leads_to_the_next_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """The command that `threads` names for the next page looks for the same words of the same user."""
+    path = tmp_path / "dialogs.db"
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    said_here(path, ("first", "ann"), ("between", "bob"), ("second", "ann"))
+    assert command_line.main(["threads", "--user", "ann", "--words", "was here", "--limit", "1"]) == 0
+    page = capsys.readouterr().out
+    assert "second" in page
+    assert command_line.main(shlex.split(page.strip().rpartition(": ")[2])) == 0
+    page = capsys.readouterr().out
+    assert "first" in page
+    assert "between" not in page
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
@@ -258,30 +258,42 @@ def read(kind: type[Kind]) -> Kind:
 def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     """Return a warning for each name in `.env` that is not quite the name of a setting of these kinds."""
     names = {name.upper() for kind in kinds for name in kind.model_fields}
-    env_file = Path(str(Settings.model_config.get("env_file") or ""))
-    written = read_env(env_file).keys() if env_file.is_file() else ()
-    nearest = {name: get_close_matches(name.upper(), names, 1, ALIKE) for name in written if name.upper() not in names}
-    return [f"{env_file}: {name} is no setting; {near[0]} is" for name, near in nearest.items() if near]
+    nearest = {name: get_close_matches(name, names, 1, ALIKE) for name in _in_file().keys() - names}
+    return [f"{_env_file()}: {name} is no setting; {near[0]} is" for name, near in sorted(nearest.items()) if near]
 
 
 def unread(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     """Return a line for each setting with a value that nobody reads, since its plug-in or dialog is left out."""
-    env_file = Path(str(Settings.model_config.get("env_file") or ""))
-    values = {**(read_env(env_file) if env_file.is_file() else {}), **os.environ}
-    names = {name.upper() for kind in kinds for name in kind.model_fields}
-    left_out = {name: off for off in sorted(prompts.OFF) for file in explained(off) for name in read_env(file)}
+    names, values = {name.upper() for kind in kinds for name in kind.model_fields}, values_set()
+    left_out = [
+        (off, *entry) for off in sorted(prompts.OFF) for file in explained(off) for entry in read_env(file).items()
+    ]
     return [
         f"{name} is set, and {off}, which reads it, is left out (see PLUGINS and SHIPPED_DIALOGS)"
-        for name, off in left_out.items()
-        if values.get(name) and name not in names
+        for off, name, example in left_out
+        # What is written as the example has it was only copied.
+        if name not in names and values.get(name, example) != example
     ]
+
+
+def values_set() -> Mapping[str, str]:
+    """Return the values of `.env` and, before them, of the environment that are not empty, by names in capitals."""
+    written = [*_in_file().items(), *os.environ.items()]
+    return {name.upper(): value for name, value in written if value}
+
+
+def _env_file() -> Path:
+    return Path(str(Settings.model_config.get("env_file") or ""))
+
+
+def _in_file() -> Mapping[str, str]:
+    """Return what `.env` sets."""
+    return read_env(_env_file()) if _env_file().is_file() else {}
 
 
 def _share(*beginnings: str) -> None:
     """Put what `.env` says beyond our settings into the environment, if its name begins so: libraries look there."""
-    env_file = Path(str(Settings.model_config.get("env_file") or ""))
-    values = read_env(env_file) if env_file.is_file() else {}
-    wanted = {name: value for name, value in values.items() if value and name.startswith(beginnings)}
+    wanted = {name: value for name, value in _in_file().items() if value and name.startswith(beginnings)}
     # A token of a plug-in is no business of a library, nor of the processes that it starts.
     brought = [plugin.settings for plugin in plugins().values() if plugin.settings] if wanted else []
     ours = Settings.model_fields.keys() | {name for kind in brought for name in kind.model_fields}

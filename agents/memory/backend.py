@@ -114,7 +114,8 @@ class SqliteBackend(Backend):
             await connection.truncate()
             [(after,)] = await connection.execute("PRAGMA page_count")
             [(size,)] = await connection.execute("PRAGMA page_size")
-        return before * size, after * size
+        # SQLCipher tells it as a text.
+        return before * int(size), after * int(size)
 
     async def owners_left(self, connection: Connection) -> Collection[str]:
         """See `Backend`: everything is copied."""

@@ -1,4 +1,4 @@
-"""Lists of threads, a page at a time: the thread last written to stands first. A search reads so many for a page."""
+"""Lists of threads, a page at a time: the thread last written to stands first. A search has a bound for each."""
 
 from collections.abc import Awaitable, Callable
 
@@ -43,10 +43,8 @@ async def thread_page(
 
 async def has_words(transcript: Transcript, thread: str, words: str, user: str | None = None) -> bool:
     """Tell whether the last lines of a thread have some words; with a user only the lines that are theirs."""
-    lines = await transcript.lines(thread, limit=MOST_LINES)
-    return any(
-        comparable(words) in comparable(line.text) for line in (lines if user is None else lines_of(user, lines))
-    )
+    lines, sought = await transcript.lines(thread, limit=MOST_LINES), comparable(words)
+    return any(sought in comparable(line.text) for line in (lines if user is None else lines_of(user, lines)))
 
 
 def comparable(text: str) -> str:

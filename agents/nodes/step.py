@@ -1,4 +1,4 @@
-"""Steps of the graph: what a node writes, and where it leads."""
+"""Steps of the graph: each runs a node and chooses the next nodes."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
@@ -47,7 +47,7 @@ class GraphBuilder:
             after = updated(state, update)
             chosen = choose(after)
             listener = self.listeners.get(chosen[0]) if decides and len(chosen) == 1 else None
-            # What was said is shown when its step is stored, and nobody waits for a model until then.
+            # A step shows its words only once it is stored, and they must not wait for a model.
             if listener is None or ("said" in update and after["said"]):
                 return Command(update=update, goto=chosen)
             return await _listened(listener, Command(update=update, goto=chosen), after, runtime)

@@ -144,7 +144,7 @@ class Context:
     decided: dict[str, object] = field(default_factory=dict)
     """What the present step has decided before its speaker was asked; a stop keeps it."""
     failures: list[Exception] = field(default_factory=list)
-    """What that speaker has met; it is raised once the decision is stored."""
+    """Errors of that speaker; the next step raises them, once the decision is stored."""
     notes: NoteStore | None = None
     """Notes for a person; None if nobody reads notes."""
     contents: Contents = field(default_factory=Contents)

@@ -1,5 +1,6 @@
 """Commands that read what is stored, without the graph: `threads`, `history` and `notes`."""
 
+import shlex
 from dataclasses import asdict
 from typing import Annotated
 
@@ -28,10 +29,12 @@ async def threads(
     lang = (settings := read_settings()).app_lang
     async with backend_of(settings.database_url).open(reads=True) as memory:
         page = await thread_page(memory.transcript, user, words=words, before=before, most=limit)
-    lines = thread_lines(page.rows) if page.rows else [say("no_threads", lang)]
+    lines = thread_lines(page.rows) if page.rows else []
     if page.next is not None:
-        lines += ["", say("more_threads", lang, way=f"threads --before {page.next}")]
-    return CommandResult([asdict(info) for info in page.rows], lines)
+        options = {"user": user, "words": words, "before": page.next}
+        way = shlex.join(["threads", *(f"--{name}={value}" for name, value in options.items() if value)])
+        lines += ["", say("more_threads", lang, way=way)]
+    return CommandResult([asdict(info) for info in page.rows], lines or [say("no_threads", lang)])
 
 
 async def history(thread: Thread) -> CommandResult:

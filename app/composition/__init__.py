@@ -270,7 +270,9 @@ def dialogs_of() -> Mapping[str, Dialog]:
 
 def plugins_found() -> Mapping[str, Plugin]:
     """Return every plug-in, and every dialog after them, by name. Raises as `parts_found`."""
-    return {**plugins(), **dialogs_of()}
+    # Whoever looks for the dialogs reads PLUGINS and EXTENSIONS first.
+    own = dialogs_of()
+    return {**plugins(), **own}
 
 
 def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:

@@ -1,21 +1,32 @@
 """The database by its address."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
+from agents.errors import ConfigError
 from agents.memory.backend import Backend, SqliteBackend
 from app.extensions import plugins
-from app.settings import read
+from app.settings import read, values_set
+
+KEY = re.compile(r"DATABASE_(?:\w+_)?KEY")
+"""The name of a key by which a plug-in encrypts the database."""
 
 
 def backend_of(url: str) -> Backend:
     """Return what opens the database at an address: that of a plug-in for its scheme, else that of SQLite files.
 
     Raises:
-        ConfigError: a setting of a plug-in with databases is wrong, or its packages are not installed.
+        ConfigError: a setting of a plug-in with databases is wrong, its packages are not installed, or there is a key
+            and no plug-in encrypts.
     """
+    brought = [plugin for plugin in plugins().values() if plugin.storage]
+    names = {name.upper() for plugin in brought if plugin.settings for name in plugin.settings.model_fields}
+    # The plug-in may be left out, or its folder deleted.
+    if keys := sorted(name for name in values_set().keys() - names if KEY.fullmatch(name)):
+        raise ConfigError(f"{keys[0]} is set, and no plug-in encrypts by it (see PLUGINS); take it away, or add one")
     kinds = dict[str, Callable[[str], Backend]]()
-    for plugin in plugins().values():
-        settings = read(plugin.settings) if plugin.storage and plugin.settings else None
+    for plugin in brought:
+        settings = read(plugin.settings) if plugin.settings else None
         kinds |= {scheme: partial(make, settings) for scheme, make in plugin.storage.items()}
     return kinds.get(url.partition(":")[0], SqliteBackend)(url)

@@ -1,4 +1,4 @@
-"""Tools that others serve: plug-ins open them. Told is what no model can be given, and what a server has changed."""
+"""Tools that others serve: plug-ins open them. The log names those that no model takes or a server has changed."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -1,4 +1,4 @@
-"""A chat of operators beside those of users: what a door brings from it, and what a plug-in does there."""
+"""A chat of operators beside those of users: a door brings its messages, and a plug-in posts and answers there."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ class OperatorWord:
     """The number of the post."""
     door: str
     user: int | None
-    """The number of who wrote or tapped; None if the door does not tell."""
+    """The number of the person; None if the door does not tell it."""
     name: str
     id: str
-    """The same whenever the door brings it."""
+    """It stays the same if the door brings the word again."""
     text: str = ""
     button: str = ""
     """What the tapped button sends; empty for an answer."""
@@ -52,7 +52,7 @@ class OperatorChat(ABC):
 
 
 class OperatorChats(ABC):
-    """Whoever has something to post to a chat of operators; a service that is found by this type."""
+    """The chat of operators of a plug-in; a service that is found by this type."""
 
     setting: str
     """The setting that names the chat."""

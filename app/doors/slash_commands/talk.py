@@ -18,7 +18,8 @@ BACK = "back"
 """Stands behind /person of a user who wants the assistant again."""
 MOST_PICKS, MOST_TOLD = 10, 30
 """Conversations with a button of their own, and conversations that are told at once."""
-PLACE = re.compile(r"#(\d{1,15})")
+PLACE = re.compile(r"#(\d{1,15})(?:\s+|$)")
+"""A place in a list of threads; the words of a search may follow."""
 
 
 async def start(visit: Visit, argument: str, lang: str) -> str:
@@ -96,18 +97,19 @@ async def new(visit: Visit, argument: str, lang: str) -> str:
 async def threads(visit: Visit, argument: str, lang: str) -> str:
     """Tell one's conversations by their first line and the time of the last: the latest, or those with some words.
 
-    The number behind a "#" is a place in the list: what lies behind it is told.
+    The number behind a "#" is a place in the list; only the conversations behind it are told.
     """
-    place = PLACE.fullmatch(argument)
-    words, before = ("", int(place[1])) if place else (argument, None)
+    place = PLACE.match(argument)
+    words, before = (argument[place.end() :], int(place[1])) if place else (argument, None)
     transcript = visit.assistant.memory.transcript
     page = await thread_page(transcript, visit.owner, words=words, before=before, most=MOST_TOLD)
     named = {info.thread: visit.door.named(info.thread) for info in page.rows}
     # People who read along here must not see what somebody said elsewhere.
     shown = [info for info in page.rows if named[info.thread] or not visit.is_shared]
     lines = own_thread_lines(shown, [named[info.thread] or say("elsewhere", lang) for info in shown])
-    more = [say("more_threads", lang, way=f"/threads #{page.next}")] if page.next and not words else []
-    return "\n".join([*(lines or [say("no_threads", lang)]), *more])
+    if page.next:
+        return "\n".join([*lines, say("more_threads", lang, way=f"/threads #{page.next} {words}".rstrip())])
+    return "\n".join(lines or [say("no_threads", lang)])
 
 
 async def thread_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -114,16 +115,38 @@ def test_check_names_the_setting_that_a_slip_meant(
 def test_a_setting_that_nobody_reads_is_a_fault(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
-    """Who leaves out the encryption and sets its key is told, before a file is made that everybody can read."""
+    """Who leaves out the encryption and sets its key is told, before a file is made that everybody can read.
+
+    A value that the example of a setting has says nothing.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_KEY", "0" * 64)
+    monkeypatch.setenv("WORKERS", "no")
     monkeypatch.setenv("PLUGINS", "standin")
     fault = "DATABASE_KEY is set, and encryption, which reads it, is left out (see PLUGINS and SHIPPED_DIALOGS)"
     assert command_line.main(["check", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["faults"] == [fault]
     assert command_line.main(["ask", "hello"]) == 2
     assert capsys.readouterr().err == f"python -m app: {fault}\n"
-    assert not (tmp_path / "var" / "dialogs.db").exists()
+    for command in (["threads"], ["notes"], ["calibrate"], ["compact"], ["migrate", "--to", "sqlite:///copy.db"]):
+        assert command_line.main(command) == 2
+        assert capsys.readouterr().err.startswith(
+            "python -m app: DATABASE_KEY is set, and no plug-in encrypts by it"
+        ), command
+    assert not [*tmp_path.rglob("*.db")]
+
+
+@pytest.mark.needs("encryption", "planner")
+def test_a_plugin_that_is_off_has_no_commands(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """PLUGINS is read before commands are gathered: one that is off has none, and replaces none of the application."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLUGINS", "standin")
+    assert command_line.main(["rekey", "key.txt"]) == 2
+    assert "No such command 'rekey'" in capsys.readouterr().err
+    assert command_line.main(["migrate", "--to", "sqlite:///copy.db", "--readable"]) == 2
+    assert "No such option: --readable" in capsys.readouterr().err
 
 
 def said_here(path: Path, *turns: tuple[str, str]) -> None:
@@ -136,6 +159,22 @@ def said_here(path: Path, *turns: tuple[str, str]) -> None:
                 [_ async for _ in assistant.play(Turn(thread=thread, text=f"{user} was here", user=user))]
 
     asyncio.run(play())
+
+
+def test_a_page_of_a_search_leads_to_the_next_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """The command that `threads` names for the next page looks for the same words of the same user."""
+    path = tmp_path / "dialogs.db"
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    said_here(path, ("first", "ann"), ("between", "bob"), ("second", "ann"))
+    assert command_line.main(["threads", "--user", "ann", "--words", "was here", "--limit", "1"]) == 0
+    page = capsys.readouterr().out
+    assert "second" in page
+    assert command_line.main(shlex.split(page.strip().rpartition(": ")[2])) == 0
+    page = capsys.readouterr().out
+    assert "first" in page
+    assert "between" not in page
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ async def test_threads_are_ones_own_and_known_by_their_first_line(tmp_path: Path
 
 
 async def test_the_rest_of_ones_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """/threads tells so many, and what tells those behind them; words look for a conversation."""
+    """/threads tells so many, and how to see those behind them; words look for a conversation, also behind a place."""
     monkeypatch.setattr("app.doors.slash_commands.talk.MOST_TOLD", 2)
     async with stage(tmp_path / "dialogs.db", Echo().models(ROLES)) as assistant:
         for number in range(3):
@@ -77,6 +77,11 @@ async def test_the_rest_of_ones_threads(tmp_path: Path, monkeypatch: pytest.Monk
         behind = await slash_commands.run("threads", more.rpartition(" ")[2], here, "en")
         assert behind.endswith("  t0")
         assert (await slash_commands.run("threads", "NUMBER 1", here, "en")).endswith("  t1")
+        *_, more = (await slash_commands.run("threads", "call number", here, "en")).splitlines()
+        assert more.endswith(" call number")
+        behind = await slash_commands.run("threads", more.partition("/threads ")[2], here, "en")
+        assert behind.endswith("  t0")
+        assert "t1" not in behind
 
 
 async def test_what_is_kept_is_written_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,15 @@ def has_word(folder: Path) -> bool:
     return any(WORD.encode() in file.read_bytes() for file in folder.iterdir() if file.is_file())
 
 
+def test_an_encrypted_file_is_compacted(path: Path, run: Say) -> None:
+    """`compact` tells its bytes before and after, as of a plain file, and the file stays encrypted."""
+    run("ask", WORD)
+    sizes = json.loads(run("compact", "--json"))
+    assert 0 < sizes["after"] <= sizes["before"]
+    assert path.stat().st_size == sizes["after"]
+    assert not has_word(path.parent)
+
+
 @pytest.mark.parametrize("key", [KEY, None])
 async def test_no_word_stands_in_the_files(path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None) -> None:
     """The file, its log and its index are searched while the conversation is open; without a key the word is found."""

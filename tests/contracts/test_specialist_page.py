@@ -69,7 +69,7 @@ def test_its_tables_grow(copy: Path) -> None:
     store = copy / "dialogs" / "garage" / "store.py"
     source = store.read_text("utf-8")
     store.write_text("".join(line for line in source.splitlines(True) if "ALTER TABLE" not in line), "utf-8")
-    run(copy, "-m", "app", "threads")
+    run(copy, "-m", "app", "ask", "hello")
     with closing(sqlite3.connect(copy / "try.db")) as database, database:
         database.execute("INSERT INTO garage_notes VALUES ('k', 'ann', 5)")
     store.write_text(source, "utf-8")

@@ -11,6 +11,8 @@ import pytest
 from jeepney import HeaderFields, MessageType, message_bus, new_error, new_method_return
 from jeepney.io.asyncio import DBusConnection, open_dbus_connection
 
+from tests.support.until import until
+
 NAME = "org.freedesktop.Notifications"
 CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -33,6 +35,8 @@ class Notifications:
     fails: bool = False
     """Whether it refuses to show anything."""
     refused: int = 0
+    most: int | None = None
+    """How many it shows before whoever asks has to wait; None: any number."""
 
     async def serve(self, connection: DBusConnection) -> None:
         """Answer calls until cancelled."""
@@ -45,6 +49,7 @@ class Notifications:
                 self.refused += 1
                 await connection.send(new_error(call, "org.freedesktop.DBus.Error.Failed"))
             elif method == "Notify":
+                await until(lambda: self.most is None or len(self.calls) < self.most)
                 _, replaced, _, title, text, _, hints, lifetime = call.body
                 assert (hints["urgency"], lifetime) == (("y", 2), 0)
                 self.calls.append((title, text))

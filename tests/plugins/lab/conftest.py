@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.plugins.lab import cards
 from app.settings import Settings
 from tests.support.training import BrieflyTrained, made_once
 
@@ -12,6 +13,8 @@ from tests.support.training import BrieflyTrained, made_once
 @pytest.fixture(scope="session", autouse=True)
 def trained() -> Iterator[None]:
     """Train the ranker of the same cards once."""
+    # A test of other parts may have trained it for long.
+    cards._finder.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.plugins.lab.cards.ToolRanker", made_once(BrieflyTrained))
         yield

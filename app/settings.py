@@ -294,7 +294,7 @@ def _in_file() -> Mapping[str, str]:
 def _share(*beginnings: str) -> None:
     """Put what `.env` says beyond our settings into the environment, if its name begins so: libraries look there."""
     wanted = {name: value for name, value in _in_file().items() if value and name.startswith(beginnings)}
-    # A token of a plug-in is no business of a library, nor of the processes that it starts.
+    # No library, and no process that it starts, gets a token of a plug-in.
     brought = [plugin.settings for plugin in plugins().values() if plugin.settings] if wanted else []
     ours = Settings.model_fields.keys() | {name for kind in brought for name in kind.model_fields}
     for name in wanted:

@@ -20,7 +20,7 @@ from app.assistant.run import config_of
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
 from app.cli.invocation import OptionalThread, Thread, given_text, results_alone, tell
-from app.composition import open_assistant
+from app.composition import check_reach, open_assistant
 from app.presentation.listing import conversation_markdown, history_lines, state_lines
 from app.presentation.texts import say
 from app.process.exit_codes import FAILED
@@ -112,6 +112,7 @@ async def forget(
     if thread is None and user is None:
         raise UsageError(say("forget.name_one", lang))
     async with open_assistant(settings, remote=False) as assistant:
+        await check_reach(assistant.memory)
         scope = await _scope(assistant, thread, user)
         about = {"thread": thread, "user": user}
         if scope is None:

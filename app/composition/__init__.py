@@ -14,8 +14,9 @@ from pydantic_settings import BaseSettings
 
 import dialogs
 import observers
+import prompts
 from agents.conversation.gate import Thresholds, trained_gate, weights
-from agents.errors import ConfigError, ContractError
+from agents.errors import ConfigError, ContractError, UsageError
 from agents.graph import build_graph
 from agents.hooks import around
 from agents.memory import Memory
@@ -219,6 +220,16 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     check_help(settings)
     speakers = observers.watched(speakers, watching)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
+
+
+async def check_reach(memory: Memory) -> None:
+    """Look whether a deletion reaches every table.
+
+    Raises UsageError: settings leave out a plug-in or a dialog whose tables are there.
+    """
+    rows = await memory.database.execute("SELECT owner FROM owners") if prompts.OFF else []
+    if names := sorted({str(owner) for (owner,) in rows} & prompts.OFF):
+        raise UsageError(f"nothing is deleted: rows of {', '.join(names)} would stay (see PLUGINS, SHIPPED_DIALOGS)")
 
 
 def unanswered(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> list[str]:

@@ -13,6 +13,7 @@ from agents.toolkit.services import LongTermMemory
 from app.assistant import Assistant
 from app.assistant.short_term_memory import Content, contents
 from app.assistant.system_messages import SystemMessages
+from app.composition import check_reach
 from app.doors.http.exchange import (
     FAULTS,
     LAST_EVENT,
@@ -108,6 +109,7 @@ async def set_messages(body: SystemMessages, key: Operator, name: Known, assista
 @router.delete("/threads/{thread}", dependencies=[audited("forget")])
 async def forget(thread: PathName, key: Caller, assistant: Served) -> dict[str, bool]:
     """Delete every trace of a thread, and all that is kept of its user if it has only one."""
+    await check_reach(assistant.memory)
     if not await assistant.forgetting.thread(key.inside(thread)):
         raise HTTPException(404, NO_THREAD)
     return {"forgotten": True}

@@ -71,7 +71,7 @@ class SeatChat(OperatorChat):
                 await self._post_news(seat, watch)
 
     async def thread_of(self, word: OperatorWord) -> str | None:
-        """Return the thread that a post is about; None if it is none of ours, or the button is another one's."""
+        """Return the thread of a post; None if the post is not known, or the button belongs to another post."""
         return await self._posts.thread_of(word.post) if word.button in ("", TAKE, FORCE, BACK) else None
 
     def refusal(self, word: OperatorWord) -> str:

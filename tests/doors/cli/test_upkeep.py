@@ -211,6 +211,22 @@ def test_forget_deletes_what_it_says(
     assert kept == people
 
 
+@pytest.mark.needs("usage", "standin")
+def test_what_a_deletion_would_leave_is_said_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """Where a plug-in with rows is left out, nothing is deleted, and nobody is told that all is forgotten."""
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    said_here(tmp_path / "dialogs.db", ("own", "ann"))
+    monkeypatch.setenv("PLUGINS", "standin")
+    assert command_line.main(["forget", "--user", "ann", "--yes"]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, "usage would stay (see PLUGINS, SHIPPED_DIALOGS)" in captured.err) == ("", True)
+    monkeypatch.delenv("PLUGINS")
+    assert command_line.main(["forget", "--user", "ann", "--yes"]) == 0
+
+
 def test_a_thread_that_cannot_be_read_is_forgotten_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured, caplog: pytest.LogCaptureFixture
 ) -> None:

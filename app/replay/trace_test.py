@@ -110,8 +110,8 @@ async def _perform(play: Play) -> list[Record]:
         async with staged(settings, speakers, models) as assistant:
             for turn in play.turns:
                 user, device = play.who.get("user"), play.who.get("device", "")
-                said = Turn(thread=THREAD, text=turn.text, lang=turn.lang, user=user, device=device)
-                async for _ in assistant.play(said):
+                message = Turn(thread=THREAD, text=turn.text, lang=turn.lang, user=user, device=device)
+                async for _ in assistant.play(message):
                     pass
             return await assistant.records(THREAD)
 

@@ -41,7 +41,7 @@ class _LeasedConnection(Connection):
             if hold and hold.is_lost:
                 raise Lost("the lock of the thread was lost")
             session.lease = hold.lease if hold and not hold.is_over else None
-            return work(session)
+            return session.work(work)
 
         return await super().read(cast(Work[T], leased))
 
@@ -156,7 +156,7 @@ class PostgresBackend(Backend):
 
     def _connection(self) -> Connection:
         session = PostgresSession(conninfo_of(self.url, "dialogs"), 0, lambda: None, parallel=True)
-        return Connection(session, psycopg.Error)
+        return _LeasedConnection(session, psycopg.Error)
 
 
 def _unusable(url: str, fault: Exception) -> UnusableDatabase:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -60,9 +61,9 @@ def present_hold() -> Hold | None:
 class _Holder:
     """The connection that holds the locks of this process under one lease."""
 
-    def __init__(self, connection: psycopg.AsyncConnection) -> None:
+    def __init__(self, connection: psycopg.AsyncConnection, lease: Lease) -> None:
         self.connection = connection
-        self.lease = Lease(connection.info.backend_pid)
+        self.lease = lease
         self._answers = 0
         """How often the server has answered."""
         self._tasks = [asyncio.create_task(work) for work in (self._beat(), self._watch())]
@@ -194,9 +195,12 @@ class AdvisoryLocks(ThreadLocks):
                 await self._holder.close()
                 self._holder = None
             if self._holder is None:
-                self._holder = _Holder(await self._connect())
+                lease = Lease(number_of(f"lease\0{uuid.uuid4().hex}"))
+                self._holder = _Holder(await self._connect(lease), lease)
             return self._holder
 
     @patiently
-    async def _connect(self) -> psycopg.AsyncConnection:
-        return await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True)
+    async def _connect(self, lease: Lease) -> psycopg.AsyncConnection:
+        connection = await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True)
+        await connection.execute("SELECT pg_advisory_lock(%s)", (lease.key,))
+        return connection

@@ -1,9 +1,12 @@
 """A session with PostgreSQL that works like one with SQLite, and the lease that says whether it may still write."""
 
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import TypeVar
 
 import psycopg
-from psycopg import RawCursor
+from psycopg import Pipeline, RawCursor
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.conninfo import make_conninfo
@@ -25,6 +28,9 @@ SETTINGS = f"""
 SET timezone = 'UTC'; SET lock_timeout = {BUSY_MS}; SET idle_in_transaction_session_timeout = {FROZEN_MS};
 """
 IMMEDIATE = "BEGIN IMMEDIATE"
+# Of a process that is gone anybody can have the lock of its lease. Nobody else asks for it, except to look.
+FENCE = "1 / (NOT pg_try_advisory_xact_lock_shared({}))::integer"
+T = TypeVar("T")
 BROKEN = (psycopg.OperationalError, psycopg.InternalError)
 """What a lost connection raises: the second where it dies amid a query, whose answer then has no end."""
 
@@ -43,11 +49,11 @@ class Lease:
     """The time for which this process holds locks of threads: it ends when one of its connections is lost.
 
     Who has taken a lock within a lease writes nothing after its end: somebody else may have the thread by then.
-    `backend` is the number of the server's process that holds the locks.
+    `key` is the number of a lock that the same connection holds until its end.
     """
 
-    def __init__(self, backend: int) -> None:
-        self.backend = backend
+    def __init__(self, key: int) -> None:
+        self.key = key
         self.is_lost = False
 
 
@@ -64,6 +70,9 @@ class LooseNumber(Dumper):
 class Rows(RawCursor[TupleRow]):
     """A cursor that takes a statement without rows for one with none, as SQLite does."""
 
+    pipeline: Pipeline | None = None
+    """Where the statement stands among others that were sent without waiting for their outcomes."""
+
     def fetchone(self) -> TupleRow | None:
         """Return the next row, or None."""
         return super().fetchone() if self.has_columns else None
@@ -75,7 +84,18 @@ class Rows(RawCursor[TupleRow]):
     @property
     def has_columns(self) -> bool:
         """Whether the statement returns rows; `description` would make a list of them each time."""
+        self._wait()
         return self.pgresult is not None and self.pgresult.nfields > 0
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the statement has changed or found."""
+        self._wait()
+        return super().rowcount
+
+    def _wait(self) -> None:
+        if self.pipeline and self.pgresult is None:
+            self.pipeline.sync()
 
 
 def conninfo_of(url: str, process: str) -> str:
@@ -95,16 +115,33 @@ class PostgresSession(Session):
     """One connection, opened by its first use and anew after it was lost; used in one thread.
 
     What writes takes the lock `writers` first, unless it is `parallel`: statements that look first and then write were
-    written for a database with one writer at a time. `lost` is told when the connection is lost.
+    written for a database with one writer at a time. `lost` is told when the connection is lost. The statements of a
+    transaction are sent on without waiting, until somebody asks for an outcome or the piece of work ends.
     """
 
     def __init__(self, conninfo: str, writers: int, lost: Callable[[], None], *, parallel: bool) -> None:
         self._conninfo, self._lost, self._parallel = conninfo, lost, parallel
-        self._begin = "BEGIN" if parallel else f"BEGIN; SELECT pg_advisory_xact_lock({writers})"
+        self._first = [] if parallel else [f"pg_advisory_xact_lock({writers})"]
         self._connection: psycopg.Connection[TupleRow] | None = None
+        self._pipeline: Pipeline | None = None
+        self._piped = ExitStack()
         self._begun = False
         self.lease: Lease | None = None
         """The lease under which the present work is done; None for work that needs no lock of a thread."""
+
+    def work(self, work: Callable[["PostgresSession"], T]) -> T:
+        """Do a piece of work. What the server quotes of a row stays out of the error."""
+        try:
+            outcome = work(self)
+            self._end_pipeline()
+        except psycopg.errors.DivisionByZero:
+            self._lost()
+            raise Lost("the lock of the thread was lost") from None
+        except psycopg.Error as fault:
+            if self._connection and self._connection.closed:
+                self._lost()
+            raise type(fault)(reason(fault)) from fault
+        return outcome
 
     @property
     def in_transaction(self) -> bool:
@@ -131,11 +168,15 @@ class PostgresSession(Session):
         if script.startswith(IMMEDIATE):
             self._started()
             script = script.removeprefix(IMMEDIATE).removeprefix(";")
+        # Several statements in one text are sent by themselves.
+        self._end_pipeline()
         self._do(lambda rows: rows.execute(translated(script).sql))
 
     def rollback(self) -> None:
         """See `Session`."""
         self._begun = False
+        with suppress(psycopg.Error):
+            self._end_pipeline()
         if self._connection and not self._connection.closed:
             self._connection.rollback()
 
@@ -159,36 +200,34 @@ class PostgresSession(Session):
     def _started(self) -> Rows:
         if self._begun:
             raise psycopg.ProgrammingError("a transaction is begun already")
+        connection = self._opened()
         # Another process may have the thread's lock before this one notices that its own is lost.
-        fence = f"; SELECT 1 / count(*) FROM pg_stat_get_activity({self.lease.backend})" if self.lease else ""
+        first = [*self._first, *([FENCE.format(self.lease.key)] if self.lease else [])]
+        statements = ["BEGIN", *([f"SELECT {', '.join(first)}"] if first else [])]
         try:
-            rows = self._do(lambda rows: rows.execute(f"{self._begin}{fence}".encode()))
-        except psycopg.errors.DivisionByZero:
-            self.rollback()
-            self._lost()
-            raise Lost("the lock of the thread was lost") from None
+            self._pipeline, self._begun = self._piped.enter_context(connection.pipeline()), True
+            return [self._do(partial(Rows.execute, query=statement.encode())) for statement in statements][-1]
         except BaseException:
             self.rollback()
             raise
-        self._begun = True
-        return rows
 
     def _committed(self) -> Rows:
         rows = self._do(lambda rows: rows.execute(b"COMMIT"))
+        self._end_pipeline()
         if rows.statusmessage != "COMMIT":
             raise psycopg.ProgrammingError("a statement of the transaction had failed")
         self._begun = False
         return rows
 
+    def _end_pipeline(self) -> None:
+        """Wait for the outcomes of all statements."""
+        self._pipeline = None
+        self._piped.close()
+
     def _do(self, work: Callable[[Rows], object]) -> Rows:
-        connection = self._opened()
-        rows = Rows(connection)
-        try:
-            work(rows)
-        except psycopg.Error as fault:
-            if connection.closed:
-                self._lost()
-            raise type(fault)(reason(fault)) from fault
+        rows = Rows(self._opened())
+        rows.pipeline = self._pipeline
+        work(rows)
         return rows
 
     def _opened(self) -> psycopg.Connection[TupleRow]:

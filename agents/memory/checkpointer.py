@@ -359,7 +359,9 @@ def _statement(sql: str, *values: object) -> Step:
 
 def _leads_on(checkpoint: Checkpoint) -> bool:
     """Tell whether a step follows a checkpoint."""
-    return any(name.startswith(LEADS_ON) and value for name, value in checkpoint["channel_values"].items())
+    channels = checkpoint["channel_values"].items()
+    # The value of an edge to a node is None.
+    return any(name.startswith(LEADS_ON) and (value or value is None) for name, value in channels)
 
 
 def _clearing(thread: str) -> tuple[Step, Step]:

@@ -35,8 +35,9 @@ ROUNDS = 4
 """Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
 WITHIN = "\x1f"
 """Follows a thread's name in the names of the threads that are part of it."""
-READ = "read"
-"""In the configuration of a run, the latest checkpoint: whoever holds the thread has read it, and nobody writes."""
+READ, ENDING = "read", "ending "
+"""In the configuration of a run, the latest checkpoint: whoever holds the thread has read it, and nobody writes.
+And, with the thread's name, a list for what saves the last one: whoever runs the graph saves it with the outcome."""
 LEADS_ON = ("branch:to:", "join:", START, TASKS)
 """How the channels begin of which one has a value as long as a turn has steps before it."""
 BEGUN = {START, "branch:to:route"}
@@ -219,6 +220,8 @@ class Saver(BaseCheckpointSaver[int]):
         unsaved, _ = self._unsaved.pop(place, ("", None))
         source = "input" if unsaved and unsaved == parent else metadata.get("source")
         about, root = dict(get_checkpoint_metadata(config, metadata)), metadata.get("parents", {}).get("")
+        is_last = self.keep != "all" and not place[1] and not _leads_on(checkpoint)
+        ending: list[Step] | None = config["configurable"].get(ENDING + place[0])
 
         def steps() -> Iterator[Step]:
             kind, packed, blocks = self._blocks.pack(checkpoint, self.serde)
@@ -228,7 +231,7 @@ class Saver(BaseCheckpointSaver[int]):
                 yield _statement(STEPS, *place)
                 yield _statement(OLD, *place, self.keep + 1)
                 yield from (_statement(sql, place[0]) for sql in (INNER, ORPHANS))
-            elif self.keep != "all" and not place[1] and not _leads_on(checkpoint):
+            elif is_last:
                 yield _statement(STEPS, *place)
                 yield _statement(ONLY, *place, checkpoint["id"])
             if blocks:
@@ -239,8 +242,11 @@ class Saver(BaseCheckpointSaver[int]):
             if self.keep != "all" and source == "input" and not BEGUN.isdisjoint(checkpoint["channel_values"]):
                 self._unsaved[place] = checkpoint["id"], steps
                 await asyncio.sleep(0)
+            elif is_last and ending is not None:
+                ending[:] = steps()
+                await asyncio.sleep(0)
             else:
-                await self._run(*steps())
+                await self.save(*steps())
         finally:
             self._followed.discard(followed)
         return _config(*place, checkpoint["id"])
@@ -267,26 +273,26 @@ class Saver(BaseCheckpointSaver[int]):
         ]
         unsaved, _ = self._unsaved.get(place[:2], ("", None))
         begun = self._unsaved.pop(place[:2])[1]() if unsaved and unsaved == place[2] else ()
-        await self._run(*begun, *(_statement(put, *row) for row in rows))
+        await self.save(*begun, *(_statement(put, *row) for row in rows))
 
     async def drop_last_turn(self, thread: str) -> None:
         """Delete the checkpoints of a thread's last turn, because the latest one cannot be read."""
-        await self._run(_statement(LAST_TURN, thread, ""), *_clearing(thread))
+        await self.save(_statement(LAST_TURN, thread, ""), *_clearing(thread))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete all that is stored of a thread, and of those within it."""
-        await self._run(*(_statement(sql, thread_id) for sql in DELETE_ALL))
+        await self.save(*(_statement(sql, thread_id) for sql in DELETE_ALL))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what the runs of these ids have saved, in all threads."""
         for run in run_ids:
             threads = {thread for (thread,) in await self.connection.execute(DELETE_RUN, (run,))}
-            await self._run(*(step for thread in threads for step in _clearing(thread)))
+            await self.save(*(step for thread in threads for step in _clearing(thread)))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all that is stored of a thread to another thread."""
         copies = (COPY, COPY_WRITES, COPY_BLOCKS)
-        await self._run(*(_statement(sql, source_thread_id, target_thread_id) for sql in copies))
+        await self.save(*(_statement(sql, source_thread_id, target_thread_id) for sql in copies))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace of the threads ("keep_latest"), or nothing ("delete").
@@ -299,7 +305,7 @@ class Saver(BaseCheckpointSaver[int]):
             if strategy == "delete":
                 await self.adelete_thread(thread)
             else:
-                await self._run(_statement(SUPERSEDED, thread), *_clearing(thread))
+                await self.save(_statement(SUPERSEDED, thread), *_clearing(thread))
 
     async def _is_followed(self, place: tuple[str, str, str | None]) -> bool:
         # For most steps LangGraph begins the checkpoint a few rounds of the loop later.
@@ -309,14 +315,15 @@ class Saver(BaseCheckpointSaver[int]):
                 return True
         return False
 
-    async def _run(self, *steps: Step) -> None:
+    async def save(self, *steps: Step) -> None:
         """Do all steps in one transaction, or none."""
 
         def run(database: Session) -> None:
             for step in steps:
                 step(database)
 
-        await self.connection.write(run)
+        if steps:
+            await self.connection.write(run)
 
     def _selected_blocks(self, row: Row, database: Session) -> list[Block | bytes]:
         """Return the blocks that a row refers to; those that are not remembered, as they are packed."""

@@ -50,7 +50,7 @@ SELECT role, speaker, text, turn, message_id, at_ms, metadata, id FROM (
 """
 ADD_LINE = """
 INSERT INTO transcript (thread, turn, message_id, role, speaker, text, at_ms, metadata)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 STATE = """
 SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHERE thread = ? AND message_id = ?
@@ -126,19 +126,16 @@ def _open_entries(database: Session, thread: str) -> list[InboxEntry]:
 
 def _accept(database: Session, entry: InboxEntry) -> InboxEntry:
     names = entry.thread, entry.message_id, entry.user, entry.source
-    row = database.execute(f"{ENTRIES} AND message_id = ?", names[:2]).fetchone()
-    if row is None:
-        entry = replace(entry, received_ms=now_ms())
-        database.execute(ADD_ENTRY, (*names, entry.text, entry.turn, entry.received_ms, entry.quoted))
-        return entry
-    stored = InboxEntry(*row)
+    values = *names, entry.text, entry.turn, now_ms(), entry.quoted
+    database.execute(f"{ADD_ENTRY} ON CONFLICT (thread, message_id) DO NOTHING", values)
+    stored = InboxEntry(*database.execute(f"{ENTRIES} AND message_id = ?", names[:2]).fetchone())
     if stored.text != entry.text:
         raise UsageError(f"Message {entry.message_id!r} was received before with another text; use a new id.")
     return stored
 
 
-def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]) -> int:
-    """Append the missing lines, set status and turn; return the row of the inbox."""
+def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]) -> tuple[int, bool]:
+    """Append the missing lines, set status and turn; return the row of the inbox, and whether it was open."""
     place = storable(entry.thread), storable(entry.message_id)
     state = database.execute(STATE, place).fetchone()
     if state is None:
@@ -154,16 +151,16 @@ def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]
     for line in lines:
         key = line.role, line.speaker, line.text
         if not written[key]:
-            _append(database, entry.thread, line)
+            database.execute(ADD_LINE, _values(entry.thread, line))
         else:
             written[key] -= 1
     database.execute(CLOSE, (entry.status, entry.turn, first, row))
-    return int(row)
+    return int(row), status == "open"
 
 
-def _record(database: Session, letter: int, record: str) -> None:
+def _record(database: Session, letter: int, record: str, *, is_first: bool) -> None:
     """Add a line to the record of a message: one that was tried again has a line for each try."""
-    earlier = database.execute(RECORDED, (letter,)).fetchone()
+    earlier = None if is_first else database.execute(RECORDED, (letter,)).fetchone()
     lines = [_unpacked(*earlier), record] if earlier else [record]
     database.execute(RECORD, (letter, zlib.compress("\n".join(filter(None, lines)).encode(), 1)))
 
@@ -191,10 +188,13 @@ def _lines_of(
 
 
 def _append(database: Session, thread: str, line: TranscriptLine) -> int:
-    metadata = storable(json.dumps(line.metadata, ensure_ascii=False))
-    values = thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata
-    (row,) = database.execute(ADD_LINE, values).fetchone()
+    (row,) = database.execute(f"{ADD_LINE} RETURNING id", _values(thread, line)).fetchone()
     return int(row)
+
+
+def _values(thread: str, line: TranscriptLine) -> Sequence[object]:
+    metadata = storable(json.dumps(line.metadata, ensure_ascii=False))
+    return thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata
 
 
 Answered = tuple[InboxEntry | None, Sequence[TranscriptLine]]
@@ -281,13 +281,14 @@ class Transcript:
         lines: Sequence[TranscriptLine],
         record: str | None = None,
         guess: gate_log.GateOutcome | None = None,
-        deletion: Work[None] | None = None,
+        beside: Sequence[Work[object]] = (),
     ) -> None:
         """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
 
         The same transaction stores the record (one line) of one of the first turns, the outcome of the gate's guess,
-        and the deletion to which the user has agreed. The updates that the message is made of stay open until a door
-        has shown the outcome (`Updates.settle`). `lines` count as written for this message and turn.
+        and what is `beside`: the state, the deletion to which the user has agreed. The updates that the message is made
+        of stay open until a door has shown the outcome (`Updates.settle`). `lines` count as written for this message
+        and turn.
 
         Raises:
             UsageError: the message was never accepted.
@@ -295,13 +296,13 @@ class Transcript:
         lines = [replace(line, text=storable(line.text), turn=turn, message_id=entry.message_id) for line in lines]
 
         def close(database: Session) -> None:
-            row = _close(database, replace(entry, status=status, turn=turn), lines)
+            row, is_first = _close(database, replace(entry, status=status, turn=turn), lines)
             if record is not None and turn <= RECORDED_TURNS:
-                _record(database, row, storable(record))
+                _record(database, row, storable(record), is_first=is_first)
             if guess is not None:
                 gate_log.log(database, entry.thread, row, guess)
-            if deletion is not None:
-                deletion(database)
+            for work in beside:
+                work(database)
 
         await self._connection.write(close)
 

@@ -59,6 +59,8 @@ class Closing:
 
     async def _stopped(self, run: Run, entry: InboxEntry, message_update: Update) -> list[Event]:
         """Store what was shown of an answer that the user has stopped."""
+        await self.memory.saver.save(*run.ending)
+        run.ending.clear()
         shown = run.shown.rstrip()
         # The last step may have ended after all, and nobody has heard of it.
         untold = await self._untold(run, entry, await self._stored(run), has_failed=False)
@@ -174,11 +176,12 @@ class Closing:
         # Nobody knows whether the guess was right in a turn that was stopped or failed.
         guess = run.guess.logged(run.state) if status == "done" else None
         forgets = run.state.get("forgets") if status == "done" else None
-        agreed = None
+        beside = [*run.ending]
         if forgets:
             deletion = Deletion(entry.thread, entry.message_id, entry.user, forgets, run.state["lang"])
-            agreed = self.memory.forgettings.entering(deletion)
-        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, agreed)
+            beside.append(self.memory.forgettings.entering(deletion))
+        await self.memory.transcript.close(entry, status, run.turn, lines, run.recording.text(status), guess, beside)
+        run.ending.clear()
 
     def _lines(self, run: Run, entry: InboxEntry, error: Error | None = None) -> list[TranscriptLine]:
         """Return what was said in answer to a message, as the transcript keeps it."""

@@ -12,7 +12,7 @@ from agents import events
 from agents.conversation.changes import Update
 from agents.events.views import Notice
 from agents.graph import Graph
-from agents.memory.checkpointer import READ
+from agents.memory.checkpointer import ENDING, READ, Step
 from agents.memory.gate_log import GateOutcome, Logged
 from agents.memory.inbox import now_ms
 from agents.state import State
@@ -83,6 +83,10 @@ class Run:
         self.stopped = False
         self.ended = False
         """Whether the graph came to its end."""
+        self.ending: list[Step] = []
+        """What saves the last checkpoint, with the outcome of the turn."""
+        self.held: list[events.Event] = []
+        """What is shown once the step is stored; behind the last step, once the outcome is."""
         self.failure: Exception | None = None
         self.recording = Recording()
         self.guess = GuessOutcome()
@@ -98,33 +102,30 @@ class Run:
         """Run the graph on `update` (None: go on where it was left); note its events and yield them.
 
         A message, and what follows it, is yielded once its step is stored: a model that was asked again after a crash
-        would say something else than what was shown. Ends without an exception when the run is stopped or fails; see
-        `stopped` and `failure`.
+        would say something else than what was shown. What the last step says is left in `held`. Ends without an
+        exception when the run is stopped or fails; see `stopped` and `failure`.
         """
         if self.stopped:
             return
         self._task, self.context.brake.halted = asyncio.create_task(self._drive(update)), self._halt
         # A task that is cancelled before its first step runs no line of its own.
         self._task.add_done_callback(lambda _: self._events.put_nowait(None))
-        held: list[events.Event] = []
         try:
             while (event := await self._events.get()) is not None:
                 if isinstance(event, str):
-                    for held_event in held:
+                    for held_event in self.held:
                         yield held_event
-                    held.clear()
+                    self.held.clear()
                     continue
                 self._note(event)
                 if isinstance(event, events.Replied | events.Guessed):
                     continue
                 # The words of a view come from a stored result.
                 is_new = isinstance(event, events.Message) and not event.shown
-                if held or is_new or isinstance(event, events.Interrupt):
-                    held.append(event)
+                if self.held or is_new or isinstance(event, events.Interrupt):
+                    self.held.append(event)
                 else:
                     yield event
-            for held_event in held:
-                yield held_event
             await asyncio.wait([self._task])
             if not self.stopped:
                 self._task.result()
@@ -178,7 +179,7 @@ class Run:
 
     async def _drive(self, update: Update | None) -> None:
         name_turn(self.context.thread, self.turn)
-        place = {**self.config["configurable"], READ: self._read}
+        place = {**self.config["configurable"], READ: self._read, ENDING + self.context.thread: self.ending}
         stream = self.graph.astream(
             update,
             {"configurable": place, "recursion_limit": self.context.limits.steps},
@@ -190,7 +191,8 @@ class Run:
             self.state = cast(State, {name: value for name, value in values.items() if name != INTERRUPT})
             # LangGraph yields the values of a step when its checkpoint is written, before the next step begins.
             self.context.decided.clear()
-            self._events.put_nowait(STORED)
+            if not self.ending:
+                self._events.put_nowait(STORED)
         self.ended = True
 
     def _note(self, event: events.Event) -> None:

@@ -178,6 +178,7 @@ class TurnPlayer(Equipment):
         finally:
             del self._runs[entry.thread]
             await context.spent.store()
+            await self.memory.saver.save(*run.ending)
         ms = round((time.perf_counter() - begun) * 1000)
         end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": request.held_by})
         yield stamp(end, run.turn)
@@ -218,7 +219,7 @@ class TurnPlayer(Equipment):
         request.outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
         request.failure = run.failure
         last = await self.closing.close(run, entry, update)
-        for event in last:
+        for event in (*run.held, *last):
             yield event
         if not last and progress in RESUMED and (what := run.state.get("forgets")):
             yield Forgetting(what=what)

@@ -31,10 +31,11 @@ FOLDER = Path("var")
 ADVICE = "See whether the server runs, and whether this user may make tables in this database."
 
 
-class _LeasedConnection(Connection):
+class LeasedConnection(Connection):
     """A connection by which nothing is done for whoever has lost the lock of a thread."""
 
     async def read(self, work: Work[T]) -> T:
+        """See `Connection`."""
         hold = present_hold()
 
         def leased(session: PostgresSession) -> T:
@@ -66,7 +67,7 @@ class PostgresDatabase(Storage):
         session = PostgresSession(
             self._conninfo, number_of(f"writers\0{self._schema}"), self.locks.lose, parallel=is_parallel
         )
-        async with _LeasedConnection(session, psycopg.Error).opened() as connection:
+        async with LeasedConnection(session, psycopg.Error).opened() as connection:
             yield connection
 
     def digests(self) -> Digests:
@@ -156,7 +157,7 @@ class PostgresBackend(Backend):
 
     def _connection(self) -> Connection:
         session = PostgresSession(conninfo_of(self.url, "dialogs"), 0, lambda: None, parallel=True)
-        return _LeasedConnection(session, psycopg.Error)
+        return LeasedConnection(session, psycopg.Error)
 
 
 def _unusable(url: str, fault: Exception) -> UnusableDatabase:

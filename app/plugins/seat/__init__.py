@@ -60,11 +60,11 @@ async def held(request: TurnRequest, play: PlayTurn) -> Events:
     The user is told of a person whom an observer has called.
     """
     entry, seats = request.entry, request.context.services.get(Seats)
-    request.held_by = await seats.holder(entry.thread)
+    request.held_by, waiting = await seats.met(entry.thread)
     if request.held_by:
         await seats.note_waiting(entry.thread)
         return
-    if request.update is not None and (notes := await seats.notes_for(entry.thread, entry.message_id)):
+    if waiting and request.update is not None and (notes := await seats.notes_for(entry.thread, entry.message_id)):
         request.update["heard"]["quoted"] = [*request.update["heard"].get("quoted", []), *notes]
     called = partial(seats.called_since, entry.thread)
     if request.is_resumed and (text := await called(entry.received_ms)):

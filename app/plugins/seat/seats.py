@@ -66,6 +66,9 @@ SELECT thread, user, late_ms FROM (
         WHEN reminded_ms IS NULL THEN waits_ms + ?5 ELSE waits_ms + ?6 END AS late_ms FROM seats) AS seats
 WHERE late_ms <= ?1 AND {IN_PLACE} ORDER BY late_ms
 """
+MET = """
+SELECT coalesce((SELECT holder FROM seats WHERE thread = ?1), ''), (SELECT count(*) FROM seat_notes WHERE thread = ?1)
+"""
 NOTE = "INSERT INTO seat_notes (thread, user, holder, text) VALUES (?, ?, ?, ?)"
 HEARD = "UPDATE seat_notes SET message = ?2 WHERE thread = ?1 AND coalesce(message, ?2) = ?2 RETURNING holder, text"
 FORGET_HEARD = "DELETE FROM seat_notes WHERE thread = ?1 AND message <> ?2"
@@ -117,6 +120,11 @@ class Seats(NoticeSource, Takeover):
         """See `Takeover`."""
         seat = await self.of(thread)
         return seat.holder if seat else ""
+
+    async def met(self, thread: str) -> tuple[str, int]:
+        """Return who holds a thread, empty for the assistant, and how many notes wait there."""
+        [(holder, notes)] = await self._memory.database.execute(MET, (storable(thread),))
+        return holder, notes
 
     async def observe(self, thread: str, user: str, lang: str, reason: str) -> None:
         """Call a person because an observer wants one, where people can be called and nobody has called yet."""
@@ -234,9 +242,7 @@ class Seats(NoticeSource, Takeover):
             database.execute(FORGET_HEARD, place)
             return database.execute(HEARD, place).fetchall()
 
-        # Nearly every turn finds none, and need not wait to write.
-        has_notes = await self._memory.database.execute("SELECT 1 FROM seat_notes WHERE thread = ?", place[:1])
-        rows = await self._memory.database.write(read) if has_notes else []
+        rows = await self._memory.database.write(read)
         # The state holds plain data alone, and this is what a quotation is after it was stored.
         return [cast(Quoted, {"kind": "handed_back", "by": by, "text": text, "origin": ORIGIN}) for by, text in rows]
 

@@ -149,7 +149,8 @@ class Usage(Budgets):
             for row in rows:
                 database.execute(ADD, row)
 
-        await self.memory.database.write(add)
+        # A power cut may take the last counts along; no turn waits for the disk because of them.
+        await self.memory.saver.connection.write(add)
         self._pruned = day
 
     def millionths(self, model: str, tokens: Tokens) -> int:

@@ -63,7 +63,7 @@ async def test_a_wish_of_another_thread_is_met(chat: Chat) -> None:
         transcript, agreed = assistant.memory.transcript, InboxEntry("ann", "agreed", "ann", "yes", "message")
         await transcript.accept(agreed)
         deletion = assistant.memory.forgettings.entering(Deletion("ann", "agreed", "ann", EVERYTHING, "en"))
-        await transcript.close(agreed, "done", 2, [], deletion=deletion)
+        await transcript.close(agreed, "done", 2, [], beside=[deletion])
         async for _ in assistant.play(Turn(thread="other", user="ann", id="next", text="hello again")):
             pass
         assert await assistant.history("ann") == []

@@ -103,7 +103,7 @@ async def test_no_guess_can_be_verified(tmp_path: Path) -> None:
         entry = InboxEntry(thread, message, user, "yes", "message")
         await memory.transcript.accept(entry)
         deletion = Deletion(thread, message, user, "everything", "en")
-        await memory.transcript.close(entry, "done", 1, [], deletion=memory.forgettings.entering(deletion))
+        await memory.transcript.close(entry, "done", 1, [], beside=[memory.forgettings.entering(deletion)])
         assert await memory.notes.add(thread, "call me", "call", user, most=1)
         await assistant.forgetting.carry_out(deletion)
         await assistant.forgetting.person(user)

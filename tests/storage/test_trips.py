@@ -1,0 +1,13 @@
+"""How often a turn goes to the database."""
+
+import pytest
+
+from agents.memory.connection import Connection
+from tests.support.trips import costs, noted
+
+
+async def test_an_ordinary_turn_goes_seldom_to_its_file(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its message is stored when it comes; state, transcript and outcome are stored together at the end."""
+    found = await costs(database, noted(Connection, monkeypatch))
+    assert found["go on"] == (9, 22, 3)
+    assert found["put milk"] == (18, 40, 8)

@@ -243,7 +243,7 @@ def note_effects(change: Change, message: ToolMessage, traits: Traits, context: 
     has_run = question is None or question.kind != CONFIRM
     # What help said of a failure may be text from outside as well.
     is_rescued = notes_of(message).get("rescued") and traits_of(assistant_help).is_foreign(context)
-    if is_rescued or (has_run and (outcome.foreign or traits.is_foreign(context))):
+    if is_rescued or (has_run and notes_of(message).get("foreign")):
         change.put(foreign=True)
 
 
@@ -263,6 +263,8 @@ def tool_state(
         "dialogs": {name: described(dialog, state["lang"]) for name, dialog in speakers.dialogs.items()},
         "speaker": speaker.name,
         "foreign": state.get("foreign", False),
+        "served": speakers.served,
+        "outside": set(),
         "agreed": state.get("agreed"),
         "declined": state.get("declined", []),
         "allowed": state.get("allowed", []),

@@ -82,6 +82,8 @@ class Heard(TypedDict):
     user: NotRequired[str]
     """The id of the user who wrote it; older threads do not have it."""
     quoted: NotRequired[list[Quoted]]
+    told: NotRequired[bool]
+    """Whether the user was told unasked, since the message before, what others may have written."""
     metadata: NotRequired[Metadata]
     """What a model is told of it in custom forwarding; only where some speaker's is."""
 
@@ -94,7 +96,11 @@ def is_own(heard: Heard) -> bool:
 def is_foreign(heard: Heard) -> bool:
     """Tell whether a message brings words that somebody else wrote."""
     # What an earlier version has stored has no origin.
-    return not is_own(heard) or any(quoted.get("origin") not in OWN for quoted in heard.get("quoted", []))
+    return (
+        not is_own(heard)
+        or heard.get("told", False)
+        or any(quoted.get("origin") not in OWN for quoted in heard.get("quoted", []))
+    )
 
 
 class Wish(TypedDict):

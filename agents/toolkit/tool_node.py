@@ -78,6 +78,8 @@ def tool_node(
             if sources := request.state.get("sources"):
                 sources.pass_by(call["id"] or "")
         message = outcome.message
+        if call["id"] in request.state.get("outside", ()) or _is_foreign(by_name.get(call["name"]), request):
+            message.additional_kwargs |= notes(foreign=True)
         if private := _kept_private(message, by_name.get(call["name"]), request):
             emit(private)
         if outcome.result.question is None:
@@ -163,6 +165,10 @@ def _real_args(call: RunningCall) -> Json:
         given = given if given.isdecimal() and len(given) <= LONGEST_NUMBER else "…"
         raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=given, known=numbers)) from None
     return args
+
+
+def _is_foreign(tool: BaseTool | None, request: ToolCallRequest) -> bool:
+    return tool is not None and traits_of(tool).is_foreign(cast(Context, request.runtime.context))
 
 
 def _told(call: RunningCall, result: ToolResult) -> list[str]:

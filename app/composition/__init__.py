@@ -40,7 +40,7 @@ from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
 from app.composition.history_search import search_history
 from app.composition.rankers import keep_beside
-from app.composition.served_tools import note_changes, openers, tried, with_served_tools
+from app.composition.served_tools import as_accepted, openers, tried, with_served_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
 from app.extensions import plugins
@@ -82,10 +82,11 @@ async def open_assistant(
     opening = open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers, backend=backend)
     async with opening as parts:
         memory = parts.memory
-        for changed in await note_changes(memory.store, parts.speakers) if remote else ():
+        accepted, changes = await as_accepted(memory.store, parts.speakers) if remote else (parts.speakers, ())
+        for changed in changes:
             LOG.warning("%s", changed)
         graph = build_graph(
-            parts.speakers,
+            accepted,
             parts.watching,
             saver=memory.saver,
             store=memory.store,
@@ -101,7 +102,7 @@ async def open_assistant(
             around_turn=turn_hooks(plugins_found()),
             **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
         )
-        yield make(player, parts.speakers)
+        yield make(player, accepted)
 
 
 @asynccontextmanager

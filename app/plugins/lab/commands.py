@@ -176,10 +176,16 @@ async def delete(kind: KindOfFile, name: FileName) -> CommandResult:
 
 
 @command_line.command()
-async def case(thread: Thread) -> CommandResult:
-    """Keep a thread as a case: what was said, and its trace as what is expected."""
+async def case(
+    thread: Thread, *, turn: Annotated[int, typer.Option(min=0, help="This turn alone, as it began.")] = 0
+) -> CommandResult:
+    """Keep a thread as a case: what was said, and its trace as what is expected; or one turn, with its calls."""
     settings = read_settings()
-    name = threads.keep_case(settings, await _records(settings, thread), thread)
+    if turn:
+        async with open_assistant(settings, remote=False, reads=True) as assistant:
+            name = await threads.keep_turn(assistant, settings, thread, turn)
+    else:
+        name = threads.keep_case(settings, await _records(settings, thread), thread)
     return CommandResult({"case": name}, [str(lab_folder().path("cases", name))])
 
 

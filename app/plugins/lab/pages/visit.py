@@ -24,6 +24,7 @@ from app.plugins.lab.folder import Kind, LabFolder, lab_folder
 from app.plugins.lab.forms import form_data
 from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.live import OpenTalks, Works
+from app.presentation.listing import moment
 from app.process.exit_codes import FAULTS
 from app.security.api_keys import Key
 from app.security.audit import Action, deed
@@ -36,6 +37,7 @@ PHRASES = "lab/phrases"
 MOST_FIELDS = 4_000
 """Fields of a form: a case of some hundred turns has seven for each."""
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
+TEMPLATES.filters["moment"] = moment
 FILES = Path(__file__).parent / "static"
 LAB_VERSION = version_of(FILES)
 

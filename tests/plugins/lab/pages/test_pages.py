@@ -251,6 +251,19 @@ async def test_time_travel(lab: httpx.AsyncClient, assistant: Assistant) -> None
     assert (await lab.post("/lab/thread/back", data={**body, "turn": "7"})).status_code == 404
 
 
+async def test_a_turn_is_gone_on_from(lab: httpx.AsyncClient) -> None:
+    """A session of the desk, and a case, begin with a kept turn of a thread; another turn is refused."""
+    body = {"name": "shop:ann", "turn": "2"}
+    desk = await lab.post("/lab/thread/desk", data={**body, "turn": "1"})
+    page = (await lab.get(desk.headers["hx-redirect"])).text
+    assert 'href="/lab/thread?name=shop%3Aann"' in page
+    assert "&lt;b&gt;milk" in page
+    case = await lab.post("/lab/thread/case", data=body)
+    assert "begins with" in (await lab.get(case.headers["hx-redirect"])).text
+    for path in ("desk", "case"):
+        assert (await lab.post(f"/lab/thread/{path}", data={**body, "turn": "9"})).status_code == 409
+
+
 def _keys(entries: dict[str, Any], before: str = "") -> set[str]:
     inner = (_keys(value, f"{key}.") for key, value in entries.items() if isinstance(value, dict))
     return {f"{before}{key}" for key, value in entries.items() if isinstance(value, str)}.union(*inner)

@@ -1,6 +1,7 @@
 """What others wrote is foreign again where it is listed, found or rings; what the user typed is the user's own."""
 
 from dataclasses import replace
+from zoneinfo import ZoneInfo
 
 import pytest
 from langchain_core.tools import tool
@@ -82,10 +83,10 @@ async def test_what_rings_keeps_its_origin(friday: Chat, kind: str, origin: str)
     """The model reads in the next turn what has rung, alone or in the plan of a day."""
     await begun(friday)
     async with friday.assistant() as assistant:
-        reminders, about = assistant.services.get(Reminders), {"lang": "en", "origin": origin}
-        at = moment("today at 12:00", "en", NOW, NOW.tzinfo)
+        reminders = assistant.services.get(Reminders)
+        at = moment("today at 12:00", "en", NOW, ZoneInfo("UTC"))
         assert at is not None
-        rung = await reminders.add("ann", "ann", "1", text=ORDER, moment=at, **about)
+        rung = await reminders.add("ann", "ann", "1", text=ORDER, lang="en", moment=at, origin=origin)
         if kind == "day":
             rung = await reminders.add("ann", "ann", "2", text="-", moment=at, kind="day", lang="en")
         async with assistant.memory.locks.hold("ann"):

@@ -105,7 +105,8 @@ class ShortcutNode:
             change.put(lang=changes["lang"])
         if (aliases := visible["aliases"]).by_kind:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
-        note_effects(change, message, traits_of(self.node.tools_by_name[call["name"]]), context)
+        traits = traits_of(self.node.tools_by_name[call["name"]])
+        note_effects(change, message, traits, context, self.owners[call["name"]].name)
         return message
 
 

@@ -122,6 +122,15 @@ class Switch(TypedDict):
     heard: Heard
 
 
+class LastDone(TypedDict):
+    """What a tool wrote last: the user may mean it by "it"."""
+
+    speaker: str
+    """Whose tool it was, so that it can be changed there."""
+    text: str
+    """The first line of the result; empty if others wrote some of it."""
+
+
 class Shown(TypedDict):
     """A view as the user saw it."""
 
@@ -177,6 +186,8 @@ class Own(TypedDict, total=False):
     """What the last searches found; answers may cite it until the next turn that searches. Tools write it."""
     wrote: int
     """The last turn in which a tool wrote something. Tools write it; nobody clears it."""
+    last_done: LastDone | None
+    """What was written last, by whichever speaker. Tools write it; `undo` clears it."""
     undid: int
     """The last turn in which something was taken back. `undo` writes it; nobody clears it."""
     undo_asked: Annotated[bool, Lifetime("reply", False)]

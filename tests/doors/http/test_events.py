@@ -48,7 +48,7 @@ async def listening(client: httpx.AsyncClient, path: str = EVENTS, **headers: st
 
 async def next_of(events: Reading, count: int) -> list[str]:
     """Return the next events of a stream, each in a word."""
-    got = [await asyncio.wait_for(anext(events), 20) for _ in range(count)]
+    got = [await asyncio.wait_for(anext(events), 120) for _ in range(count)]
     return [f"{event['type']} {event.get('text', event.get('prompt', event.get('dialog')))}" for event in got]
 
 
@@ -58,7 +58,7 @@ async def test_a_turn_and_what_is_said_unasked(client: httpx.AsyncClient, script
     await client.post(TURNS, json={"text": "before"})
     async with listening(client) as events:
         told = (await client.post(SAY, json={"text": "The shop closes at six.", "id": "s"})).json()["event"]
-        said = await asyncio.wait_for(anext(events), 20)
+        said = await asyncio.wait_for(anext(events), 120)
         assert said == told
         assert (said["seq"] > 0, said["turn"]) == (True, 1)
         await client.post("/threads/bob/say", json={"text": "Elsewhere."})
@@ -73,9 +73,9 @@ async def test_a_question_of_a_tool(client: httpx.AsyncClient, script: Script) -
     script.add(supervisor=[Call("plan_things", {"brief": "list"})], planner=planner)
     async with listening(client) as events:
         await client.post(TURNS, json={"text": "no list"})
-        got = [await asyncio.wait_for(anext(events), 20)]
+        got = [await asyncio.wait_for(anext(events), 120)]
         while got[-1]["type"] != "turn.end":
-            got.append(await asyncio.wait_for(anext(events), 20))
+            got.append(await asyncio.wait_for(anext(events), 120))
     question = next(event for event in got if event["type"] == "interrupt")
     assert [option["id"] for option in question["options"]][:1] == [YES]
     assert got[got.index(question) + 1]["shown"]
@@ -91,11 +91,11 @@ async def test_nothing_is_lost_or_doubled_at_any_cut(assistant: Assistant, scrip
         await client.post(TURNS, json={"text": "how are you?"})
     async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         async with listening(client, last_event_id="0") as events:
-            whole = [await asyncio.wait_for(anext(events), 20) for _ in range(7)]
+            whole = [await asyncio.wait_for(anext(events), 120) for _ in range(7)]
         assert [event["type"] for event in whole[:4]] == ["turn.start", "message", "turn.end", "message"]
         for place, event in enumerate(whole[:-1]):
             async with listening(client, last_event_id=str(event["seq"])) as events:
-                rest = [await asyncio.wait_for(anext(events), 20) for _ in whole[place + 1 :]]
+                rest = [await asyncio.wait_for(anext(events), 120) for _ in whole[place + 1 :]]
             assert rest == whole[place + 1 :]
 
 

@@ -84,7 +84,7 @@ async def test_notices_ring_once(tmp_path: Path) -> None:
             await moment(0.1, chance=chance)
             await server.end(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
         await server.start()
-        await asyncio.wait_for(listening, 60)
+        await asyncio.wait_for(listening, 120)
         await server.end(signal.SIGTERM)
     async with stage(database, Script().models(ROLES)) as assistant:
         for thread, listener in listeners.items():

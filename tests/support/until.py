@@ -3,8 +3,8 @@
 import asyncio
 import inspect
 import random
+from asyncio.subprocess import Process
 from collections.abc import Callable
-from typing import Protocol
 
 import httpx
 
@@ -27,15 +27,7 @@ async def until(is_so: Callable[[], object], pause: float = PAUSE) -> None:
     raise TimeoutError("what the test waits for did not happen")
 
 
-class Running(Protocol):
-    """A process that may have ended."""
-
-    @property
-    def returncode(self) -> int | None:
-        """Its exit code, or None while it runs."""
-
-
-async def until_answered(url: str, process: Running, is_well: bool = False) -> None:
+async def until_answered(url: str, process: Process, is_well: bool = False) -> None:
     """Wait until a process answers at an address, anything or (`is_well`) that it is well; it must not end before."""
 
     async def is_answered() -> bool:

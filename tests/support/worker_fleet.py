@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,6 @@ import httpx
 
 from tests.support.places import ROOT
 from tests.support.until import until_answered
-from tests.support.warm_process import WarmProcess
 
 PATIENCE = 120.0
 
@@ -30,12 +29,15 @@ class Fleet:
     """The application that runs."""
 
     @asynccontextmanager
-    async def command(
-        self, *arguments: str, ends_by: signal.Signals | None = signal.SIGTERM
-    ) -> AsyncIterator[Process | WarmProcess]:
+    async def command(self, *arguments: str, ends_by: signal.Signals | None = signal.SIGTERM) -> AsyncIterator[Process]:
         """Run a command during the block; it then ends well by a signal, or is there no more."""
         variables = {"LLM_MODEL": "local:rules", "APP_LANG": "en", "WORKERS": "yes", "DATABASE_URL": self.url}
-        process = await self._started(*arguments, environment={**os.environ, **variables, **self.settings})
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "app", *arguments),
+            cwd=self.folder,
+            env={**os.environ, **variables, **self.settings},
+            stderr=asyncio.subprocess.DEVNULL,
+        )
         try:
             yield process
             if ends_by is not None:
@@ -47,13 +49,6 @@ class Fleet:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-
-    async def _started(self, *arguments: str, environment: Mapping[str, str]) -> Process | WarmProcess:
-        if self.folder == ROOT:
-            return await WarmProcess.start(*arguments, environment=environment)
-        command = (sys.executable, "-m", "app", *arguments)
-        nowhere = asyncio.subprocess.DEVNULL
-        return await asyncio.create_subprocess_exec(*command, cwd=self.folder, env=environment, stderr=nowhere)
 
     @asynccontextmanager
     async def door(self) -> AsyncIterator[httpx.AsyncClient]:

@@ -85,11 +85,11 @@ async def test_a_question_of_a_tool(client: httpx.AsyncClient, script: Script) -
 async def test_nothing_is_lost_or_doubled_at_any_cut(assistant: Assistant, script: Script) -> None:
     """Whoever comes back behind any event gets exactly the rest, from another process as well."""
     script.add(supervisor=["Hello.", "Fine."])
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         await client.post(TURNS, json={"text": "hello"})
         await client.post(SAY, json={"text": "Between."})
         await client.post(TURNS, json={"text": "how are you?"})
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         async with listening(client, last_event_id="0") as events:
             whole = [await asyncio.wait_for(anext(events), 120) for _ in range(7)]
         assert [event["type"] for event in whole[:4]] == ["turn.start", "message", "turn.end", "message"]
@@ -103,7 +103,7 @@ async def test_nothing_is_lost_or_doubled_at_any_cut(assistant: Assistant, scrip
 async def test_a_person_and_an_end(assistant: Assistant, script: Script) -> None:
     """An operator's words come with their name; the stream ends when the thread is forgotten."""
     script.add(supervisor=["Hello."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         await client.post(TURNS, json={"text": "hi"}, headers=by(SHOP))
         async with listening(client, **by(SHOP)) as events:
             await client.put("/threads/shop:ann/seat", json={}, headers=by(OPERATOR))
@@ -135,7 +135,7 @@ async def test_who_may_listen(assistant: Assistant, script: Script) -> None:
     """A key or the session of a browser opens a stream of its own threads; signing out ends it, and others stay."""
     script.add(supervisor=["Hi.", "Hello."])
     page = {"HX-Request": "true"}
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         assert (await client.get(EVENTS)).status_code == 401
         assert (await client.get(EVENTS, headers=by("w" * 20))).status_code == 401
         assert (await client.get(EVENTS, headers=by(SHOP) | {"Last-Event-ID": "x"})).status_code == 422

@@ -91,7 +91,7 @@ async def test_a_server_that_is_killed_on_its_way_to_branches(tmp_path: Path) ->
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     service, cut = Service(tmp_path / "branch.db", port), 0
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
         await service.start(client)
         try:
             for changes in CHANGES:

@@ -35,7 +35,7 @@ class Listener:
     async def listen(self, url: str) -> None:
         """Read until the end."""
         place = coming = "0"
-        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=url, timeout=300) as client:
             while len(self.seen) < NOTICES:
                 with suppress(httpx.TransportError):
                     async with client.stream("GET", self.path, headers={"Last-Event-ID": place}) as stream:

@@ -468,7 +468,10 @@ async def test_old_cards_and_steps_after_a_restart(tmp_path: Path, script: Scrip
     drawn = []
     async with stage(tmp_path / "shop.db", script.models(ROLES), change=with_shop) as assistant:
         for life in range(2):
-            async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client:
+            async with (
+                served(assistant) as url,
+                httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
+            ):
                 for place, text in enumerate(("send it back", "which ones are there?", "the ninth", "hello")):
                     if life == 0:
                         await said(client, text=text, id=f"message-{place}")

@@ -23,7 +23,7 @@ from agents.models.factory import Endpoint, make_model
 from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
-from app.doors.http.completions import Reply
+from app.doors.http.completion_reply import Reply
 from app.testing.script import Call, Script
 from prompts import sentence
 from tests.support import takeover

@@ -18,7 +18,7 @@ from agents.nodes import ask
 from agents.nodes.tools import changes_of, note_effects, tool_state
 from agents.state import State, holder_of, messages_of
 from agents.state.history import set_before
-from agents.state.message_notes import notes
+from agents.state.message_notes import Seen, notes, with_notes
 from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import entry_of
@@ -96,8 +96,8 @@ class ShortcutNode:
         if outcome.question is not None:
             return []
         if self.owners[call["name"]].name == holder_of(state):
-            noted = notes(seen="shown" if is_answer else "nobody")
-            answer = message.model_copy(update={"artifact": None, "additional_kwargs": noted})
+            seen: Seen = "shown" if is_answer else "nobody"
+            answer = with_notes(message.model_copy(update={"artifact": None}), seen=seen)
             return [asked, AIMessage("", tool_calls=[call]), answer]
         # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
         return [asked] if is_answer else [asked, SystemMessage(message.text)]
@@ -111,7 +111,8 @@ class ShortcutNode:
             change.put(lang=changes["lang"])
         if (aliases := visible["aliases"]).by_kind:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
-        note_effects(change, message, traits_of(self.node.tools_by_name[call["name"]]), context)
+        traits = traits_of(self.node.tools_by_name[call["name"]])
+        note_effects(change, message, traits, context, self.owners[call["name"]].name)
         return message
 
 

@@ -25,6 +25,7 @@ from app.plugins.lab.folder import Kind, lab_folder, written
 from app.plugins.lab.forms import from_json
 from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.played_turn import play
+from app.plugins.lab.reasons import worded
 from app.plugins.lab.runs import (
     LabRun,
     RunOrder,
@@ -77,7 +78,9 @@ async def thread(
         lines += ["", f"{view.number}. {view.text or '-'}", *(f"   {line}" for line, _ in view.steps)]
         lines += [f"   {rating.sign} {rating.user} {rating.word}".rstrip() for rating in view.ratings]
         lines += [f"   # {', '.join(view.note.labels)} {view.note.text}".rstrip()] if view.note != TurnNote() else []
-        lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in view.decisions if made.reason]
+        lines += [
+            f"   ? {made.observer} ({made.by}): {worded(made, FALLBACK)}" for made in view.decisions if made.reason
+        ]
         lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in view.sources]
     return CommandResult({"thread": thread, "state": state, "turns": [view.plain() for view in turns]}, lines)
 
@@ -93,10 +96,12 @@ async def find(
     trouble: Annotated[bool, typer.Option("--trouble", help="Something went wrong, or the tool has failed.")] = False,
     label: Annotated[str, typer.Option(help="A label of a note.")] = "",
     rating: Annotated[str, typer.Option(help="What users think: up or down.")] = "",
+    calls: Annotated[int, typer.Option(min=0, help="Calls of models in all turns, at least.")] = 0,
+    tokens: Annotated[int, typer.Option(min=0, help="Tokens in all turns, at least.")] = 0,
 ) -> CommandResult:
     """Find threads, the latest first."""
     asked = {"words": words, "user": user, "tool": tool, "verdict": verdict, "lang": lang, "trouble": trouble}
-    query = validated(ThreadQuery, {**asked, "label": label, "rating": rating})
+    query = validated(ThreadQuery, {**asked, "label": label, "rating": rating, "calls": calls, "tokens": tokens})
     infos = list[ThreadInfo]()
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         page = await ThreadSearch(assistant, query).page()
@@ -176,10 +181,16 @@ async def delete(kind: KindOfFile, name: FileName) -> CommandResult:
 
 
 @command_line.command()
-async def case(thread: Thread) -> CommandResult:
-    """Keep a thread as a case: what was said, and its trace as what is expected."""
+async def case(
+    thread: Thread, *, turn: Annotated[int, typer.Option(min=0, help="This turn alone, as it began.")] = 0
+) -> CommandResult:
+    """Keep a thread as a case: what was said, and its trace as what is expected; or one turn, with its calls."""
     settings = read_settings()
-    name = threads.keep_case(settings, await _records(settings, thread), thread)
+    if turn:
+        async with open_assistant(settings, remote=False, reads=True) as assistant:
+            name = await threads.keep_turn(assistant, settings, thread, turn)
+    else:
+        name = threads.keep_case(settings, await _records(settings, thread), thread)
     return CommandResult({"case": name}, [str(lab_folder().path("cases", name))])
 
 

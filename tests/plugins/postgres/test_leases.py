@@ -221,7 +221,7 @@ async def test_a_connection_that_dies_in_a_query(memory: Memory, monkeypatch: py
         return await works(holder, sql, key)
 
     monkeypatch.setattr(locks._Holder, "does", does)
-    async with asyncio.timeout(30), memory.locks.hold("t"):
+    async with asyncio.timeout(120), memory.locks.hold("t"):
         told = await memory.transcript.tell("t", TranscriptLine("assistant", "supervisor", "Said.", 0, "s", 1))
     assert faults == []
     assert [line.text for line in await memory.transcript.lines("t", after=told.row - 1)] == ["Said."]

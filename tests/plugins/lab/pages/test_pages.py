@@ -102,6 +102,10 @@ async def test_threads_are_found(lab: httpx.AsyncClient, assistant: Assistant) -
         "lang=ru": set(),
         "lang=en": everything,
         "words=%3Cb%3E": {"shop:ann"},
+        "calls=&tokens=": everything,
+        "calls=3": {"shop:ann"},
+        "calls=99": set(),
+        "tokens=1": set(),
     }
     for query, wanted in queries.items():
         shown = (await lab.get(f"/lab/threads?{query}")).text
@@ -251,6 +255,19 @@ async def test_time_travel(lab: httpx.AsyncClient, assistant: Assistant) -> None
     assert (await lab.post("/lab/thread/back", data={**body, "turn": "7"})).status_code == 404
 
 
+async def test_a_turn_is_gone_on_from(lab: httpx.AsyncClient) -> None:
+    """A session of the desk, and a case, begin with a kept turn of a thread; another turn is refused."""
+    body = {"name": "shop:ann", "turn": "2"}
+    desk = await lab.post("/lab/thread/desk", data={**body, "turn": "1"})
+    page = (await lab.get(desk.headers["hx-redirect"])).text
+    assert 'href="/lab/thread?name=shop%3Aann"' in page
+    assert "&lt;b&gt;milk" in page
+    case = await lab.post("/lab/thread/case", data=body)
+    assert "begins with" in (await lab.get(case.headers["hx-redirect"])).text
+    for path in ("desk", "case"):
+        assert (await lab.post(f"/lab/thread/{path}", data={**body, "turn": "9"})).status_code == 409
+
+
 def _keys(entries: dict[str, Any], before: str = "") -> set[str]:
     inner = (_keys(value, f"{key}.") for key, value in entries.items() if isinstance(value, dict))
     return {f"{before}{key}" for key, value in entries.items() if isinstance(value, str)}.union(*inner)
@@ -267,7 +284,7 @@ def test_both_languages_say_the_same() -> None:
     named = {key for key in named if not key.endswith("_")}
     assert named - english <= _keys(table("page", "en"))
     sections = {key for text in sources for key in re.findall(r"""\bt\(["'](\w+)\.["'] ~""", text)}
-    sections |= {"new_case", "new_user", "cell_call", "cell_contradicts"}  # Not named by a template.
+    sections |= {"new_case", "new_user", "cell_call", "cell_contradicts", "gate"}  # Not named by a template.
     idle = {key for key in english if key not in named and key.partition(".")[0] not in sections}
     assert idle == set()
     assert {f"part.{part}" for part in PARTS} | {f"about.{part}" for part in PARTS} <= english

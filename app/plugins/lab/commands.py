@@ -19,8 +19,8 @@ from app.mocks import Mock
 from app.plugins.lab import desk_commands, threads
 from app.plugins.lab.agents import Workshop
 from app.plugins.lab.cards import card_text, draft_file, effect, queries_of
-from app.plugins.lab.case_table import csv_of, keep_table, read_csv
-from app.plugins.lab.cases import Case, ExpectedCall
+from app.plugins.lab.case_table import MODELS, Sheet, csv_of, keep_table, read_csv
+from app.plugins.lab.cases import ExpectedCall
 from app.plugins.lab.folder import Kind, lab_folder, written
 from app.plugins.lab.forms import from_json
 from app.plugins.lab.kinds import KINDS
@@ -198,14 +198,16 @@ async def case(
 async def table(
     file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="A CSV file to take.")] = None,
     *,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace cases that are there already.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace what is there already.")] = False,
+    users: Annotated[bool, typer.Option("--users", help="Simulated users in place of cases.")] = False,
 ) -> CommandResult:
     """Print all cases as CSV, or take the cases of a CSV file: all of them, or none."""
+    sheet: Sheet = "users" if users else "cases"
     if file is None:
-        text = csv_of(lab_folder().every("cases", Case))
+        text = csv_of(sheet, lab_folder().every(sheet, MODELS[sheet]))
         return CommandResult({"csv": text}, text.splitlines())
-    names = keep_table(lab_folder(), read_csv(given_text(file).encode()), replace=replace)
-    return CommandResult({"cases": names}, names)
+    names = keep_table(lab_folder(), sheet, read_csv(sheet, given_text(file).encode()), replace=replace)
+    return CommandResult({sheet: names}, names)
 
 
 @command_line.command()

@@ -19,6 +19,7 @@ from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.pages.router import PAGES
 from app.plugins.lab.pages.visit import PARTS
 from app.plugins.lab.runs import CaseResult, LabRun
+from app.plugins.lab.simulation import SimulatedUser, UserWish
 from app.plugins.lab.thread_search import ThreadQuery, ThreadSearch
 from app.plugins.lab.threads import view
 from app.plugins.lab.turn_notes import notes_of
@@ -147,14 +148,20 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
     folder = lab_folder()
     mocked = Case(turns=(CaseTurn(user="hi", expect=Expected(trace="hello")),), mocks=(Mock(tool="current_time"),))
     folder.write("cases", "kept", mocked)
-    whole = {"file": "list", "about": "The list", "lang": "en", "criterion": "It is short.\nIt is polite."}
+    whole = {
+        "sheet": "cases",
+        "file": "list",
+        "about": "The list",
+        "lang": "en",
+        "criterion": "It is short.\nIt is polite.",
+    }
     first = {"message": "=1+1", "calls": 'add_todos {"items": ["milk"]}\nlist_todos', "says": "Milk\nTea"}
     rows = [{**first, "most_model_calls": "2", "holder": "planner"}, {"message": "second", "calls": ""}]
     turns = [(f"turns[].{name}", value) for row in rows for name, value in row.items()]
 
     async def save(**fields: str) -> httpx.Response:
         content = urlencode([*{**whole, **fields}.items(), *turns])
-        return await lab.post("/lab/case", content=content, headers=URLENCODED)
+        return await lab.post("/lab/sheet", content=content, headers=URLENCODED)
 
     assert (await save()).headers["hx-redirect"] == "/lab/runs"
     case = folder.read("cases", "list", Case)
@@ -162,11 +169,11 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
     assert (case.turns[0].expect.says, case.turns[1].user) == (("Milk", "Tea"), "second")
     assert (await save(about="Else")).status_code == 409
     assert (await save(is_kept="1")).status_code == 204
-    table = (await lab.get("/lab/cases/csv")).content
+    table = (await lab.get("/lab/csv?sheet=cases")).content
     assert b"'=1+1" in table
 
     async def take(data: bytes, **fields: str) -> httpx.Response:
-        return await lab.post("/lab/cases/csv", data=fields, files={"table": ("cases.csv", data)})
+        return await lab.post("/lab/csv", data=fields, files={"table": ("cases.csv", data)})
 
     assert (await take(table)).status_code == 204
     assert (folder.read("cases", "list", Case), folder.read("cases", "kept", Case)) == (case, mocked)
@@ -192,6 +199,39 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
         answer = await take(wrong, replace="yes")
         assert (answer.status_code, words in answer.text) == (409, True), answer.text
     assert folder.names("cases") == ["kept", "list", "new"]
+
+
+async def test_simulated_users_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> None:
+    """A user is a table of wishes by form and by CSV; what has no column stays, and a user without a wish is refused."""
+    folder = lab_folder()
+    assert "put milk on my list" in (await lab.get("/lab/user")).text
+    fields = {"sheet": "users", "file": "milk", "lang": "en", "temper": "plain", "turns[].message": "add milk\nadd tea"}
+    fields |= {"turns[].calls": "add_todos"}
+    assert (await lab.post("/lab/sheet", data=fields)).headers["hx-redirect"] == "/lab/runs"
+    kept = folder.read("users", "milk", SimulatedUser)
+    assert (kept.wishes[0].says, str(kept.wishes[0].expect.calls[0])) == (("add milk", "add tea"), "add_todos()")
+    expect = Expected(calls=kept.wishes[0].expect.calls, failed_tools=True)
+    folder.write("users", "milk", SimulatedUser(wishes=(UserWish(says=kept.wishes[0].says, expect=expect),)))
+    table = (await lab.get("/lab/csv?sheet=users")).content
+    assert b"user,lang,goal,temper,model,message" in table
+
+    async def take(data: bytes) -> httpx.Response:
+        body = {"sheet": "users", "replace": "yes"}
+        return await lab.post("/lab/csv", data=body, files={"table": ("users.csv", data)})
+
+    assert (await take(table)).status_code == 204
+    assert folder.read("users", "milk", SimulatedUser).wishes[0].expect.failed_tools
+    goal = b"user;message;goal;model\nlate;;find out when it comes;openai:gpt-5-mini\n"
+    assert (await take(goal)).status_code == 204
+    assert folder.read("users", "late", SimulatedUser).goal == "find out when it comes"
+    for wrong, words in (
+        (b"user,message\nnew,", "a goal and a model"),
+        (b"case,message\nx,y", "no column 'case'"),
+        (b"user,message,calls\nx,y,add_todos [1]", "Row 2, calls"),
+    ):
+        answer = await take(wrong)
+        assert (answer.status_code, words in answer.text) == (409, True), answer.text
+    assert folder.names("users") == ["late", "milk"]
 
 
 async def test_threads_by_the_page(assistant: Assistant) -> None:
@@ -281,6 +321,8 @@ def test_both_languages_say_the_same() -> None:
         path.read_text("utf-8") for path in [*TEMPLATES.rglob("*.html"), *Path("app/plugins/lab/pages").glob("*.py")]
     ]
     named = {key for text in sources for key in re.findall(r"""\bt(?:ext)?\(["']([\w.]*\w)["']""", text)}
+    others = {call for text in sources for call in re.findall(r"\bt\(([^()]* else [^()]*)\)", text)}
+    named |= {key for call in others for key in re.findall(r"""else ["']([\w.]+)["']""", call)}
     named = {key for key in named if not key.endswith("_")}
     assert named - english <= _keys(table("page", "en"))
     sections = {key for text in sources for key in re.findall(r"""\bt\(["'](\w+)\.["'] ~""", text)}
